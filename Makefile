@@ -1,0 +1,107 @@
+# `make` lists the targets. A target that needs Python packages makes their environment first.
+#   PYTHON=python3.13   the interpreter the environment is made with
+#   VENV=.venv-3.13     the folder it lives in
+
+PYTHON ?= python3
+VENV ?= .venv
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.NOTPARALLEL:
+.SUFFIXES:
+
+python := $(VENV)/bin/python
+pip := $(python) -m pip --disable-pip-version-check
+sources := examples hlobatch lowering test
+
+# Stamps: the environment (one per PYTHON, so another PYTHON makes it anew), the package, each dependency group.
+made := $(VENV)/.made-with-$(subst /,-,$(PYTHON))
+package := $(VENV)/.package
+test_group := $(VENV)/.group-test
+lint_group := $(VENV)/.group-lint
+
+.PHONY: help
+help: ## print this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+.PHONY: venv
+venv: $(package) $(test_group) $(lint_group) ## make the development environment
+
+.PHONY: demo
+demo: $(package) ## run examples/demo.py
+	$(python) -m examples.demo
+
+.PHONY: examples
+examples: $(package) ## run every example that is a program
+	@for example in $$(grep -l '__name__ == "__main__"' examples/*.py); do \
+	  name=$$(basename $$example .py); \
+	  echo "== examples.$$name"; \
+	  $(python) -m examples.$$name || exit 1; \
+	done
+
+.PHONY: test
+test: lit pytest ## run all tests but the slow ones
+
+.PHONY: lit
+lit: $(test_group) ## run the tests of test/lit
+	$(VENV)/bin/lit -sv test/lit
+
+.PHONY: pytest
+pytest: $(test_group) ## run the tests of test/py, and the examples in docstrings
+	$(python) -m pytest -n auto
+
+.PHONY: nightly
+nightly: lit ## run all tests, the slow ones too, with more generated programs
+	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly
+
+.PHONY: format
+format: $(lint_group) ## rewrite the sources in the one format
+	$(python) -m ruff format $(sources)
+	$(python) -m ruff check --select I --fix $(sources)
+
+.PHONY: format-check
+format-check: $(lint_group) ## say which sources `make format` would rewrite
+	$(python) -m ruff format --check $(sources)
+
+.PHONY: lint
+lint: $(lint_group) ## look for mistakes in the sources
+	$(python) -m ruff check $(sources)
+
+.PHONY: types
+types: $(lint_group) ## check the package's types
+	$(python) -m mypy
+
+.PHONY: layers
+layers: $(lint_group) ## check which module imports which
+	$(VENV)/bin/lint-imports --no-logo
+
+.PHONY: check
+check: format-check lint types layers examples test ## everything CI asks for
+
+.PHONY: clean
+clean: ## remove everything made here
+	rm -rf $(VENV) .venv-* build dist test/lit/Output .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	find $(sources) -name __pycache__ -prune -exec rm -rf {} +
+
+# An environment that somebody else made is used as it is; one that another PYTHON made here is replaced.
+$(made):
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "hlobatch needs Python 3.11 or later, and PYTHON=$(PYTHON) is not: choose another, as in" >&2; \
+	  echo "  make PYTHON=python3.12" >&2; exit 1; }
+	@if [ -x $(python) ] && ! ls $(VENV)/.made-with-* >/dev/null 2>&1; then exit; fi; \
+	$(PYTHON) -c 'import ensurepip, venv' 2>/dev/null || { \
+	  echo "$(PYTHON) cannot make virtual environments: it came without venv or ensurepip." >&2; \
+	  echo "Install them (Debian, Ubuntu: apt install python3-venv), or choose another Python:" >&2; \
+	  echo "  make PYTHON=/path/to/python3" >&2; exit 1; }; \
+	echo "$(PYTHON) -m venv $(VENV)"; \
+	$(PYTHON) -m venv --clear $(VENV)
+	$(pip) install --quiet --upgrade 'pip>=25.1'
+	@touch $@
+
+$(package): pyproject.toml $(made)
+	$(pip) install --quiet --editable .
+	@touch $@
+
+$(VENV)/.group-%: pyproject.toml $(package)
+	$(pip) install --quiet --group $*
+	@touch $@

@@ -1,0 +1,97 @@
+"""The peer of the demo: the No-U-Turn Sampler of blackjax, with its chains in lockstep by `vmap`.
+
+Same target, step size, mass, depth and number of draws as the demo's own sampler. Under `jax.vmap`
+each doubling of each draw lasts as long as the chain with most leaves takes.
+"""
+
+import time
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from examples.targets import LogDensity
+
+
+class LockstepRun(NamedTuple):
+    """What blackjax did.
+
+    Attributes:
+        draws: `Float[Array, "chains draws dim"]`.
+        gradients: that some chain needed, over all chains.
+        executions: of the batched gradient, at least.
+        seconds: of wall time, without compilation.
+    """
+
+    draws: Array
+    gradients: int
+    executions: int
+    seconds: float
+
+
+def sample(
+    log_density: LogDensity,
+    starts: Array,
+    *,
+    step_size: float,
+    max_depth: int,
+    num_draws: int,
+) -> LockstepRun:
+    """Returns a run of all chains.
+
+    Args:
+        log_density: of one position.
+        starts: `Float[Array, "chains dim"]`.
+        step_size: of the leapfrog.
+        max_depth: doublings of a trajectory, at most.
+        num_draws: of each chain.
+
+    Raises:
+        ImportError: blackjax is not installed.
+    """
+    import blackjax  # noqa: PLC0415  (nothing else in the demo needs it)
+
+    mass = jnp.ones(starts.shape[1])
+    algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
+
+    def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array, Array]]:
+        state, info = algorithm.step(key, state)
+        leaves, doublings = info.num_integration_steps, info.num_trajectory_expansions
+        return state, (state.position, leaves, doublings)
+
+    def chain(key: Array, position: Array) -> tuple[Array, Array, Array]:
+        return jax.lax.scan(draw, algorithm.init(position), jax.random.split(key, num_draws))[1]
+
+    keys = jax.random.split(jax.random.key(3), len(starts))
+    compiled = jax.jit(jax.vmap(chain)).lower(keys, starts).compile()
+    started = time.perf_counter()
+    draws, leaves, doublings = jax.block_until_ready(compiled(keys, starts))
+    seconds = time.perf_counter() - started
+    executions = count_executions(np.asarray(leaves), np.asarray(doublings))
+    return LockstepRun(draws, int(np.asarray(leaves).sum()), executions, seconds)
+
+
+def count_executions(leaves: NDArray[np.integer], doublings: NDArray[np.integer]) -> int:
+    """Returns how often, at least, all chains together ran the batched gradient.
+
+    A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop
+    early; every chain waits for the one that walks most. Not counted, since `info` does not tell,
+    is what chains that are done add: they walk on, their results dropped, and can be the longest.
+
+    Args:
+        leaves: `Int[ndarray, "chains draws"]`, of each trajectory.
+        doublings: `Int[ndarray, "chains draws"]`, of each trajectory.
+
+    Example:
+        >>> count_executions(np.array([[3], [5]]), np.array([[2], [3]]))  # 1 + 2, and 1 + 2 + 2
+        5
+    """
+    executions = 0
+    for k in range(int(doublings.max())):
+        last = np.where(doublings == k + 1, leaves - (2**k - 1), 0)
+        walked = np.where(doublings > k + 1, 2**k, last)
+        executions += int(walked.max(axis=0).sum())
+    return executions

@@ -1,0 +1,55 @@
+"""hlobatch: ordinary single-example Python as one batched StableHLO program.
+
+Branches, loops, early returns and recursion are kept per example: every member of the batch has its own program counter, and
+one step runs one basic block for all members that wait there.
+"""
+
+from hlobatch import instructions, stackless, virtual_machine
+from hlobatch.api import BatchedFunction, batch, disable_batching, sync, truthy
+from hlobatch.diagnostics import (
+    ArtifactError,
+    BatchTypeError,
+    HloBatchError,
+    LaneError,
+    StackOverflowError,
+    StepLimitError,
+    UndefinedVariableError,
+    UnsupportedSyntaxError,
+    VerificationError,
+)
+from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
+from hlobatch.runtime.stats import BlockStats, RunStats
+from hlobatch.stages import Compiled, Lowered, Traced
+from hlobatch.transforms.pipeline import Optimizations
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "ArtifactError",
+    "BatchTypeError",
+    "BatchedFunction",
+    "BlockStats",
+    "Compiled",
+    "HloBatchError",
+    "LaneError",
+    "Lowered",
+    "Optimizations",
+    "Program",
+    "RunStats",
+    "StackOverflowError",
+    "StepLimitError",
+    "TensorType",
+    "Traced",
+    "Type",
+    "UndefinedVariableError",
+    "UnsupportedSyntaxError",
+    "VariableAllocation",
+    "VerificationError",
+    "batch",
+    "disable_batching",
+    "instructions",
+    "stackless",
+    "sync",
+    "truthy",
+    "virtual_machine",
+]

@@ -1,0 +1,105 @@
+"""The one door to parts of JAX that are not its public API, or that move between releases.
+
+Everything here is used from elsewhere by these names; when a release of JAX moves something, this file changes alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+import jax
+from jax.extend import core as _core
+from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.extend.mlir import ir
+from jax.extend.mlir.dialects import func, stablehlo
+from jax.interpreters import batching, mlir
+
+from jax.core import ShapedArray as _ShapedArray
+
+__all__ = [
+    "NOT_MAPPED",
+    "ClosedJaxpr",
+    "Primitive",
+    "batching",
+    "func",
+    "ir",
+    "jaxpr_as_fun",
+    "mlir",
+    "stablehlo",
+    "ShapedArray",
+    "embed_module",
+    "is_for_export",
+    "is_tracer",
+    "lower_as_jax",
+    "lowering_platforms",
+    "subjaxprs",
+    "subjaxprs_of",
+]
+
+
+NOT_MAPPED = None
+"""The batch axis of an operand that has none, in batching rules."""
+
+
+def subjaxprs(jaxpr: Any) -> Iterator[Any]:
+    """The jaxprs inside a jaxpr's equations."""
+    return iter(_core.subjaxprs(jaxpr))
+
+
+def subjaxprs_of(equation: Any) -> Iterator[Any]:
+    """The jaxprs among an equation's parameters."""
+    for value in equation.params.values():
+        for item in value if isinstance(value, (tuple, list)) else (value,):
+            inner = getattr(item, "jaxpr", item)
+            if isinstance(inner, _core.Jaxpr):
+                yield inner
+
+
+def is_tracer(value: Any) -> bool:
+    """Whether a value stands for one that is not known yet."""
+    return isinstance(value, jax.core.Tracer)
+
+
+def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa: N802
+    """The abstract value of an output; inside ``shard_map`` it varies over the mesh axes that any operand varies over."""
+    axes = frozenset().union(*(getattr(aval, "vma", frozenset()) for aval in operands))
+    if axes:
+        return _ShapedArray(shape, dtype, vma=axes)
+    return _ShapedArray(shape, dtype)
+
+
+def lowering_platforms(ctx: Any) -> tuple[str, ...]:
+    """What a lowering rule lowers for; where that is several, what serves them all."""
+    platforms = tuple(ctx.module_context.platforms)
+    return platforms if len(platforms) == 1 else ("cpu",)
+
+
+def is_for_export(ctx: Any) -> bool:
+    """Whether a lowering rule is called by ``jax.export``."""
+    return bool(ctx.module_context.lowering_parameters.for_export)
+
+
+def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """Lower a JAX function of a rule's operands."""
+    return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+
+
+def embed_module(
+    ctx: Any, build: Callable[[Any], Any], name: str, operands: Sequence[Any], sizes: Sequence[tuple[Any, int]]
+) -> list[Any]:
+    """Merge a module into the one a lowering rule adds to, and call its ``main``.
+
+    Args:
+        ctx: The rule's context.
+        build: Makes the module in a given MLIR context.
+        name: What to call its ``main``; made unique.
+        operands: Its operands after the sizes.
+        sizes: For each symbolic size, an operand and the axis that has it.
+    """
+    around = ctx.module_context
+    module = build(around.module.context)
+    kind = ir.FunctionType(ir.TypeAttr(ir.SymbolTable(module.operation)["main"].attributes["function_type"]).value)
+    symbol = mlir.merge_mlir_modules(around.module, name, module, dst_symtab=around.symbol_table)
+    leading = [stablehlo.get_dimension_size(value, axis) for value, axis in sizes]
+    return list(func.CallOp(list(kind.results), ir.FlatSymbolRefAttr.get(symbol), [*leading, *operands]).results)

@@ -1,0 +1,1 @@
+"""Facts about programs: each module computes one, and changes nothing."""

@@ -1,0 +1,111 @@
+"""How each variable is stored: the least ``VariableAllocation`` for which a proof is found.
+
+* ``NULL``: it holds no tensor, or nothing reads it.
+* ``SHARED``: an input that all lanes share, or computed from such in the entry block.
+* ``TEMPORARY``: every read comes after a write in the same block, and in one block only.
+* ``FULL``: it lives across a call during which its function may be entered again.
+* ``REGISTER``: everything else.
+
+Reference: paper section 3.2, optimizations 2 and 3; TFP's ``VariableAllocation``, whose entries mean "a proof has been
+found that this strategy suffices".
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Mapping
+
+from hlobatch.analysis.call_graph import CallGraph, CallSite
+from hlobatch.analysis.liveness import Names, liveness
+from hlobatch.ir.ops import PopOp, PrimOp, PushOp
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+
+def saved_across(program: Program) -> dict[tuple[str, str], Names]:
+    """For each block that ends in a call (by function and block name): what the caller has to save there.
+
+    Only what is live after the call and may be overwritten during it: variables of a function that may be entered again
+    before the call returns. Tail calls save nothing.
+    """
+    graph = CallGraph(program)
+    live = {f.name: liveness(f) for f in program.all_functions}
+    stored = {v for v, t in program.var_defs.items() if not t.is_static}
+    saved: dict[tuple[str, str], Names] = {}
+    for site in graph.sites:
+        names: Names = frozenset()
+        if is_recursive_call(graph, site):
+            after = live[site.function.name].after[site.block.name] - frozenset(site.op.vars_out)
+            names = frozenset(v for v in after & stored if program.var_alloc.get(v) is not Alloc.SHARED)
+        saved[site.function.name, site.block.name] = names
+    return saved
+
+
+def is_recursive_call(graph: CallGraph, site: CallSite) -> bool:
+    """Whether the caller may be entered again before this call returns to it."""
+    caller, callee = site.function.name, site.op.function
+    return not site.is_tail and (caller == callee or caller in graph.reachable[callee])
+
+
+def allocate(program: Program) -> Program:
+    """The program with ``var_alloc`` filled in; before or after calls are lowered."""
+    shared = _shared(program)
+    full = set().union(*saved_across(program).values()) if program.functions else set()
+    full |= {v for op in program.ops if isinstance(op, (PushOp, PopOp)) for v in op.vars}
+    reads = _reads(program)
+    homes = _homes(program)
+    allocation: dict[str, Alloc] = {}
+    for name, type_ in program.var_defs.items():
+        if name in shared:
+            allocation[name] = Alloc.NULL if type_.is_static else Alloc.SHARED
+        elif name.endswith(COUNTER):
+            allocation[name] = program.alloc(name)
+        elif type_.is_static or not reads[name]:
+            allocation[name] = Alloc.NULL
+        elif name in full:
+            allocation[name] = Alloc.FULL
+        else:
+            allocation[name] = Alloc.TEMPORARY if homes[name] is not None else Alloc.REGISTER
+    return program.replace(var_alloc=allocation)
+
+
+COUNTER = ".$return"
+"""How names of variables that hold return addresses end; call lowering allocates them."""
+
+
+def _reads(program: Program) -> Mapping[str, int]:
+    """How often each variable is read; function results and outputs count."""
+    reads = collections.Counter(v for op in program.ops if not isinstance(op, PushOp) for v in op.uses)
+    reads.update(v for f in program.all_functions for v in f.vars_out)
+    return reads
+
+
+def _shared(program: Program) -> set[str]:
+    """Shared inputs, and what the entry block computes from them."""
+    written = collections.Counter(v for op in program.ops for v in op.defs)
+    shared = {v for v in program.vars_in if program.var_alloc.get(v) is Alloc.SHARED}
+    static = {v for v, t in program.var_defs.items() if t.is_static and not written[v]}
+    for op in program.graph.enter_block().instructions:
+        if not isinstance(op, PrimOp):
+            break
+        if all(v in shared or v in static for v in op.vars_in) and all(written[v] == 1 for v in op.vars_out):
+            shared |= set(op.vars_out)
+    return shared
+
+
+def _homes(program: Program) -> Mapping[str, str | None]:
+    """For variables that live inside one block, that block; None for the others."""
+    homes: dict[str, str | None] = {}
+    outside = {v for f in program.all_functions for v in (*f.vars_in, *f.vars_out)}
+    for function in program.all_functions:
+        for block in function.graph:
+            written: set[str] = set()
+            home = f"{function.name}/{block.name}"
+            for op in block.ops:
+                for name in op.uses:
+                    if name not in written:
+                        homes[name] = None
+                for name in (*op.uses, *op.defs):
+                    homes[name] = home if homes.setdefault(name, home) == home else None
+                written.update(op.defs)
+    return {v: None if v in outside else homes.get(v) for v in program.var_defs}

@@ -1,0 +1,81 @@
+"""Which variables have surely been given a value; reports reads of those that may not have been.
+
+Raises for: ``if c: y = 1`` followed by ``return y``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from hlobatch.analysis.dataflow import Dataflow, solve
+from hlobatch.diagnostics import Location, Note, UndefinedVariableError
+from hlobatch.ir.ops import Op
+from hlobatch.ir.program import Block, Function, Program
+
+Names = frozenset[str]
+Read = tuple[str, Op]
+
+
+def definitely_assigned(function: Function) -> dict[str, Names]:
+    """For each block, the variables that have a value on every path to its entry."""
+    everything = frozenset(function.vars_in).union(*(op.defs for block in function.graph for op in block.ops))
+
+    def merge(sets: Iterable[Names]) -> Names:
+        return everything.intersection(*sets)
+
+    def transfer(block: Block, names: Names) -> Names:
+        return names.union(*(op.defs for op in block.ops))
+
+    problem = Dataflow(
+        forward=True, boundary=frozenset(function.vars_in), initial=everything, merge=merge, transfer=transfer
+    )
+    return dict(solve(function.graph, problem).before)
+
+
+def undefined_reads(function: Function) -> Iterator[Read]:
+    """Reads of variables that may have no value, in program order."""
+    assigned = definitely_assigned(function)
+    for block in function.graph:
+        names = assigned[block.name]
+        for op in block.ops:
+            yield from ((name, op) for name in op.uses if name not in names)
+            names |= frozenset(op.defs)
+
+
+def check_definedness(program: Program) -> Program:
+    """The same program.
+
+    Raises:
+        UndefinedVariableError: A variable may be read before it has a value.
+    """
+    for function in program.functions:
+        for name, op in undefined_reads(function):
+            raise _error(function, name, op)
+    return program
+
+
+def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
+    short = user_name(name)
+    assigned = [_location(o) for block in function.graph for o in block.ops if user_name_of(o, short)]
+    notes = [Note(f"{short!r} is given a value here, but not on every path", where) for where in assigned[:2]]
+    return UndefinedVariableError(
+        f"{short!r} may be read before it has a value",
+        _location(op),
+        notes=notes,
+        help=f"give {short!r} a value before the branch or loop.",
+    )
+
+
+def _location(op: Op) -> Location:
+    location: Location = op.location  # type: ignore[attr-defined]
+    return location
+
+
+def user_name(variable: str) -> str:
+    """The user's own name of a variable (``fib.n:2`` is ``n``)."""
+    return variable.rsplit(".", 1)[-1].split(":")[0]
+
+
+def user_name_of(op: Op, short: str) -> bool:
+    """Whether an operation writes a variable that the user calls ``short``."""
+    return any(user_name(name) == short for name in op.defs)

@@ -1,0 +1,41 @@
+"""Which variables hold a value that may still be read: live sets per block, of one function.
+
+Reference: paper section 3.2: caller saves "only what is live".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hlobatch.analysis.dataflow import Dataflow, Solution, solve
+from hlobatch.ir.ops import Op, PopOp
+from hlobatch.ir.program import Block, Function
+
+Names = frozenset[str]
+
+
+def union(sets: Iterable[Names]) -> Names:
+    """The union of live sets."""
+    return frozenset().union(*sets)
+
+
+def before(op: Op, live_after: Names) -> Names:
+    """What is live before an operation, given what is live after it."""
+    if isinstance(op, PopOp):
+        return live_after - frozenset(op.vars)
+    return (live_after - frozenset(op.defs)) | frozenset(op.uses)
+
+
+def through(block: Block, live_out: Names) -> Names:
+    """What is live at a block's entry, given what is live at its exit."""
+    for op in reversed(block.ops):
+        live_out = before(op, live_out)
+    return live_out
+
+
+def liveness(function: Function) -> Solution[Names]:
+    """Live sets of a function: ``before[b]`` is ``live_in`` of block b, ``after[b]`` its ``live_out``."""
+    problem = Dataflow(
+        forward=False, boundary=frozenset(function.vars_out), initial=frozenset(), merge=union, transfer=through
+    )
+    return solve(function.graph, problem)

@@ -1,0 +1,167 @@
+"""One ``PrimOp`` and the types of its inputs -> what it computes, as a jaxpr, and the types of its outputs.
+
+This is the only place where the user's Python runs. What comes out is a ``TracedFunction``, which every executor and the
+lowering call from then on: each straight-line segment is traced once per type of its inputs.
+"""
+
+from __future__ import annotations
+
+import traceback
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import numpy as np
+
+from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Note, UnsupportedSyntaxError
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+
+@dataclass(frozen=True, eq=False)
+class TracedFunction:
+    """Straight-line code after tracing: callable like the user's function, but it no longer runs the user's Python.
+
+    Attributes:
+        in_types: Types of the parameters.
+        out_types: Types of the results; narrower than those of the variables they go to where a Python scalar meets an
+            array on another path.
+        jaxpr: What it computes on the tensors of one lane.
+    """
+
+    in_types: tuple[Type, ...]
+    out_types: tuple[Type, ...]
+    jaxpr: ClosedJaxpr
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """Run on one lane's pytrees."""
+        tensors = [t for type_, value in zip(self.in_types, values, strict=True) for t in type_.flatten(value)]
+        supply = iter(self.flat(*tensors))
+        return tuple(type_.rebuild([next(supply) for _ in type_.tensor_leaves]) for type_ in self.out_types)
+
+    def flat(self, *tensors: Any) -> list[Any]:
+        """Run on one lane's tensors, all parameters' in order."""
+        return list(jaxpr_as_fun(self.jaxpr)(*tensors))
+
+    def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
+        return replace(self, out_types=out_types)
+
+    def primitives(self) -> frozenset[str]:
+        """Names of the JAX primitives it uses, at any depth."""
+        return frozenset(_primitives(self.jaxpr.jaxpr))
+
+
+def _primitives(jaxpr: Any) -> set[str]:
+    found = {equation.primitive.name for equation in jaxpr.eqns}
+    return found.union(*(_primitives(inner) for inner in subjaxprs(jaxpr)))
+
+
+def leaf_type(value: Any) -> Leaf:
+    """The type of one leaf as it stands: Python scalars and other objects are static."""
+    if isinstance(value, (jax.Array, np.ndarray, np.generic)):
+        aval = jax.typeof(value)
+        return TensorType(aval.dtype, aval.shape, bool(getattr(aval, "weak_type", False)))
+    return Static(value)
+
+
+def is_scalar(leaf: Leaf) -> bool:
+    """Whether a leaf is a static Python number, which can be stored as a tensor."""
+    return isinstance(leaf, Static) and type(leaf.value) in (bool, int, float, complex)
+
+
+def widened_leaf(leaf: Leaf) -> Leaf:
+    """A static Python number as the tensor JAX takes it for."""
+    if not (isinstance(leaf, Static) and is_scalar(leaf)):
+        return leaf
+    aval = jax.typeof(jax.numpy.asarray(leaf.value))
+    return TensorType(aval.dtype, (), weak=type(leaf.value) is not bool)
+
+
+def widened(type_: Type) -> Type:
+    """A type with its static Python numbers as tensors."""
+    leaves = tuple(map(widened_leaf, type_.leaves))
+    return type_ if leaves == type_.leaves else Type.of_leaves(leaves, type_.treedef)
+
+
+def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
+    """Trace straight-line code on one lane.
+
+    Args:
+        op: The operation; its ``function`` runs here.
+        in_types: Types of ``op.vars_in``.
+        keep_scalars: For each of ``op.vars_out``, whether Python numbers stay Python numbers.
+
+    Raises:
+        BatchTypeError: The code does not accept these types.
+        UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
+    """
+    out_types: list[Type] = []
+
+    def on_tensors(*tensors: Any) -> list[Any]:
+        supply = iter(tensors)
+        arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
+        results = op.function(*arguments)
+        flat: list[Any] = []
+        out_types.clear()
+        for result, keep in zip(results, keep_scalars, strict=True):
+            leaves, treedef = jax.tree.flatten(result)
+            kinds = [leaf_type(leaf) for leaf in leaves]
+            kinds = kinds if keep else [widened_leaf(kind) for kind in kinds]
+            flat += [leaf for leaf, kind in zip(leaves, kinds, strict=True) if isinstance(kind, TensorType)]
+            out_types.append(Type.of_leaves(tuple(kinds), treedef))
+        return flat
+
+    avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
+    try:
+        jaxpr = jax.make_jaxpr(on_tensors)(*avals)
+    except HloBatchError as error:
+        raise error.with_note(Note("called from here", op.location)) from None
+    except Exception as error:
+        raise _explained(error, op) from error
+    if jaxpr.effects:
+        raise UnsupportedSyntaxError(
+            f"{op.text!r} calls back to Python while it runs ({', '.join(map(str, jaxpr.effects))})",
+            op.location,
+            help="return what you want to see; a batched program runs without the host.",
+        )
+    return TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
+
+
+def _explained(error: Exception, op: PrimOp) -> HloBatchError:
+    """What went wrong in the user's code, at the user's line."""
+    deeper = _innermost(error, op)
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return UnsupportedSyntaxError(
+            "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
+            op.location,
+            notes=deeper,
+            help="decorate the function that contains it with @hb.batch, or use jnp.where.",
+        )
+    if isinstance(error, jax.errors.ConcretizationTypeError):
+        return BatchTypeError(
+            "this code needs a number that is known when the program is built, but it differs between lanes",
+            op.location,
+            notes=deeper,
+            help="pass it through static_argnames, or take it from the closure.",
+        )
+    if isinstance(error, jax.errors.UnexpectedTracerError):
+        return UnsupportedSyntaxError(
+            "a function kept in a variable uses a value of an earlier statement",
+            op.location,
+            notes=deeper,
+            help="write the lambda where it is used.",
+        )
+    detail = str(error).strip() or type(error).__name__
+    return BatchTypeError(f"{type(error).__name__}: {detail}", op.location, notes=deeper)
+
+
+def _innermost(error: Exception, op: PrimOp) -> list[Note]:
+    """The user's own frame deepest in the traceback, if it is not the operation's own line."""
+    skip = ("/jax/", "/jaxlib/", "/hlobatch/", "/numpy/", "<")
+    frames = [f for f in traceback.extract_tb(error.__traceback__) if not any(s in f.filename for s in skip)]
+    if not frames or (frames[-1].filename == op.location.file and frames[-1].lineno == op.location.line):
+        return []
+    frame = frames[-1]
+    return [Note(f"in {frame.name}, {frame.filename}:{frame.lineno}: {frame.line}")]

@@ -1,0 +1,241 @@
+"""A program and the types of its inputs -> the type of every variable, and every primitive traced.
+
+An abstract interpretation: types flow along control and through calls from the inputs until nothing changes. Results of
+recursive calls start unknown, so the base cases type a recursive function; a branch whose condition is known when the
+program is built is followed on one side only. Each primitive is traced again only if the type of an input changed.
+
+Invariant: a variable's type is the join of the types of all values that may reach it.
+
+Reference: Kildall (1973) for the fixed point; Wegman and Zadeck (1991) for following only feasible branches.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from hlobatch.analysis.call_graph import CallGraph
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.tracing import TracedFunction, trace, widened
+from hlobatch.analysis.type_join import Disagreement, join
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
+from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.types import Static, TensorType, Type
+
+Place = tuple[str, str]
+"""A function's name and the name of one of its blocks."""
+
+
+@dataclass
+class Inference:
+    """What type inference found.
+
+    Attributes:
+        types: Type of each variable.
+        traced: For each place, the traced function of each of its primitives, by position.
+        taken: For places that end in a branch decided when the program is built: the side taken.
+        reached: Places that some lane may reach.
+        stuck: Places at which control never gets past a call, with that call.
+    """
+
+    types: dict[str, Type] = field(default_factory=dict)
+    traced: dict[tuple[Place, int], TracedFunction] = field(default_factory=dict)
+    taken: dict[Place, str] = field(default_factory=dict)
+    reached: set[Place] = field(default_factory=set)
+    stuck: dict[Place, FunctionCallOp] = field(default_factory=dict)
+
+
+def infer_types(program: Program, in_types: Mapping[str, Type]) -> Inference:
+    """Types of all variables.
+
+    Args:
+        program: Calls not lowered, variables renamed by live range.
+        in_types: Types of ``program.vars_in``.
+
+    Raises:
+        BatchTypeError: Two values that reach a variable have types that do not fit together, or code does not accept
+            its inputs.
+        UnsupportedSyntaxError: Code branches in Python on a value that differs between lanes.
+    """
+    return _Inferrer(program, in_types).run()
+
+
+class _Inferrer:
+    def __init__(self, program: Program, in_types: Mapping[str, Type]) -> None:
+        self.program = program
+        self.functions = {f.name: f for f in program.all_functions}
+        self.calls = CallGraph(program)
+        self.found = Inference(types=dict(in_types))
+        self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
+        self.readers = _readers(program)
+        self.definitions = collections.Counter(v for op in program.ops for v in op.defs)
+        self.order = {
+            (f.name, b.name): i for i, (f, b) in enumerate((f, b) for f in program.all_functions for b in f.graph)
+        }
+        self.work: dict[Place, None] = {}
+
+    def run(self) -> Inference:
+        self._reach(MAIN, self.program.graph.enter_block().name)
+        while self.work:
+            place = min(self.work, key=self.order.__getitem__)
+            del self.work[place]
+            self._block(place)
+        for function in self.program.functions:
+            _check_declared(function, self.found.types)
+        return self.found
+
+    def _reach(self, function: str, block: str) -> None:
+        place = (function, block)
+        if place in self.order and place not in self.found.reached:
+            self.found.reached.add(place)
+            self.work[place] = None
+
+    def _block(self, place: Place) -> None:
+        function = self.functions[place[0]]
+        block = function.graph.block(place[1])
+        self.found.stuck.pop(place, None)
+        for index, op in enumerate(block.instructions):
+            if any(name not in self.found.types for name in op.uses):
+                return
+            match op:
+                case PrimOp():
+                    self._primitive(place, index, op)
+                case FunctionCallOp():
+                    if not self._call(function, op):
+                        self.found.stuck[place] = op
+                        return
+        self._leave(place, block)
+
+    def _leave(self, place: Place, block: Block) -> None:
+        terminator = block.terminator
+        if isinstance(terminator, BranchOp):
+            if terminator.cond_var not in self.found.types:
+                return
+            side = _decided(terminator, self.found.types[terminator.cond_var])
+            if side is not None:
+                self.found.taken[place] = side
+                self._reach(place[0], side)
+                return
+            self.found.taken.pop(place, None)
+        for successor in terminator.successors:
+            self._reach(place[0], successor)
+
+    def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
+        in_types = tuple(self.found.types[name] for name in op.vars_in)
+        before = self.found.traced.get((place, index))
+        if before is None or before.in_types != in_types:
+            keep = [self.definitions[name] == 1 for name in op.vars_out]
+            before = trace(op, in_types, keep)
+            self.found.traced[place, index] = before
+        for name, type_ in zip(op.vars_out, before.out_types, strict=True):
+            self._flow(name, type_, op.location)
+
+    def _call(self, caller: Function, op: FunctionCallOp) -> bool:
+        """Pass arguments in and results out; whether the callee is known to return."""
+        callee = self.functions[op.function]
+        adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
+        for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
+            type_ = self.found.types[argument]
+            if adopt and type_ != self.found.types.get(parameter):
+                type_ = widened(type_)
+            self._flow(parameter, type_, op.location)
+        self._reach(callee.name, callee.graph.enter_block().name)
+        if any(name not in self.found.types for name in callee.vars_out):
+            return False
+        for name, result in zip(op.vars_out, callee.vars_out, strict=True):
+            self._flow(name, self.found.types[result], op.location)
+        return True
+
+    def _flow(self, name: str, type_: Type, location: Location) -> None:
+        """Join a type into a variable; whoever reads it has to look again if it changed."""
+        old = self.found.types.get(name)
+        try:
+            new = type_ if old is None else join(old, type_)
+        except Disagreement as reason:
+            raise self._disagreement(name, type_, location, str(reason)) from None
+        self.origins[name].append((location, type_))
+        if new != old:
+            self.found.types[name] = new
+            self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
+
+    def _disagreement(self, name: str, type_: Type, location: Location, reason: str) -> BatchTypeError:
+        short = user_name(name)
+        what = "the values returned" if short == "$result" else f"the values of {short!r}"
+        what = "the two sides" if short.startswith("$") and short != "$result" else what
+        notes = []
+        for where, other in self.origins[name]:
+            try:
+                join(other, type_)
+            except Disagreement:
+                notes = [Note(f"here it is {other}", where)]
+                break
+        return BatchTypeError(
+            f"{what} have types that disagree between two paths: {reason}",
+            location,
+            notes=notes,
+            help=f"make both the same, with jnp.asarray(…, dtype) or .astype(…); here it is {type_}.",
+        )
+
+
+def _readers(program: Program) -> dict[str, list[Place]]:
+    """For each variable, the places whose types depend on it; callers depend on what the callee returns."""
+    readers: dict[str, list[Place]] = collections.defaultdict(list)
+    for function in program.all_functions:
+        for block in function.graph:
+            place = (function.name, block.name)
+            names = [name for op in block.ops for name in op.uses]
+            for op in block.instructions:
+                if isinstance(op, FunctionCallOp):
+                    names += program.function(op.function).vars_out
+            for name in dict.fromkeys(names):
+                readers[name].append(place)
+    return readers
+
+
+def _decided(branch: BranchOp, type_: Type) -> str | None:
+    """The side of a branch that is taken, where that is known when the program is built."""
+    leaf = type_.leaves[0] if type_.leaves else None
+    if isinstance(leaf, Static):
+        return branch.true_block if leaf.value else branch.false_block
+    return None
+
+
+def _check_declared(function: Function, types: Mapping[str, Type]) -> None:
+    """Compare the user's word on a function's result type with what was found."""
+    if function.type_inference is None or any(n not in types for n in (*function.vars_in, *function.vars_out)):
+        return
+    declared = _as_type(function.type_inference([types[name] for name in function.vars_in]))
+    found = types[function.vars_out[0]]
+    if _bare(declared) != _bare(found):
+        raise BatchTypeError(
+            f"type_inference of {function.name!r} says {declared}, but it returns {found}",
+            function.location,
+            help="correct the callable, or leave it out: types are inferred.",
+        )
+
+
+def _as_type(declared: Any) -> Type:
+    if isinstance(declared, Type):
+        return declared
+    if isinstance(declared, HloBatchError):
+        raise declared
+    is_leaf: Callable[[Any], bool] = lambda x: isinstance(x, (Type, TensorType))  # noqa: E731
+    return Type(jax.tree.map(lambda x: x.tensors if isinstance(x, Type) else x, declared, is_leaf=is_leaf))
+
+
+def _bare(type_: Type) -> tuple[Any, Sequence[Any]]:
+    """A type without weakness, for comparison."""
+    leaves = [(str(leaf.dtype), leaf.shape) if isinstance(leaf, TensorType) else leaf for leaf in type_.leaves]
+    return type_.treedef, leaves
+
+
+def places(program: Program) -> Iterator[tuple[Place, Block]]:
+    """Every block of a program with its place."""
+    for function in program.all_functions:
+        for block in function.graph:
+            yield (function.name, block.name), block

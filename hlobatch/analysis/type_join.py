@@ -1,0 +1,62 @@
+"""The lattice of types: what a variable holds when it may come from several places.
+
+    nothing known  <  Python number  <  weak array  <  array
+
+Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two arrays have to agree exactly.
+"""
+
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.tracing import is_scalar, widened_leaf
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+
+class Disagreement(Exception):
+    """Two types that no one variable can hold; the text says how they differ."""
+
+
+def join(left: Type, right: Type) -> Type:
+    """The least type above both.
+
+    Raises:
+        Disagreement: There is none.
+    """
+    if left == right:
+        return left
+    if left.treedef != right.treedef:
+        raise Disagreement(f"one is {left}, the other {right}")
+    pairs = zip(left.leaves, right.leaves, strict=True)
+    return Type.of_leaves(tuple(_join_leaves(a, b) for a, b in pairs), left.treedef)
+
+
+def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
+    if left == right:
+        return left
+    if isinstance(left, Static) or isinstance(right, Static):
+        if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
+            raise Disagreement(f"one is {left}, the other {right}")
+        return _join_leaves(widened_leaf(left), widened_leaf(right))
+    if left.shape != right.shape:
+        raise Disagreement(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
+    return _join_dtypes(left, right)
+
+
+def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:
+    if left.dtype == right.dtype:
+        return TensorType(left.dtype, left.shape, left.weak and right.weak)
+    if left.weak and right.weak and not bool in (left.dtype, right.dtype):
+        return left if jnp.promote_types(left.dtype, right.dtype) == left.dtype else right
+    for weak, strong in ((left, right), (right, left)):
+        if weak.weak and not strong.weak and adopts(weak, strong):
+            return strong
+    raise Disagreement(f"one is {left}, the other {right}")
+
+
+def adopts(weak: TensorType, strong: TensorType) -> bool:
+    """Whether a Python number becomes exactly the other's dtype when the two meet in JAX."""
+    if weak.is_key or strong.is_key:
+        return False
+    return bool(jax.dtypes.result_type(weak.aval, strong.aval) == strong.dtype)

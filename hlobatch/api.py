@@ -1,0 +1,261 @@
+"""``hb.batch``: a single-example Python function as a function of a batch."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import functools
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, overload
+
+import jax
+import numpy as np
+
+from hlobatch._jax import is_tracer
+from hlobatch.diagnostics import BatchTypeError, HloBatchError
+from hlobatch.frontend.callees import SYNC_MARK
+from hlobatch.frontend.expressions import definition
+from hlobatch.frontend.source import plain_function, read_source
+from hlobatch.frontend.to_program import to_program
+from hlobatch.ir.physical import rebuild
+from hlobatch.ir.program import Program
+from hlobatch.runtime.arguments import Binder, Call
+from hlobatch.runtime.callers import caller
+from hlobatch.runtime.execute import execute, trace
+from hlobatch.runtime.plan import DISPATCHES, SCHEDULES, Options, Plan
+from hlobatch.runtime.stats import RunStats
+from hlobatch.stages import Traced
+from hlobatch.transforms.pipeline import ALL, Optimizations, specialized_program
+
+_disabled: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_disabled", default=False)
+
+
+@contextlib.contextmanager
+def disable_batching() -> Iterator[None]:
+    """Within it, batched functions are the plain Python they were written as, and run on one example.
+
+    Examples:
+        >>> import hlobatch as hb
+        >>> @hb.batch
+        ... def double(x):
+        ...     return x + x
+        >>> with hb.disable_batching():
+        ...     double(3)
+        6
+    """
+    token = _disabled.set(True)
+    try:
+        yield
+    finally:
+        _disabled.reset(token)
+
+
+def truthy(value: Any) -> Any:
+    """A condition, for programs written for the predecessor.
+
+    In batched code conditions are scalars and this changes nothing; in a dry run a one-element array becomes a bool.
+    """
+    if is_tracer(value) or np.ndim(value) == 0:
+        return value
+    return bool(np.asarray(value).reshape(()))
+
+
+def sync() -> None:
+    """Marks a point worth waiting at: lanes gather here before the code that follows runs."""
+
+
+setattr(sync, SYNC_MARK, True)
+
+
+@dataclass(eq=False)
+class BatchedFunction:
+    """A function whose arguments and results have a batch axis; made by ``hb.batch``.
+
+    Attributes:
+        function: The single-example Python function.
+        in_axes: Where the batch axis of each argument is; None shares an argument between lanes.
+        static: Names of parameters that are Python objects.
+        type_inference: The user's word on the result type, checked against what is inferred.
+        options: How it runs.
+    """
+
+    function: Callable[..., Any]
+    in_axes: Any = 0
+    static: frozenset[str] = frozenset()
+    type_inference: Callable[..., Any] | None = None
+    options: Options = Options()
+    _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        functools.update_wrapper(self, self.function)
+
+    @property
+    def __hlobatch_function__(self) -> Callable[..., Any]:
+        return self.function
+
+    @property
+    def __hlobatch_type_inference__(self) -> Callable[..., Any] | None:
+        return self.type_inference
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the batch.
+
+        Args:
+            *args: Pytrees of arrays; along their batch axes all have the same size.
+            **kwargs: Likewise.
+
+        Returns:
+            The function's result, every array ``[batch, *event]``.
+
+        Raises:
+            BatchTypeError: The arguments do not fit together or do not fit the code.
+            UndefinedVariableError: A variable may be read before it has a value.
+            UnsupportedSyntaxError: The code has a construct that is not supported.
+            StepLimitError: Some inputs used up ``max_steps``.
+            StackOverflowError: Some lane wants more stack than there can be.
+        """
+        if _disabled.get():
+            return self.function(*args, **kwargs)
+        call = self._bind(args, kwargs)
+        plan = self._plan(call)
+        inputs = call.physical()
+        if any(map(is_tracer, (*inputs, *plan.captured))):
+            results = trace(plan, inputs)
+        else:
+            results = execute(plan, inputs).results
+        return rebuild(results, plan.out_type)
+
+    def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
+        """Run the batch and count what ran.
+
+        Returns:
+            The result, and how often each block ran and how many lanes it served.
+        """
+        call = self._bind(args, kwargs)
+        plan = self._plan(call)
+        inputs = call.physical()
+        if any(map(is_tracer, inputs)):
+            raise HloBatchError("with_stats cannot be traced", caller(), help="call it outside jax.jit.")
+        outcome = execute(plan, inputs, stats=True)
+        assert outcome.stats is not None
+        return rebuild(outcome.results, plan.out_type), outcome.stats
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
+        call = self._bind(args, kwargs)
+        return Traced(self._plan(call), call, self._bind)
+
+    def _bind(self, args: Any, kwargs: Any) -> Call:
+        return self._binder.bind(args, kwargs)
+
+    @cached_property
+    def _binder(self) -> Binder:
+        source = read_source(plain_function(self.function))
+        names = list(source.signature.parameters)
+        unknown = sorted(self.static - set(names))
+        if unknown:
+            raise BatchTypeError(
+                f"static_argnames names {unknown[0]!r}, which is no parameter of {source.node.name}()",
+                definition(source),
+                help=f"its parameters are {source.signature}.",
+            )
+        return Binder(source.node.name, source.signature, self.in_axes, self.static, definition(source), caller)
+
+    @cached_property
+    def _untyped(self) -> Program:
+        return to_program(self.function, self.type_inference)
+
+    def _plan(self, call: Call) -> Plan:
+        """The plan for a call: compiled code is found again only for equal types, statics and choice of shared inputs."""
+        key = (*call.key, jax.config.jax_enable_x64)
+        if key not in self._plans:
+            types = {f"main.{name}": type_ for name, type_ in call.types}
+            specialized = specialized_program(self._untyped, types)
+            shared = frozenset(f"main.{name}" for name in call.shared)
+            self._plans[key] = Plan(self._binder.name, specialized, shared, self.options)
+        return self._plans[key]
+
+
+@overload
+def batch(fun: Callable[..., Any], /, **options: Any) -> BatchedFunction: ...
+@overload
+def batch(**options: Any) -> Callable[[Callable[..., Any]], BatchedFunction]: ...
+
+
+def batch(
+    fun: Callable[..., Any] | None = None,
+    /,
+    *,
+    in_axes: Any = 0,
+    static_argnames: str | Collection[str] = (),
+    type_inference: Callable[..., Any] | None = None,
+    max_stack_depth: int = 32,
+    max_steps: int | None = None,
+    lanes: int | None = None,
+    schedule: str = "auto",
+    dispatch: str = "auto",
+    optimizations: Optimizations = ALL,
+) -> BatchedFunction | Callable[[Callable[..., Any]], BatchedFunction]:
+    """Turn a single-example function into one of a batch. A decorator, with or without options.
+
+    The function is ordinary Python: branches, loops, early returns, recursion. Arguments and results are pytrees of arrays
+    whose axis 0 is the batch; the code itself never sees that axis.
+
+    Args:
+        fun: The function.
+        in_axes: As for ``jax.vmap``: the axis of the batch, for all arguments or one by one; None shares an argument
+            between all lanes without copying it.
+        static_argnames: Parameters that are Python objects, known when the program is built.
+        type_inference: Optional; a callable from argument types to the result's ``Type``. Types are inferred; this is
+            checked.
+        max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, except inside ``jax.jit``.
+        max_steps: Blocks one input may run before it is stopped; None for no limit.
+        lanes: Inputs in flight at once; the rest wait in a queue. None: all of them.
+        schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"cost"`` or ``"sweep"``.
+        dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``.
+        optimizations: Passes to switch off, for measurement.
+
+    Returns:
+        The batched function. It may be called, traced, lowered and compiled, and used inside ``jax.jit``, ``jax.vmap``,
+        ``jax.lax.scan``, ``jax.shard_map`` and ``jax.export``.
+
+    Examples:
+        >>> import hlobatch as hb, jax.numpy as jnp
+        >>> @hb.batch
+        ... def fibonacci(n):
+        ...     if n <= 1:
+        ...         return 1
+        ...     return fibonacci(n - 2) + fibonacci(n - 1)
+        >>> fibonacci(jnp.array([6, 7, 8, 9])).tolist()
+        [13, 21, 34, 55]
+
+    Reference: Radul et al. (2020), "Automatically batching control-intensive programs for modern accelerators".
+    """
+    _check_choice("schedule", schedule, SCHEDULES)
+    _check_choice("dispatch", dispatch, DISPATCHES)
+    _check_positive("max_stack_depth", max_stack_depth)
+    _check_positive("max_steps", max_steps)
+    _check_positive("lanes", lanes)
+    if (schedule == "sweep") != (dispatch in ("guarded", "sweep")) and "auto" not in (schedule, dispatch):
+        raise ValueError(f"schedule={schedule!r} cannot be dispatched by {dispatch!r}; leave one of them 'auto'")
+    names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
+    options = Options(max_stack_depth, max_steps, lanes, schedule, dispatch, optimizations)
+
+    def decorate(function: Callable[..., Any]) -> BatchedFunction:
+        return BatchedFunction(function, in_axes, names, type_inference, options)
+
+    return decorate if fun is None else decorate(fun)
+
+
+def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def _check_positive(name: str, value: int | None) -> None:
+    if value is not None and (not isinstance(value, int) or value < 1):
+        raise ValueError(f"{name} is a positive int, not {value!r}")
+
+

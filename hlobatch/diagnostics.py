@@ -1,0 +1,241 @@
+"""Source locations and the errors users see.
+
+In: what was found, where, and what to do about it. Out: an exception whose text is
+``file:line:column: error: …``, the source line with the whole span underlined, notes with spans of their own, and
+``help: …``. Invariant: a message speaks of the user's names and the user's file, never of ours.
+"""
+
+from __future__ import annotations
+
+import linecache
+import types
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Final
+
+
+@dataclass(frozen=True, slots=True)
+class Location:
+    """A span of the user's source, in the file's own coordinates.
+
+    Attributes:
+        file: Path as Python compiled it.
+        line: First line, from 1.
+        column: First column, from 1, in characters.
+        end_line: Last line, inclusive.
+        end_column: Column just past the last character, from 1.
+        function: Qualified name of the function the span is in, for the notes.
+    """
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    @property
+    def source_line(self) -> str:
+        """The first line of the span, without its newline (empty when the file cannot be read)."""
+        return linecache.getline(self.file, self.line).rstrip("\n")
+
+    @property
+    def text(self) -> str:
+        """The part of the first source line that the span covers."""
+        line = self.source_line
+        end = self.end_column - 1 if self.end_line == self.line else len(line)
+        return line[self.column - 1 : end]
+
+    def underlined(self) -> list[str]:
+        """The source line with its number, and a line of carets under the span."""
+        line = self.source_line
+        if not line:
+            return []
+        end = self.end_column if self.end_line == self.line else len(line) + 1
+        width = max(1, end - self.column)
+        number = str(self.line)
+        pad = "".join(c if c == "\t" else " " for c in line[: self.column - 1])
+        return [f"  {number} | {line}", f"  {' ' * len(number)} | {pad}{'^' * width}"]
+
+
+UNKNOWN: Final = Location("<unknown>", 0, 0, 0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """A second place that explains an error: the other side of a disagreement, or the call it came through."""
+
+    message: str
+    location: Location = UNKNOWN
+
+    def render(self) -> list[str]:
+        if self.location is UNKNOWN:
+            return [f"note: {self.message}"]
+        return [f"{self.location}: note: {self.message}", *self.location.underlined()]
+
+
+class HloBatchError(Exception):
+    """Base of every error that hlobatch raises on purpose.
+
+    Attributes:
+        message: What was found, one sentence.
+        location: The user's span it is about.
+        notes: Further places.
+        help: What to do about it.
+    """
+
+    label: ClassVar[str] = "error"
+
+    def __init__(
+        self,
+        message: str,
+        location: Location = UNKNOWN,
+        *,
+        notes: Sequence[Note] = (),
+        help: str = "",
+    ) -> None:
+        self.message = message
+        self.location = location
+        self.notes = tuple(notes)
+        self.help = help
+        super().__init__(self.render())
+
+    def render(self) -> str:
+        """The whole diagnostic as text."""
+        where = "" if self.location is UNKNOWN else f"{self.location}: "
+        lines = [f"{where}{self.label}: {self.message}", *self.location.underlined()]
+        if self.location.function:
+            lines.append(f"  in {self.location.function}")
+        for note in self.notes:
+            lines += note.render()
+        if self.help:
+            lines.append(f"help: {self.help}")
+        return "\n".join(lines)
+
+    def with_note(self, note: Note) -> HloBatchError:
+        """This error with one more note, as raised again on the way up through a call site."""
+        copy = type(self).__new__(type(self))
+        copy.__dict__.update(self.__dict__)
+        copy.notes = (*self.notes, note)
+        copy.args = (copy.render(),)
+        return copy
+
+
+class UnsupportedSyntaxError(HloBatchError):
+    """A statement or expression that hlobatch does not turn into a batched program.
+
+    Fix: write it with the constructs listed in ``docs/language.md``, or move it into an ordinary function that
+    contains no per-example control flow and call that.
+    """
+
+
+class UndefinedVariableError(HloBatchError):
+    """A variable is read on a path on which it may never have been given a value.
+
+    Fix: give it a value before the branch or the loop.
+    """
+
+
+class BatchTypeError(HloBatchError, TypeError):
+    """Types, shapes, batch sizes or argument counts that do not fit together.
+
+    Fix: the message names both sides; make them agree with ``jnp.asarray(…, dtype)``, or pass a batch.
+    """
+
+
+class LaneError(HloBatchError):
+    """Something went wrong in some lanes only; the other lanes' results are kept.
+
+    Attributes:
+        lanes: Indices into the batch of the inputs concerned.
+        outputs: The results of the whole batch; rows of the lanes named above are not meaningful.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        location: Location = UNKNOWN,
+        *,
+        lanes: Sequence[int] = (),
+        outputs: Any = None,
+        notes: Sequence[Note] = (),
+        help: str = "",
+    ) -> None:
+        self.lanes = tuple(int(lane) for lane in lanes)
+        self.outputs = outputs
+        super().__init__(message, location, notes=notes, help=help)
+
+
+class StackOverflowError(LaneError):
+    """A lane needed more stack frames than there are and the stacks could not grow.
+
+    Fix: raise ``max_stack_depth``, or call the function outside ``jax.jit``, where stacks grow while running.
+    """
+
+
+class StepLimitError(LaneError):
+    """Some lanes had not finished after ``max_steps`` blocks.
+
+    Fix: raise ``max_steps``, or look at the inputs of the lanes that the message names.
+    """
+
+
+class ArtifactError(HloBatchError):
+    """A file is not an artifact of hlobatch, or was written by a version that this one cannot read."""
+
+
+class VerificationError(HloBatchError):
+    """A program breaks one of the numbered rules of the IR.
+
+    Attributes:
+        rule: Label of the rule, as in ``docs/architecture.md``.
+    """
+
+    def __init__(self, rule: str, message: str, location: Location = UNKNOWN, *, notes: Sequence[Note] = ()) -> None:
+        self.rule = rule
+        super().__init__(f"[{rule}] {message}", location, notes=notes)
+
+
+def name_lanes(lanes: Sequence[int], limit: int = 8) -> str:
+    """``lane 3``, ``lanes 1, 4, 7``, ``lanes 0, 1, … (1000 in all)``: how an error names batch members."""
+    shown = ", ".join(str(int(lane)) for lane in lanes[:limit])
+    if len(lanes) == 1:
+        return f"lane {shown}"
+    more = f", … ({len(lanes)} in all)" if len(lanes) > limit else ""
+    return f"lanes {shown}{more}"
+
+
+@dataclass
+class ErrorCollector:
+    """Gathers errors so that a user sees all of them at once, then raises."""
+
+    errors: list[HloBatchError] = field(default_factory=list)
+
+    def add(self, error: HloBatchError) -> None:
+        self.errors.append(error)
+
+    def raise_first(self) -> None:
+        """Raise the first error, the others attached to its text."""
+        if not self.errors:
+            return
+        first, *rest = self.errors
+        for other in rest:
+            first = first.with_note(Note(other.message, other.location))
+        raise first
+
+
+def without_internal_frames(error: BaseException, is_internal: Callable[[str], bool]) -> BaseException:
+    """``error`` with the traceback frames of internal files taken out, the innermost user frames kept."""
+    frames: list[types.TracebackType] = []
+    tb = error.__traceback__
+    while tb is not None:
+        if not is_internal(tb.tb_frame.f_code.co_filename):
+            frames.append(tb)
+        tb = tb.tb_next
+    chain: types.TracebackType | None = None
+    for frame in reversed(frames):
+        chain = types.TracebackType(chain, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
+    return error.with_traceback(chain)

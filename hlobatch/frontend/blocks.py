@@ -1,0 +1,62 @@
+"""Operations, one after another -> basic blocks.
+
+Invariant: a ``FunctionCallOp`` is the last instruction of its block, so that what lives across a call is what lives at
+the end of a block.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, Terminator
+from hlobatch.ir.program import Block, ControlFlowGraph
+
+
+@dataclass
+class BlockBuilder:
+    """Collects the blocks of one function in source order."""
+
+    blocks: list[Block] = field(default_factory=list)
+    _taken: set[str] = field(default_factory=set)
+    _open: str | None = None
+    _ops: list[Op] = field(default_factory=list)
+    _location: Location = UNKNOWN
+    _sync: bool = False
+
+    def name(self, stem: str) -> str:
+        """A block name not given out before."""
+        name, count = stem, 1
+        while name in self._taken:
+            count += 1
+            name = f"{stem}.{count}"
+        self._taken.add(name)
+        return name
+
+    @property
+    def is_open(self) -> bool:
+        """Whether control can reach the code that comes next."""
+        return self._open is not None
+
+    def start(self, name: str, location: Location, sync: bool = False) -> None:
+        """Begin a block; control falls into it from an open one."""
+        if self._open is not None:
+            self.end(GotoOp(name, location=location))
+        self._open, self._ops, self._location, self._sync = name, [], location, sync
+
+    def add(self, op: Op) -> None:
+        """Append an operation to the open block."""
+        self._ops.append(op)
+        if isinstance(op, FunctionCallOp):
+            self.start(self.name(f"after_{op.function}"), op.location)
+
+    def end(self, terminator: Terminator) -> None:
+        """Close the open block; code that comes next is unreachable until a block starts."""
+        if self._open is None:
+            return
+        block = Block(self._open, tuple(self._ops), terminator, self._location, self._sync)
+        self.blocks.append(block)
+        self._open = None
+
+    def graph(self) -> ControlFlowGraph:
+        return ControlFlowGraph(tuple(self.blocks))

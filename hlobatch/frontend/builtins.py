@@ -1,0 +1,82 @@
+"""What the frontend puts in place of Python's own control on values: truth, ``not``, chained comparison, ``range``.
+
+Each works on Python objects at trace time, so that a static condition folds, and on traced scalars.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+
+class ScalarExpected(TypeError):
+    """A condition or a range bound that is not a scalar; the frontend's caller adds the place."""
+
+
+def is_array(value: Any) -> bool:
+    """Whether a value is a JAX or numpy array (or scalar of theirs) rather than a Python object."""
+    return isinstance(value, (jax.Array, np.ndarray, np.generic))
+
+
+def _scalar(value: Any, what: str) -> Any:
+    if np.shape(value) != ():
+        raise ScalarExpected(f"{what} has shape {list(np.shape(value))}, it has to be a scalar")
+    return value
+
+
+def truth(value: Any) -> Any:
+    """A condition as a scalar boolean array, or as a Python bool where it is known when the program is built."""
+    if not is_array(value):
+        return bool(value)
+    return jnp.asarray(_scalar(value, "the condition")).astype(jnp.bool_)
+
+
+def logical_not(value: Any) -> Any:
+    """``not value``."""
+    return jnp.logical_not(truth(value)) if is_array(value) else not value
+
+
+def logical_and(*values: Any) -> Any:
+    """The value of a chained comparison whose links are ``values``."""
+    if not any(map(is_array, values)):
+        return all(values)
+    result = truth(values[0])
+    for value in values[1:]:
+        result = jnp.logical_and(result, truth(value))
+    return result
+
+
+def range_count(start: Any, stop: Any, step: Any) -> Any:
+    """Number of turns of ``for … in range(start, stop, step)``.
+
+    The span is taken only where it is positive, so that unsigned bounds do not wrap.
+    """
+    if is_array(step):
+        raise ScalarExpected("the step of a range has to be known when the program is built")
+    if step == 0:
+        raise ValueError("range() arg 3 must not be zero")
+    if not is_array(start) and not is_array(stop):
+        return len(range(start, stop, step))
+    for value in (start, stop):
+        if not jnp.issubdtype(jnp.result_type(value), jnp.integer):
+            raise ScalarExpected(f"a bound of a range is {jnp.result_type(value)}, it has to be an integer")
+    low, high = (start, stop) if step > 0 else (stop, start)
+    low, high = (_at_least_32_bits(_scalar(v, "the bound of a range")) for v in (low, high))
+    span = jnp.where(high > low, high - low, 0)
+    return (span + (abs(step) - 1)) // abs(step)
+
+
+def _at_least_32_bits(value: Any) -> Any:
+    dtype = jnp.result_type(value)
+    if not is_array(value) or dtype.itemsize >= 4:
+        return value
+    return value.astype(jnp.int32)
+
+
+def range_item(turn: Any, start: Any, step: Any) -> Any:
+    """The loop variable in a given turn."""
+    item = turn if not is_array(step) and step == 1 else turn * step
+    return item if not is_array(start) and start == 0 else item + start

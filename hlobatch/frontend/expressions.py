@@ -1,0 +1,303 @@
+"""Expressions -> operations, and what is left of them as straight-line code.
+
+Batched calls, conditional expressions and short-circuit operators are taken out of an expression, in the order Python
+evaluates them, into variables of their own; the rest is one ``PrimOp``.
+
+    fibonacci(n - 2) + fibonacci(n - 1)
+    ==>
+    %$1 = prim "n - 2" (%n); %$2 = call @fibonacci(%$1); …; prim "$2 + $4" (%$2, %$4)
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+from collections.abc import Sequence
+from typing import Any
+
+from hlobatch.diagnostics import (
+    BatchTypeError,
+    Location,
+    Note,
+    UndefinedVariableError,
+    UnsupportedSyntaxError,
+)
+from hlobatch.frontend.blocks import BlockBuilder
+from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.primitives import HELPERS, compile_primitive
+from hlobatch.frontend.scopes import local_names, read_names
+from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.support import refusal
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
+
+_TEMPORARY = "_hb_"
+_TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+class ExpressionLowering:
+    """Lowers the expressions of one function into the blocks it builds."""
+
+    def __init__(self, callee: Callee, callees: Callees) -> None:
+        self.callee = callee
+        self.source: Source = callee.source
+        self.callees = callees
+        self.local = local_names(self.source.node)
+        self.blocks = BlockBuilder()
+        self.constants: dict[str, Any] = {}
+        self._temporaries = 0
+
+    # Names
+
+    def variable(self, name: str) -> str:
+        """The program's name of a local variable or a temporary."""
+        short = f"${name.removeprefix(_TEMPORARY)}" if name.startswith(_TEMPORARY) else name
+        return f"{self.callee.name}.{short}"
+
+    def temporary(self, stem: str = "") -> str:
+        """A fresh name that no user can have written."""
+        self._temporaries += 1
+        return f"{_TEMPORARY}{stem}{self._temporaries}"
+
+    def constant(self, value: Any) -> ast.Name:
+        """An expression for a Python object."""
+        name = f"__hb_constant{len(self.constants)}"
+        self.constants[name] = value
+        return ast.Name(name, ast.Load())
+
+    def location(self, node: ast.AST) -> Location:
+        return self.source.location(node)
+
+    def unsupported(self, node: ast.AST) -> UnsupportedSyntaxError:
+        """The error for a node that is not supported."""
+        what, instead = refusal(node)
+        return UnsupportedSyntaxError(f"{what} is not supported in a batched function", self.location(node), help=instead)
+
+    # Straight-line code
+
+    def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
+        """Emit one ``PrimOp`` for straight-line statements."""
+        code = ast.Module(list(body), type_ignores=[])
+        written: set[str] = set()
+        inputs = []
+        for name in read_names(code):
+            if name in self.local or name.startswith(_TEMPORARY):
+                inputs.append(name)
+            elif name not in HELPERS and name not in self.constants and name not in written:
+                self._check_global(name, node)
+        function = compile_primitive(self.source, body, inputs, outputs, self.constants)
+        self.blocks.add(
+            PrimOp(
+                tuple(map(self.variable, inputs)),
+                tuple(map(self.variable, outputs)),
+                function,
+                text.replace(_TEMPORARY, "$"),
+                self.location(node),
+            )
+        )
+
+    def _check_global(self, name: str, node: ast.AST) -> None:
+        if self.source.resolve(name) is MISSING:
+            raise UndefinedVariableError(
+                f"{name!r} is not defined", self.location(node), help="define it before the first call."
+            )
+
+    def assign(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        """Emit ``name = value`` for straight-line code."""
+        target = ast.copy_location(ast.Name(name, ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], value), node)
+        self.primitive([statement], [name], node, self.source.text(value))
+
+    def as_variable(self, value: ast.expr, node: ast.AST) -> str:
+        """A variable that holds the value of straight-line code (the code itself where it is a local name)."""
+        if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(_TEMPORARY)):
+            return value.id
+        name = self.temporary()
+        self.assign(name, value, node)
+        return name
+
+    # Expressions
+
+    def simple(self, node: ast.expr) -> ast.expr:
+        """Lower the control in an expression; what comes back is straight-line code."""
+        if self._is_simple(node):
+            return node
+        if self.callees.of_call(node, self.source, self.local):
+            assert isinstance(node, ast.Call)
+            return self._load(self.call(node, self.temporary()), node)
+        match node:
+            case ast.IfExp():
+                return self._load(self._choose(node), node)
+            case ast.BoolOp():
+                return self._load(self._short_circuit(node), node)
+            case ast.UnaryOp(op=ast.Not()):
+                return self._helper("__hb_not", [self.simple(node.operand)], node)
+            case ast.Compare() if len(node.ops) > 1:
+                return self._chained(node)
+            case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
+                raise self.unsupported(node)
+            case _ if isinstance(node, _TRACE_TIME):
+                return self._trace_time(node)
+        return self._with_simple_children(node)
+
+    def _is_simple(self, node: ast.expr) -> bool:
+        """Whether an expression is straight-line code as it stands."""
+        control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *_TRACE_TIME)
+        for child in ast.walk(node):
+            if isinstance(child, control) or self.callees.of_call(child, self.source, self.local):  # type: ignore[arg-type]
+                return False
+            if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
+                return False
+            if isinstance(child, ast.Compare) and len(child.ops) > 1:
+                return False
+        return True
+
+    def _with_simple_children(self, node: ast.expr) -> ast.expr:
+        copy = type(node)(**dict(ast.iter_fields(node)))
+        ast.copy_location(copy, node)
+        for name, value in ast.iter_fields(node):
+            if isinstance(value, ast.expr):
+                setattr(copy, name, self.simple(value))
+            elif isinstance(value, list):
+                setattr(copy, name, [self._simple_part(v) for v in value])
+        return copy
+
+    def _simple_part(self, part: Any) -> Any:
+        if isinstance(part, ast.keyword):
+            return ast.copy_location(ast.keyword(part.arg, self.simple(part.value)), part)
+        return self.simple(part) if isinstance(part, ast.expr) else part
+
+    def _trace_time(self, node: ast.expr) -> ast.expr:
+        """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
+        for child in ast.walk(node):
+            if isinstance(child, ast.Call) and self.callees.of_call(child, self.source, self.local):
+                raise UnsupportedSyntaxError(
+                    "a batched function is called inside a lambda or a comprehension",
+                    self.location(child),
+                    help="call it in a `for … in range(…)` loop, or in a statement of its own.",
+                )
+        return node
+
+    def _load(self, name: str, node: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def _helper(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Call(self._load(name, node), arguments, []), node)
+
+    def _chained(self, node: ast.Compare) -> ast.expr:
+        """``a < b < c`` with ``b`` evaluated once."""
+        values = [self.simple(value) for value in (node.left, *node.comparators)]
+        middle = [self._load(self.as_variable(value, node), node) for value in values[1:-1]]
+        values = [values[0], *middle, values[-1]]
+        links: list[ast.expr] = [
+            ast.copy_location(ast.Compare(left, [op], [right]), node)
+            for left, op, right in zip(values, node.ops, values[1:], strict=False)
+        ]
+        return self._helper("__hb_and", links, node)
+
+    def _choose(self, node: ast.IfExp) -> str:
+        """``a if c else b`` as two blocks that write one variable."""
+        result = self.temporary()
+        names = [self.blocks.name(stem) for stem in ("choose", "otherwise", "chosen")]
+        self.branch(node.test, names[0], names[1])
+        for name, value in zip(names, (node.body, node.orelse), strict=False):
+            self.blocks.start(name, self.location(value))
+            self.store(result, value, node)
+            self.blocks.end(GotoOp(names[2], location=self.location(node)))
+        self.blocks.start(names[2], self.location(node))
+        return result
+
+    def _short_circuit(self, node: ast.BoolOp) -> str:
+        """``a and b`` as Python means it: the value of the operand that decided."""
+        result = self.temporary()
+        done = self.blocks.name("decided")
+        for value in node.values[:-1]:
+            self.store(result, value, value)
+            rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
+            targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
+            self.branch(self._load(result, value), *targets)
+            self.blocks.start(rest, self.location(value))
+        self.store(result, node.values[-1], node)
+        self.blocks.start(done, self.location(node))
+        return result
+
+    def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        """Emit ``name = value`` for any expression; a call writes its result there directly."""
+        if isinstance(value, ast.Call) and self.callees.of_call(value, self.source, self.local):
+            self.call(value, name)
+        else:
+            self.assign(name, self.simple(value), node)
+
+    # Control
+
+    def branch(self, test: ast.expr, true: str, false: str) -> None:
+        """End the open block by a branch on any expression, short-circuiting."""
+        match test:
+            case ast.BoolOp():
+                for value in test.values[:-1]:
+                    rest = self.blocks.name("and" if isinstance(test.op, ast.And) else "or")
+                    targets = (rest, false) if isinstance(test.op, ast.And) else (true, rest)
+                    self.branch(value, *targets)
+                    self.blocks.start(rest, self.location(value))
+                self.branch(test.values[-1], true, false)
+            case ast.UnaryOp(op=ast.Not()):
+                self.branch(test.operand, false, true)
+            case _:
+                condition = self._helper("__hb_truth", [self.simple(test)], test)
+                name = self.temporary("if")
+                target = ast.copy_location(ast.Name(name, ast.Store()), test)
+                statement = ast.copy_location(ast.Assign([target], condition), test)
+                self.primitive([statement], [name], test, self.source.text(test))
+                self.blocks.end(BranchOp(self.variable(name), true, false, location=self.location(test)))
+
+    # Calls
+
+    def call(self, node: ast.Call, result: str) -> str:
+        """Emit a call of a batched function; returns the name of the variable that receives its result."""
+        callee = self.callees.of_call(node, self.source, self.local)
+        assert callee is not None
+        arguments = []
+        for parameter, value in self._bind(node, callee).items():
+            expression = value if isinstance(value, ast.expr) else self.constant(value)
+            before = self.simple(expression)
+            arguments.append(self._argument(before, node, parameter))
+        names = tuple(map(self.variable, arguments))
+        location = self.location(node)
+        self.blocks.add(FunctionCallOp(callee.name, names, (self.variable(result),), location=location))
+        return result
+
+    def _argument(self, value: ast.expr, node: ast.Call, parameter: str) -> str:
+        del parameter
+        return self.as_variable(ast.copy_location(value, node) if not hasattr(value, "lineno") else value, node)
+
+    def _bind(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
+        """Arguments by parameter, in the callee's order; defaults as Python objects."""
+        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
+            raise UnsupportedSyntaxError(
+                "a batched function is called with * or **",
+                self.location(node),
+                help="write the arguments out; pass a tuple or a dict as one argument.",
+            )
+        keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
+        try:
+            bound = callee.source.signature.bind(*node.args, **keywords)
+        except TypeError as error:
+            raise BatchTypeError(
+                f"{callee.name}() is called wrongly: {error}",
+                self.location(node),
+                notes=[Note(f"{callee.name} is defined here", definition(callee.source))],
+                help=f"its parameters are {callee.source.signature}.",
+            ) from None
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+
+def definition(source: Source) -> Location:
+    """The span of a function's ``def`` line."""
+    whole = source.location(source.node)
+    line = source.lines[whole.line - 1].rstrip() if whole.line else ""
+    return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)
+
+
+def parameter_names(source: Source) -> tuple[str, ...]:
+    """Parameters in order."""
+    return tuple(p.name for p in source.signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD)

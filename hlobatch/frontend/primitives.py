@@ -1,0 +1,71 @@
+"""Straight-line code -> the Python function of a ``PrimOp``.
+
+The function takes the variables the code reads and returns a tuple of those it writes. It is compiled from the user's own
+syntax nodes, under the user's file name and lines, so a traceback or a profiler shows the user's source.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend.source import MISSING, Source
+
+HELPERS: Final = {
+    "__hb_truth": batched_builtins.truth,
+    "__hb_not": batched_builtins.logical_not,
+    "__hb_and": batched_builtins.logical_and,
+    "__hb_range_count": batched_builtins.range_count,
+    "__hb_range_item": batched_builtins.range_item,
+}
+"""Names by which compiled code reaches the frontend's own functions."""
+
+
+def compile_primitive(
+    source: Source,
+    body: Sequence[ast.stmt],
+    inputs: Sequence[str],
+    outputs: Sequence[str],
+    constants: Mapping[str, Any],
+) -> Callable[..., tuple[Any, ...]]:
+    """The function ``(*inputs) -> (*outputs)`` that runs ``body``.
+
+    Args:
+        source: The function the code stands in: its globals and closure are those of the result.
+        body: Statements without control flow.
+        inputs: Names of the parameters.
+        outputs: Names returned.
+        constants: Objects bound to names that appear in ``body``.
+    """
+    around = {name: source.resolve(name) for name in source.free_names}
+    bound = {**{k: v for k, v in around.items() if v is not MISSING}, **HELPERS, **constants}
+    bound = {name: value for name, value in bound.items() if name not in inputs}
+    result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
+    name = source.node.name if source.node.name.isidentifier() else "lambda_"
+    inner = _definition(name, inputs, [*body, result])
+    factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name(name, ast.Load()))])
+    module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
+    _place(module, body[0])
+    namespace: dict[str, Any] = {}
+    exec(compile(module, source.file, "exec"), source.function.__globals__, namespace)  # noqa: S102
+    function: types.FunctionType = namespace["__hb_factory"](*bound.values())
+    return function
+
+
+def _definition(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) -> ast.FunctionDef:
+    arguments = ast.arguments(
+        posonlyargs=[], args=[ast.arg(p) for p in parameters], kwonlyargs=[], kw_defaults=[], defaults=[]
+    )
+    if "type_params" in ast.FunctionDef._fields:
+        return ast.FunctionDef(name, arguments, list(body), [], None, None, [])  # type: ignore[call-arg]
+    return ast.FunctionDef(name, arguments, list(body), [], None, None)
+
+
+def _place(tree: ast.AST, where: ast.AST) -> None:
+    """Give nodes without a place that of ``where``."""
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.expr, ast.stmt, ast.arg)) and not hasattr(node, "lineno"):
+            ast.copy_location(node, where)

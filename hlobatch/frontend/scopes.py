@@ -1,0 +1,75 @@
+"""Syntax -> names: which are local to a function, and which an expression reads or an assignment writes.
+
+Python's own rule: a name assigned anywhere in a function is local everywhere in it, whatever a module calls by the same
+name. Lambdas and comprehensions have scopes of their own.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+
+def target_names(target: ast.expr) -> list[str]:
+    """The names an assignment target binds, in order, each once."""
+    names = [n.id for n in ast.walk(target) if isinstance(n, ast.Name) and isinstance(n.ctx, ast.Store)]
+    return list(dict.fromkeys(names))
+
+
+def local_names(node: ast.FunctionDef) -> frozenset[str]:
+    """Parameters and assigned names of a function."""
+    arguments = node.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    for statement in node.body:
+        names.update(_assigned(statement))
+    return frozenset(names)
+
+
+def _assigned(node: ast.AST) -> Iterator[str]:
+    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ClassDef, *_COMPREHENSIONS)):
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+            yield node.name
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+        yield node.id
+    if isinstance(node, ast.alias):
+        yield (node.asname or node.name).split(".")[0]
+    for child in ast.iter_child_nodes(node):
+        yield from _assigned(child)
+
+
+_COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def read_names(node: ast.AST) -> list[str]:
+    """The names a piece of code reads from around it, in order of appearance, each once."""
+    return list(dict.fromkeys(_reads(node, frozenset())))
+
+
+def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+    if isinstance(node, ast.Name):
+        if isinstance(node.ctx, ast.Load) and node.id not in bound:
+            yield node.id
+        return
+    if isinstance(node, ast.Lambda):
+        inner = bound | {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
+        for default in (*node.args.defaults, *filter(None, node.args.kw_defaults)):
+            yield from _reads(default, bound)
+        yield from _reads(node.body, inner)
+        return
+    if isinstance(node, _COMPREHENSIONS):
+        yield from _comprehension_reads(node, bound)
+        return
+    for child in ast.iter_child_nodes(node):
+        yield from _reads(child, bound)
+
+
+def _comprehension_reads(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+    for generator in node.generators:  # type: ignore[attr-defined]
+        yield from _reads(generator.iter, bound)
+        bound = bound | set(target_names(generator.target))
+        for condition in generator.ifs:
+            yield from _reads(condition, bound)
+    for part in ("elt", "key", "value"):
+        if hasattr(node, part):
+            yield from _reads(getattr(node, part), bound)

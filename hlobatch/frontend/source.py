@@ -1,0 +1,162 @@
+"""A Python function -> its syntax tree in the file's own coordinates, and what its free names stand for.
+
+Invariant: every span that comes out of here is one that an editor would show: the whole file is parsed, never a dedented
+copy, and Python's UTF-8 byte columns are turned into character columns.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import inspect
+import linecache
+import types
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any, Final
+
+from hlobatch.diagnostics import Location, UnsupportedSyntaxError
+
+MISSING: Final = object()
+"""What ``Source.resolve`` gives for a name that nothing defines."""
+
+
+@dataclass(frozen=True, eq=False)
+class Source:
+    """A function's source.
+
+    Attributes:
+        function: The plain Python function.
+        file: Path as compiled.
+        node: Its definition (a lambda is seen as a definition with one return).
+        lines: The lines of the file.
+    """
+
+    function: types.FunctionType
+    file: str
+    node: ast.FunctionDef
+    lines: tuple[str, ...] = field(repr=False)
+
+    def location(self, node: ast.AST) -> Location:
+        """The span of a node."""
+        line = getattr(node, "lineno", self.node.lineno)
+        end_line = getattr(node, "end_lineno", None) or line
+        column = self._column(line, getattr(node, "col_offset", 0))
+        end_column = self._column(end_line, getattr(node, "end_col_offset", None) or 0)
+        return Location(self.file, line, column, end_line, end_column, self.function.__qualname__)
+
+    def _column(self, line: int, offset: int) -> int:
+        if not 1 <= line <= len(self.lines):
+            return offset + 1
+        return len(self.lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
+
+    @cached_property
+    def signature(self) -> inspect.Signature:
+        return inspect.signature(self.function)
+
+    @cached_property
+    def _closure(self) -> dict[str, Any]:
+        names = self.function.__code__.co_freevars
+        return dict(zip(names, self.function.__closure__ or (), strict=True))
+
+    @property
+    def free_names(self) -> tuple[str, ...]:
+        """Names taken from enclosing functions."""
+        return self.function.__code__.co_freevars
+
+    def resolve(self, name: str) -> Any:
+        """What a name that is not local stands for now, or ``MISSING``."""
+        if name in self._closure:
+            try:
+                return self._closure[name].cell_contents
+            except ValueError:
+                return MISSING
+        if name in self.function.__globals__:
+            return self.function.__globals__[name]
+        return getattr(builtins, name, MISSING)
+
+    def text(self, node: ast.AST) -> str:
+        """The source of a node, on one line."""
+        try:
+            return " ".join(ast.unparse(node).split())
+        except Exception:
+            return type(node).__name__
+
+
+def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
+    """The Python function behind a callable.
+
+    Raises:
+        UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
+    """
+    inner = inspect.unwrap(fun)
+    if isinstance(inner, types.FunctionType):
+        return inner
+    kind = type(fun).__name__
+    raise UnsupportedSyntaxError(
+        f"{getattr(fun, '__name__', fun)!r} is a {kind}, not a Python function",
+        help="pass a function written with `def` or `lambda`; wrap a method or an object in one.",
+    )
+
+
+def read_source(fun: types.FunctionType) -> Source:
+    """Parse the file a function stands in and find its definition.
+
+    Raises:
+        UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
+    """
+    file = fun.__code__.co_filename
+    lines = linecache.getlines(file, fun.__globals__)
+    if not lines:
+        raise UnsupportedSyntaxError(
+            f"the source of {fun.__qualname__!r} cannot be read ({file})",
+            help="put the function in a file; code typed at the plain Python prompt or passed to exec has no source.",
+        )
+    tree = ast.parse("".join(lines), filename=file)
+    node = _find(tree, fun)
+    source = Source(fun, file, node, tuple(lines))
+    _check_kind(source, fun)
+    return source
+
+
+def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
+    """The definition whose code object this is: same first line, same name."""
+    line = fun.__code__.co_firstlineno
+    lambdas = []
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == fun.__name__:
+            first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
+            if first == line:
+                return node  # type: ignore[return-value]
+        if isinstance(node, ast.Lambda) and node.lineno == line:
+            lambdas.append(node)
+    if fun.__name__ == "<lambda>" and len(lambdas) == 1:
+        return _as_definition(lambdas[0])
+    raise UnsupportedSyntaxError(
+        f"the definition of {fun.__qualname__!r} was not found at {fun.__code__.co_filename}:{line}",
+        help="if the file changed after import, import it again; give a lambda a line of its own.",
+    )
+
+
+def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
+    body = ast.copy_location(ast.Return(node.body), node.body)
+    definition = ast.FunctionDef("<lambda>", node.args, [body], [], None, None)
+    return ast.copy_location(definition, node)
+
+
+def _check_kind(source: Source, fun: types.FunctionType) -> None:
+    """Refuse generators, coroutines and open-ended parameter lists."""
+    if inspect.iscoroutinefunction(fun) or inspect.isgeneratorfunction(fun):
+        raise UnsupportedSyntaxError(
+            f"{fun.__qualname__!r} is a generator or a coroutine",
+            source.location(source.node),
+            help="return a value; collect several in an array with x.at[i].set(…).",
+        )
+    for parameter in source.signature.parameters.values():
+        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+            raise UnsupportedSyntaxError(
+                f"{fun.__qualname__!r} takes *{parameter.name}",
+                source.location(source.node.args),
+                help="name each parameter; pass a tuple or a dict for several values.",
+            )

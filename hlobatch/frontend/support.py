@@ -1,0 +1,54 @@
+"""The table of Python's syntax: what is supported, and what to write instead of what is not.
+
+It feeds the frontend's errors and ``docs/language.md``.
+"""
+
+from __future__ import annotations
+
+import ast
+from typing import Final
+
+SUPPORTED: Final[dict[type[ast.AST], str]] = {
+    ast.Assign: "assignment to names, also unpacked from nested tuples",
+    ast.AnnAssign: "annotated assignment to a name",
+    ast.AugAssign: "augmented assignment to a name (`x += 1`)",
+    ast.If: "`if`, `elif`, `else`",
+    ast.IfExp: "conditional expressions (`a if c else b`)",
+    ast.BoolOp: "`and`, `or` (short-circuit), `not`",
+    ast.While: "`while`, also with `else`",
+    ast.For: "`for … in range(…)`, also with `else`",
+    ast.Break: "`break`",
+    ast.Continue: "`continue`",
+    ast.Return: "`return`, anywhere",
+    ast.Call: "calls; of batched functions anywhere in an expression, recursively or mutually",
+    ast.Expr: "`hb.sync()`, docstrings, calls of batched functions",
+    ast.Pass: "`pass`",
+    ast.Import: "`import` of modules",
+    ast.ImportFrom: "`from … import …`",
+}
+
+UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
+    ast.FunctionDef: ("a function defined inside", "define it outside the batched function and call it."),
+    ast.AsyncFunctionDef: ("`async def`", "use an ordinary function."),
+    ast.ClassDef: ("a class defined inside", "define it outside the batched function."),
+    ast.Delete: ("`del`", "leave it out; what is not read any more takes no storage."),
+    ast.AsyncFor: ("`async for`", "use `for … in range(…)`."),
+    ast.With: ("`with`", "call the function that needs it in an ordinary helper function."),
+    ast.AsyncWith: ("`async with`", "use ordinary code."),
+    ast.Match: ("`match`", "write `if`/`elif`."),
+    ast.Raise: ("`raise`", "return a status beside the result."),
+    ast.Try: ("`try`", "return a status beside the result."),
+    ast.TryStar: ("`try`", "return a status beside the result."),
+    ast.Assert: ("`assert`", "return a flag beside the result."),
+    ast.Global: ("`global`", "pass the value in and return it."),
+    ast.Nonlocal: ("`nonlocal`", "pass the value in and return it."),
+    ast.NamedExpr: ("`:=`", "assign in a statement of its own."),
+    ast.Yield: ("`yield`", "return a value."),
+    ast.YieldFrom: ("`yield from`", "return a value."),
+    ast.Await: ("`await`", "use ordinary code."),
+}
+
+
+def refusal(node: ast.AST) -> tuple[str, str]:
+    """What to call an unsupported node, and what to write instead."""
+    return UNSUPPORTED.get(type(node), (f"`{type(node).__name__}`", "see docs/language.md for what is supported."))

@@ -1,0 +1,276 @@
+"""Statements -> control flow graph: one function of a program.
+
+The graph leaves by ``HALT`` with the value returned in the variable ``$result``. A call in tail position writes
+``$result`` directly and its block goes to ``HALT``, which is how later passes know it.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from dataclasses import dataclass
+from functools import singledispatchmethod
+from typing import Final
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
+from hlobatch.frontend.expressions import ExpressionLowering, definition, parameter_names
+from hlobatch.frontend.scopes import target_names
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp
+from hlobatch.ir.program import Function
+
+RESULT: Final = "_hb_result"
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Where ``continue`` and ``break`` go."""
+
+    latch: str
+    after: str
+
+
+class FunctionLowering(ExpressionLowering):
+    """Lowers the statements of one function."""
+
+    def __init__(self, callee: Callee, callees: Callees) -> None:
+        super().__init__(callee, callees)
+        self.loops: list[Loop] = []
+
+    def function(self) -> Function:
+        """The whole function."""
+        node = self.source.node
+        self.blocks.start(self.blocks.name("entry"), self.location(node))
+        self.statements(node.body)
+        if self.blocks.is_open:
+            self.give_back(ast.copy_location(ast.Constant(None), node.body[-1]), node.body[-1])
+        return Function(
+            self.callee.name,
+            self.blocks.graph(),
+            tuple(map(self.variable, parameter_names(self.source))),
+            (self.variable(RESULT),),
+            self.callee.type_inference,
+            definition(self.source),
+        )
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Lower statements up to the first that control cannot pass."""
+        for statement in body:
+            if not self.blocks.is_open:
+                return
+            self.statement(statement)
+
+    @singledispatchmethod
+    def statement(self, node: ast.stmt) -> None:
+        """Lower one statement.
+
+        Raises:
+            UnsupportedSyntaxError: No rule for it stands below.
+        """
+        raise self.unsupported(node)
+
+    @statement.register
+    def _pass(self, node: ast.Pass) -> None:
+        pass
+
+    @statement.register(ast.Import)
+    @statement.register(ast.ImportFrom)
+    def _import(self, node: ast.Import | ast.ImportFrom) -> None:
+        names = [(alias.asname or alias.name).split(".")[0] for alias in node.names]
+        self.primitive([node], names, node, self.source.text(node))
+
+    @statement.register
+    def _expression(self, node: ast.Expr) -> None:
+        if isinstance(node.value, ast.Constant):
+            return
+        if is_sync(node.value, self.source, self.local):
+            self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
+        elif self.callees.of_call(node.value, self.source, self.local):
+            self.simple(node.value)
+        else:
+            raise UnsupportedSyntaxError(
+                "the value of this expression is not used",
+                self.location(node),
+                help="assign it to a name, or leave it out; batched code has no side effects.",
+            )
+
+    @statement.register
+    def _assign(self, node: ast.Assign) -> None:
+        for target in node.targets:
+            self._check_target(target)
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self.store(node.targets[0].id, node.value, node)
+            return
+        statement = ast.copy_location(ast.Assign(node.targets, self.simple(node.value)), node)
+        names = [name for target in node.targets for name in target_names(target)]
+        self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
+
+    @statement.register
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        self._check_target(node.target)
+        if node.value is not None:
+            assert isinstance(node.target, ast.Name)
+            self.store(node.target.id, node.value, node)
+
+    @statement.register
+    def _augmented(self, node: ast.AugAssign) -> None:
+        self._check_target(node.target)
+        assert isinstance(node.target, ast.Name)
+        left = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
+        value = ast.copy_location(ast.BinOp(left, node.op, self.simple(node.value)), node)
+        self.assign(node.target.id, value, node)
+
+    def _check_target(self, target: ast.expr) -> None:
+        """Refuse to assign to anything but names: values are never changed in place."""
+        for part in ast.walk(target):
+            if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+                name = self.source.text(part.value)
+                index = self.source.text(part.slice)
+                message, instead = "assignment to an item", f"write `{name} = {name}.at[{index}].set(…)`."
+            elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
+                message, instead = "assignment to an attribute", "build a new value, as `_replace` of a NamedTuple does."
+            else:
+                continue
+            raise UnsupportedSyntaxError(
+                f"{message} is not supported in a batched function", self.location(part), help=instead
+            )
+
+    @statement.register
+    def _return(self, node: ast.Return) -> None:
+        self.give_back(node.value or ast.copy_location(ast.Constant(None), node), node)
+
+    def give_back(self, value: ast.expr, node: ast.stmt) -> None:
+        """Return a value. Choices are returned from each side, so that calls in them stay in tail position."""
+        match value:
+            case ast.IfExp():
+                names = [self.blocks.name(stem) for stem in ("choose", "otherwise")]
+                self.branch(value.test, *names)
+                for name, side in zip(names, (value.body, value.orelse), strict=True):
+                    self.blocks.start(name, self.location(side))
+                    self.give_back(side, node)
+            case ast.BoolOp() if self.callees.of_call(value.values[-1], self.source, self.local):
+                self._give_back_short_circuit(value, node)
+            case _:
+                self.store(RESULT, value, node)
+                self.blocks.end(GotoOp(HALT, location=self.location(node)))
+
+    def _give_back_short_circuit(self, value: ast.BoolOp, node: ast.stmt) -> None:
+        for operand in value.values[:-1]:
+            self.store(RESULT, operand, operand)
+            rest = self.blocks.name("and" if isinstance(value.op, ast.And) else "or")
+            targets = (rest, HALT) if isinstance(value.op, ast.And) else (HALT, rest)
+            self.branch(self._load(RESULT, operand), *targets)
+            self.blocks.start(rest, self.location(operand))
+        self.give_back(value.values[-1], node)
+
+    @statement.register
+    def _if(self, node: ast.If) -> None:
+        then, otherwise, after = (self.blocks.name(stem) for stem in ("then", "else", "after_if"))
+        self.branch(node.test, then, otherwise if node.orelse else after)
+        reached = not node.orelse
+        for name, body in ((then, node.body), (otherwise, node.orelse)):
+            if not body:
+                continue
+            self.blocks.start(name, self.location(body[0]))
+            self.statements(body)
+            reached |= self.blocks.is_open
+            self.blocks.end(GotoOp(after, location=self.location(node)))
+        if reached:
+            self.blocks.start(after, self.location(node))
+
+    @statement.register
+    def _while(self, node: ast.While) -> None:
+        head, body = self.blocks.name("while"), self.blocks.name("body")
+        otherwise, after = self.blocks.name("else"), self.blocks.name("after_while")
+        self.blocks.start(head, self.location(node.test))
+        self.branch(node.test, body, otherwise if node.orelse else after)
+        self.blocks.start(body, self.location(node.body[0]))
+        self._loop_body(node.body, Loop(head, after))
+        self.blocks.end(GotoOp(head, location=self.location(node)))
+        self._loop_end(node, otherwise, after)
+
+    def _loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+        self.loops.append(loop)
+        self.statements(body)
+        self.loops.pop()
+
+    def _loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
+        if node.orelse:
+            self.blocks.start(otherwise, self.location(node.orelse[0]))
+            self.statements(node.orelse)
+        self.blocks.end(GotoOp(after, location=self.location(node)))
+        self.blocks.start(after, self.location(node))
+
+    @statement.register
+    def _for(self, node: ast.For) -> None:
+        turns, turn, start, step = self._range(node)
+        head, body, latch = (self.blocks.name(stem) for stem in ("for", "body", "next"))
+        otherwise, after = self.blocks.name("else"), self.blocks.name("after_for")
+        self.blocks.start(head, self.location(node.target))
+        self._compare_turns(turn, turns, node)
+        condition = self.variable(f"{turn}_if")
+        false = otherwise if node.orelse else after
+        self.blocks.end(BranchOp(condition, body, false, location=self.location(node.iter)))
+        self.blocks.start(body, self.location(node.body[0]))
+        assert isinstance(node.target, ast.Name)
+        operands = [self._load(name, node) for name in (turn, start, step)]
+        self.assign(node.target.id, self._helper("__hb_range_item", operands, node.target), node.target)
+        self._loop_body(node.body, Loop(latch, after))
+        self.blocks.start(latch, self.location(node)) if self._reaches(latch) else None
+        one = ast.copy_location(ast.Constant(1), node)
+        if self.blocks.is_open:
+            self.assign(turn, ast.copy_location(ast.BinOp(self._load(turn, node), ast.Add(), one), node), node.target)
+        self.blocks.end(GotoOp(head, location=self.location(node)))
+        self._loop_end(node, otherwise, after)
+
+    def _reaches(self, block: str) -> bool:
+        """Whether control falls through to here or some block so far goes to ``block``."""
+        return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
+
+    def _compare_turns(self, turn: str, turns: str, node: ast.For) -> None:
+        test = ast.copy_location(ast.Compare(self._load(turn, node), [ast.Lt()], [self._load(turns, node)]), node)
+        target = ast.copy_location(ast.Name(f"{turn}_if", ast.Store()), node)
+        truth = self._helper("__hb_truth", [test], node.iter)
+        statement = ast.copy_location(ast.Assign([target], truth), node)
+        self.primitive([statement], [f"{turn}_if"], node.iter, f"{turn} < {turns}")
+
+    def _range(self, node: ast.For) -> tuple[str, str, str, str]:
+        """Evaluate the bounds of a ``for``: names of its number of turns, turn, start and step."""
+        call = node.iter
+        is_range = isinstance(call, ast.Call) and static_value(call.func, self.source, self.local) is builtins.range
+        if not is_range or not isinstance(node.target, ast.Name):
+            raise UnsupportedSyntaxError(
+                "a `for` runs over `range(…)` with one name",
+                self.location(call),
+                help="write `for i in range(x.shape[0])` and index, or a `while`.",
+            )
+        assert isinstance(call, ast.Call)
+        if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
+            raise UnsupportedSyntaxError(
+                "`range` takes one to three positional arguments", self.location(call), help="write the bounds out."
+            )
+        values = [self.simple(argument) for argument in call.args]
+        zero, one = (ast.copy_location(ast.Constant(c), call) for c in (0, 1))
+        start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
+        bounds = [self.as_variable(value, call) for value in (start, stop, step)]
+        bounds = [self._frozen(name, call) for name in bounds]
+        turns, turn = self.temporary("turns"), self.temporary("turn")
+        self.assign(turns, self._helper("__hb_range_count", [self._load(b, call) for b in bounds], call), call)
+        self.assign(turn, zero, call)
+        return turns, turn, bounds[0], bounds[2]
+
+    def _frozen(self, name: str, node: ast.expr) -> str:
+        """A copy of a user's variable, which the loop's body may assign to without moving the bounds."""
+        if name.startswith("_hb_"):
+            return name
+        copy = self.temporary()
+        self.assign(copy, self._load(name, node), node)
+        return copy
+
+    @statement.register
+    def _break(self, node: ast.Break) -> None:
+        self.blocks.end(GotoOp(self.loops[-1].after, location=self.location(node)))
+
+    @statement.register
+    def _continue(self, node: ast.Continue) -> None:
+        self.blocks.end(GotoOp(self.loops[-1].latch, location=self.location(node)))

@@ -1,0 +1,42 @@
+"""A batched function and all it reaches -> ``Program``: the frontend's one door.
+
+The main function of the program calls the user's function in tail position, so that a recursive function is one of the
+program's functions and nothing more.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.expressions import definition, parameter_names
+from hlobatch.frontend.to_cfg import FunctionLowering
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+
+
+def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Program:
+    """The untyped program of a function.
+
+    Raises:
+        UnsupportedSyntaxError: A statement or expression without a rule.
+        UndefinedVariableError: A name that nothing defines.
+        BatchTypeError: A call with the wrong arguments.
+    """
+    callees = Callees()
+    main = callees.add(function, type_inference)
+    lowered: dict[str, Function] = {}
+    while pending := [c for c in callees.by_function.values() if c.name not in lowered]:
+        for callee in pending:
+            lowered[callee.name] = FunctionLowering(callee, callees).function()
+    return _with_main(main, tuple(lowered.values()))
+
+
+def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
+    location = definition(callee.source)
+    parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
+    result = (f"{MAIN}.$result",)
+    call = FunctionCallOp(callee.name, parameters, result, location=location)
+    entry = Block("entry", (call,), GotoOp(HALT, location=location), location)
+    return Program(ControlFlowGraph((entry,)), functions, {}, parameters, result, {}, location)

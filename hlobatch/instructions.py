@@ -1,0 +1,47 @@
+"""The program data model under the seed's names: types, operations, programs, and what they mean."""
+
+from hlobatch.interpreters.definitional import interpret
+from hlobatch.ir.ops import (
+    HALT,
+    BranchOp,
+    FunctionCallOp,
+    GotoOp,
+    IndirectGotoOp,
+    Op,
+    PopOp,
+    PrimOp,
+    PushGotoOp,
+    PushOp,
+    Terminator,
+)
+from hlobatch.ir.printer import print_program
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program, VariableAllocation
+from hlobatch.ir.types import Static, TensorType, Type, tensor
+from hlobatch.ir.verifier import verify
+
+__all__ = [
+    "HALT",
+    "MAIN",
+    "Block",
+    "BranchOp",
+    "ControlFlowGraph",
+    "Function",
+    "FunctionCallOp",
+    "GotoOp",
+    "IndirectGotoOp",
+    "Op",
+    "PopOp",
+    "PrimOp",
+    "Program",
+    "PushGotoOp",
+    "PushOp",
+    "Static",
+    "TensorType",
+    "Terminator",
+    "Type",
+    "VariableAllocation",
+    "interpret",
+    "print_program",
+    "tensor",
+    "verify",
+]

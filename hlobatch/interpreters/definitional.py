@@ -1,0 +1,108 @@
+"""What a program means: one example, straight from the definitions of the operations.
+
+Every variable holds a list of values, the last one current. It accepts programs with calls (the paper's figure 2), with
+explicit stacks (figure 4), or with both, typed or not. It is slow and has no batch; all else is measured against it.
+
+Reference: TFP ``auto_batching.instructions.interpret``, "definitional interpreter".
+"""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+from hlobatch.ir import physical
+from hlobatch.ir.ops import (
+    HALT,
+    BranchOp,
+    FunctionCallOp,
+    GotoOp,
+    IndirectGotoOp,
+    Op,
+    PopOp,
+    PrimOp,
+    PushGotoOp,
+    PushOp,
+)
+from hlobatch.ir.program import Function, Program
+
+Stacks = dict[str, list[Any]]
+
+
+def interpret(program: Program, *inputs: Any) -> Any:
+    """Run a program on one example.
+
+    Args:
+        program: Any well-formed program.
+        *inputs: Values of ``program.vars_in``, pytrees without a batch axis.
+
+    Returns:
+        The value of ``program.vars_out``: by itself if there is one, else a tuple.
+    """
+    results = _call(program, program.main_function(), inputs)
+    return results[0] if len(results) == 1 else results
+
+
+def _call(program: Program, function: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
+    stacks: Stacks = collections.defaultdict(list)
+    for name, value in zip(function.vars_in, inputs, strict=True):
+        _write(program, stacks, name, value)
+    name = function.graph.enter_block().name
+    while name != HALT:
+        block = function.graph.block(name)
+        for op in block.instructions:
+            _instruction(program, stacks, op)
+        name = _next(stacks, block.terminator)
+    return tuple(_read(program, stacks, name) for name in function.vars_out)
+
+
+def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
+    match op:
+        case PrimOp():
+            results = op.function(*(_read(program, stacks, name) for name in op.vars_in))
+            for name, value in zip(op.vars_out, results, strict=True):
+                _write(program, stacks, name, value)
+        case FunctionCallOp():
+            arguments = tuple(_read(program, stacks, name) for name in op.vars_in)
+            results = _call(program, program.function(op.function), arguments)
+            for name, value in zip(op.vars_out, results, strict=True):
+                _write(program, stacks, name, value)
+        case PushOp():
+            for name in op.vars:
+                stacks[name].append(stacks[name][-1])
+        case PopOp():
+            for name in op.vars:
+                stacks[name].pop()
+        case _:
+            raise TypeError(f"no meaning is given to {op!r}")
+
+
+def _next(stacks: Stacks, terminator: Op) -> str:
+    match terminator:
+        case GotoOp():
+            return terminator.block
+        case BranchOp():
+            return terminator.true_block if stacks[terminator.cond_var][-1] else terminator.false_block
+        case PushGotoOp():
+            stacks[terminator.counter].append(terminator.push_block)
+            return terminator.goto_block
+        case IndirectGotoOp():
+            returns = stacks[terminator.counter]
+            return str(returns.pop()) if returns else HALT
+        case _:
+            raise TypeError(f"no meaning is given to {terminator!r}")
+
+
+def _read(program: Program, stacks: Stacks, name: str) -> Any:
+    type_ = program.var_defs.get(name)
+    if type_ is not None and type_.is_static:
+        return type_.rebuild([])
+    return stacks[name][-1]
+
+
+def _write(program: Program, stacks: Stacks, name: str, value: Any) -> None:
+    """Overwrite the current value, in the variable's own dtype where that is known."""
+    type_ = program.var_defs.get(name)
+    if type_ is not None:
+        value = physical.rebuild(physical.flatten(value, type_), type_)
+    stacks[name][-1:] = [value]

@@ -1,0 +1,97 @@
+"""A block's instructions -> straight-line segments, each one function on one lane's arrays, compiled once and cached.
+
+A segment is a run of primitives between other operations. Variables written and read inside a segment only never leave it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from hlobatch.interpreters.backends import Backend, BatchFunction, Mask
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.physical import lane_function, width
+from hlobatch.ir.program import Block, Program
+
+Environment = dict[str, list[Any]]
+"""The arrays ``[lanes, *event]`` of each variable."""
+BlockCodeCache = dict[Any, tuple[Block, BatchFunction]]
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Consecutive primitives of a block.
+
+    Attributes:
+        key: Where it stands: the block's identity and the position of its first primitive.
+        block: The block, kept so that its identity is not given to another.
+        ops: The primitives.
+    """
+
+    key: tuple[int, int]
+    block: Block
+    ops: tuple[PrimOp, ...]
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """Variables read before the segment writes them."""
+        written: set[str] = set()
+        needed: dict[str, None] = {}
+        for op in self.ops:
+            needed.update(dict.fromkeys(v for v in op.uses if v not in written))
+            written.update(op.defs)
+        return tuple(needed)
+
+    @property
+    def outputs(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(v for op in self.ops for v in op.defs))
+
+
+def parts(block: Block) -> Iterator[Segment | Op]:
+    """A block's instructions with runs of primitives gathered."""
+    run: list[PrimOp] = []
+    for index, op in enumerate(block.instructions):
+        if isinstance(op, PrimOp):
+            run.append(op)
+            continue
+        if run:
+            yield Segment((id(block), index - len(run)), block, tuple(run))
+            run = []
+        yield op
+    if run:
+        yield Segment((id(block), len(block.instructions) - len(run)), block, tuple(run))
+
+
+def run_segment(
+    program: Program, segment: Segment, env: Environment, mask: Mask, backend: Backend, cache: BlockCodeCache
+) -> dict[str, list[Any]]:
+    """The new arrays of the segment's outputs; only lanes of ``mask`` are meaningful."""
+    key = (type(backend), *segment.key)
+    if key not in cache:
+        cache[key] = (segment.block, backend.wrap_straightline_callable(_lane_code(program, segment)))
+    arrays = [array for name in segment.inputs for array in env[name]]
+    supply = iter(cache[key][1](arrays, mask))
+    return {name: [next(supply) for _ in range(width(program.var_defs[name]))] for name in segment.outputs}
+
+
+def _lane_code(program: Program, segment: Segment) -> Any:
+    functions = [(op, lane_function(op, program.var_defs)) for op in segment.ops]
+
+    def run(*arrays: Any) -> list[Any]:
+        supply = iter(arrays)
+        env = {name: [next(supply) for _ in range(width(program.var_defs[name]))] for name in segment.inputs}
+        for op, function in functions:
+            results = iter(function(*(array for name in op.vars_in for array in env[name])))
+            for name in op.vars_out:
+                env[name] = [next(results) for _ in range(width(program.var_defs[name]))]
+        return [array for name in segment.outputs for array in env[name]]
+
+    return run
+
+
+def masked_update(env: Environment, values: Environment, mask: Mask, backend: Backend) -> None:
+    """Overwrite variables in the lanes of ``mask``."""
+    for name, arrays in values.items():
+        old = env.get(name)
+        env[name] = arrays if old is None else [backend.where(mask, a, o) for a, o in zip(arrays, old, strict=True)]

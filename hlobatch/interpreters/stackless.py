@@ -1,0 +1,161 @@
+"""Local static autobatching: masks and a queue of waiting points; recursion is borrowed from Python.
+
+Each function call runs in its own recursive call of the interpreter, with a mask of the lanes that made it, so lanes do
+not meet across calls at different depths. Invariants: the masks in a queue are disjoint and never empty, and there is at
+most one entry per block (entries that wait for the same block are coalesced).
+
+Reference: paper section 2, algorithm 1; TFP ``auto_batching.stackless.execute``; Bradbury and Fu (2018).
+"""
+
+from __future__ import annotations
+
+import heapq
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hlobatch.interpreters.backends import Backend, Mask
+from hlobatch.interpreters.segments import (
+    BlockCodeCache,
+    Environment,
+    Segment,
+    masked_update,
+    parts,
+    run_segment,
+)
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
+from hlobatch.ir.physical import flatten, rebuild, width
+from hlobatch.ir.program import ControlFlowGraph, Function, Program
+
+
+@dataclass
+class WaitingPoints:
+    """The queue: for each block index, the mask of the lanes that wait to run from there."""
+
+    masks: dict[int, Mask] = field(default_factory=dict)
+    heap: list[int] = field(default_factory=list)
+
+    def enqueue(self, index: int, mask: Mask) -> None:
+        """Let lanes wait for a block. An empty mask is never queued, or recursion would not end."""
+        if not mask.any():
+            return
+        if index in self.masks:
+            self.masks[index] = self.masks[index] | mask
+        else:
+            self.masks[index] = mask
+            heapq.heappush(self.heap, index)
+
+    def dequeue(self) -> tuple[int, Mask]:
+        """The smallest program counter anyone waits at, and all who wait there."""
+        index = heapq.heappop(self.heap)
+        return index, self.masks.pop(index)
+
+
+def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache | None, *inputs: Any) -> list[Any]:
+    """Run a batch through a typed program with calls.
+
+    Args:
+        program: Calls not lowered.
+        backend: Array library; see ``interpreters.backends``.
+        block_code_cache: Compiled straight-line code, kept between calls; a new one for this call if None.
+        *inputs: Values of ``program.vars_in``, every array ``[batch, *event]``.
+
+    Returns:
+        The values of ``program.vars_out``, every array ``[batch, *event]``.
+    """
+    types = program.var_defs
+    env = {
+        name: [backend.asarray(a) for a in flatten(value, types[name])]
+        for name, value in zip(program.vars_in, inputs, strict=True)
+    }
+    batch = next(len(arrays[0]) for arrays in env.values() if arrays)
+    run = _Run(program, backend, {} if block_code_cache is None else block_code_cache)
+    if batch:
+        run.function(program.main_function(), env, np.ones(batch, bool))
+    return [_result(program, env, name, batch, backend) for name in program.vars_out]
+
+
+def _result(program: Program, env: Environment, name: str, batch: int, backend: Backend) -> Any:
+    type_ = program.var_defs[name]
+    if not batch:
+        from hlobatch.ir.physical import physical
+
+        leaves = [physical(t) for t in type_.tensor_leaves]
+        return rebuild([backend.zeros((0, *t.shape), t.dtype) for t in leaves], type_)
+    return rebuild(env.get(name, []), type_)
+
+
+@dataclass
+class _Run:
+    program: Program
+    backend: Backend
+    cache: BlockCodeCache
+
+    def function(self, function: Function, env: Environment, active: Mask) -> None:
+        """Run a function for the active lanes; results are left in ``env``."""
+        graph = function.graph
+        waiting = WaitingPoints()
+        waiting.enqueue(0, active)
+        while True:
+            index, mask = waiting.dequeue()
+            if index == graph.exit_index():
+                return
+            block = graph.blocks[index]
+            for part in parts(block):
+                self._part(part, env, mask)
+            self._leave(graph, block.terminator, env, mask, waiting)
+
+    def _part(self, part: Segment | Op, env: Environment, mask: Mask) -> None:
+        if isinstance(part, Segment):
+            values = run_segment(self.program, part, env, mask, self.backend, self.cache)
+            masked_update(env, values, mask, self.backend)
+        elif isinstance(part, FunctionCallOp):
+            self._call(part, env, mask)
+        else:
+            raise TypeError(f"stackless execution has no meaning for {part!r}; give it a program with calls")
+
+    def _call(self, op: FunctionCallOp, env: Environment, mask: Mask) -> None:
+        """A recursive call of the interpreter, with registers of its own."""
+        callee = self.program.function(op.function)
+        inner: Environment = {}
+        for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
+            inner[parameter] = self._passed(env.get(argument, []), argument, parameter, len(mask))
+        for name, arrays in env.items():
+            if name in self.program.main_function().vars_in or name in self._hoisted:
+                inner.setdefault(name, arrays)
+        self.function(callee, inner, mask)
+        results = {
+            target: self._passed(inner.get(source, []), source, target, len(mask))
+            for target, source in zip(op.vars_out, callee.vars_out, strict=True)
+        }
+        masked_update(env, results, mask, self.backend)
+
+    @property
+    def _hoisted(self) -> frozenset[str]:
+        """Variables that other functions read from main: what is the same in every lane."""
+        entry = self.program.graph.enter_block()
+        return frozenset(v for op in entry.instructions if not isinstance(op, FunctionCallOp) for v in op.defs)
+
+    def _passed(self, arrays: list[Any], source: str, target: str, lanes: int) -> list[Any]:
+        """The arrays of one variable in the dtypes of another."""
+        types = self.program.var_defs
+        if types[source].is_static and not types[target].is_static:
+            constants = flatten(types[source].rebuild([]), types[target])
+            return [self.backend.asarray(np.broadcast_to(c, (lanes, *np.shape(c)))) for c in constants]
+        assert len(arrays) == width(types[target])
+        leaves = types[target].tensor_leaves
+        return [a if t.is_key or a.dtype == t.dtype else a.astype(t.dtype) for a, t in zip(arrays, leaves, strict=True)]
+
+    def _leave(
+        self, graph: ControlFlowGraph, terminator: Op, env: Environment, mask: Mask, waiting: WaitingPoints
+    ) -> None:
+        match terminator:
+            case GotoOp():
+                waiting.enqueue(graph.block_index(terminator.block), mask)
+            case BranchOp():
+                condition = np.asarray(env[terminator.cond_var][0]).astype(bool)
+                waiting.enqueue(graph.block_index(terminator.true_block), mask & condition)
+                waiting.enqueue(graph.block_index(terminator.false_block), mask & ~condition)
+            case _:
+                raise TypeError(f"stackless execution has no meaning for {terminator!r}")

@@ -1,0 +1,210 @@
+"""Program counter autobatching, eagerly: the reference for what the lowering to StableHLO has to do.
+
+Every lane has a program counter and, for each ``FULL`` variable, a stack ``[depth, lanes, *event]`` with a pointer; the
+top is kept beside it. One step runs the earliest block that any lane waits at, for all lanes that wait there, whatever
+their stacks look like.
+
+Reference: paper section 3.1, algorithm 2; section 3.2, optimization 4 (the cached top).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from hlobatch.diagnostics import StackOverflowError, StepLimitError, name_lanes
+from hlobatch.interpreters.backends import Backend, Mask
+from hlobatch.interpreters.segments import (
+    BlockCodeCache,
+    Environment,
+    Segment,
+    masked_update,
+    parts,
+    run_segment,
+)
+from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PushGotoOp, PushOp
+from hlobatch.ir.physical import flatten, physical, rebuild
+from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+Array = Any
+
+
+@dataclass
+class Stack:
+    """The frames under a variable's cached top.
+
+    Attributes:
+        frames: One buffer ``[depth, lanes, *event]`` per leaf.
+        pointer: ``i32[lanes]``, frames in use.
+    """
+
+    frames: list[Array]
+    pointer: np.ndarray[Any, np.dtype[np.int32]]
+
+
+@dataclass
+class Machine:
+    """The state of a run.
+
+    Attributes:
+        counter: ``i32[lanes]``: index of the block each lane waits at; ``exit_index`` when it is done.
+        tops: Current values, ``[lanes, *event]``.
+        stacks: Saved values of ``FULL`` variables.
+        executions: How often each block ran, by name.
+        active: How many lanes each block ran for, in all.
+    """
+
+    program: Program
+    backend: Backend
+    cache: BlockCodeCache
+    depth: int
+    lanes: int
+    counter: np.ndarray[Any, np.dtype[np.int32]] = field(init=False)
+    tops: Environment = field(default_factory=dict)
+    stacks: dict[str, Stack] = field(default_factory=dict)
+    executions: dict[str, int] = field(default_factory=dict)
+    active: dict[str, int] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        graph = self.program.graph
+        self.counter = np.zeros(self.lanes, np.int32)
+        self.executions = dict.fromkeys((b.name for b in graph), 0)
+        self.active = dict(self.executions)
+        for name, type_ in self.program.var_defs.items():
+            leaves = [physical(leaf) for leaf in type_.tensor_leaves]
+            self.tops[name] = [self.backend.zeros((self.lanes, *leaf.shape), leaf.dtype) for leaf in leaves]
+            if self.program.alloc(name) is Alloc.FULL:
+                frames = [self.backend.zeros((self.depth, self.lanes, *leaf.shape), leaf.dtype) for leaf in leaves]
+                self.stacks[name] = Stack(frames, np.zeros(self.lanes, np.int32))
+        for op in self.program.ops:
+            if isinstance(op, (PushGotoOp, IndirectGotoOp)):
+                self.tops[op.counter] = [self.backend.asarray(np.full(self.lanes, graph.exit_index(), np.int32))]
+
+    def step(self) -> bool:
+        """Run the earliest block anyone waits at; False once all lanes are done."""
+        index = int(self.counter.min())
+        if index == self.program.graph.exit_index():
+            return False
+        block = self.program.graph.blocks[index]
+        mask = self.counter == index
+        self.executions[block.name] += 1
+        self.active[block.name] += int(mask.sum())
+        for part in parts(block):
+            self._part(part, mask)
+        self._leave(block, mask)
+        return True
+
+    def _part(self, part: Segment | Op, mask: Mask) -> None:
+        match part:
+            case Segment():
+                values = run_segment(self.program, part, self.tops, mask, self.backend, self.cache)
+                masked_update(self.tops, values, mask, self.backend)
+            case PushOp():
+                for name in part.vars:
+                    self._push(name, mask, part)
+            case PopOp():
+                for name in part.vars:
+                    self._pop(name, mask)
+            case _:
+                raise TypeError(f"the virtual machine has no meaning for {part!r}; lower calls first")
+
+    def _push(self, name: str, mask: Mask, op: Op) -> None:
+        """Save the top. A register keeps nothing: its old value is not needed."""
+        stack = self.stacks.get(name)
+        if stack is None:
+            return
+        over = np.flatnonzero(mask & (stack.pointer >= self.depth))
+        if len(over):
+            raise StackOverflowError(
+                f"{name_lanes(over)} needed more than {self.depth} stack frames",
+                op.location,  # type: ignore[attr-defined]
+                lanes=over,
+                help="raise max_stack_depth.",
+            )
+        rows = np.minimum(stack.pointer, self.depth - 1)
+        tops = self.tops[name]
+        stack.frames = [self.backend.scatter(f, rows, mask, t) for f, t in zip(stack.frames, tops, strict=True)]
+        stack.pointer = stack.pointer + mask.astype(np.int32)
+
+    def _pop(self, name: str, mask: Mask) -> None:
+        """Restore the value saved last; below the bottom there is nothing to restore and nothing to read."""
+        stack = self.stacks.get(name)
+        if stack is None:
+            return
+        stack.pointer = np.maximum(stack.pointer - mask.astype(np.int32), 0)
+        saved = [self.backend.gather(f, np.minimum(stack.pointer, self.depth - 1)) for f in stack.frames]
+        masked_update(self.tops, {name: saved}, mask, self.backend)
+
+    def _leave(self, block: Block, mask: Mask) -> None:
+        graph, terminator = self.program.graph, block.terminator
+        match terminator:
+            case GotoOp():
+                target: Any = graph.block_index(terminator.block)
+            case BranchOp():
+                condition = np.asarray(self.tops[terminator.cond_var][0]).astype(bool)
+                sides = (graph.block_index(terminator.true_block), graph.block_index(terminator.false_block))
+                target = np.where(condition, *sides)
+            case PushGotoOp():
+                target = graph.block_index(terminator.goto_block)
+                self._push(terminator.counter, mask, terminator)
+                back = np.full(self.lanes, graph.block_index(terminator.push_block), np.int32)
+                masked_update(self.tops, {terminator.counter: [self.backend.asarray(back)]}, mask, self.backend)
+            case IndirectGotoOp():
+                target = np.asarray(self.tops[terminator.counter][0])
+                self._pop(terminator.counter, mask)
+            case _:
+                raise TypeError(f"the virtual machine has no meaning for {terminator!r}")
+        self.counter = np.where(mask, target, self.counter).astype(np.int32)
+
+
+def start(
+    program: Program, args: Any, max_stack_depth: int, backend: Backend, cache: BlockCodeCache | None = None
+) -> Machine:
+    """A machine with its inputs stored and every lane at the entry."""
+    arrays = [flatten(value, program.var_defs[name]) for name, value in zip(program.vars_in, args, strict=True)]
+    lanes = next(len(a[0]) for a in arrays if a)
+    machine = Machine(program, backend, {} if cache is None else cache, max_stack_depth, lanes)
+    for name, values in zip(program.vars_in, arrays, strict=True):
+        machine.tops[name] = [backend.asarray(value) for value in values]
+    return machine
+
+
+def execute(
+    program: Program,
+    args: Any,
+    max_stack_depth: int,
+    backend: Backend,
+    block_code_cache: BlockCodeCache | None = None,
+    *,
+    max_steps: int | None = None,
+) -> list[Any]:
+    """Run a batch through a lowered program.
+
+    Args:
+        program: Calls lowered, typed and allocated.
+        args: Values of ``program.vars_in``, every array ``[batch, *event]``.
+        max_stack_depth: Frames per stack.
+        backend: Array library; see ``interpreters.backends``.
+        block_code_cache: Compiled straight-line code, kept between calls.
+        max_steps: Blocks to run at most.
+
+    Returns:
+        The values of ``program.vars_out``, every array ``[batch, *event]``.
+
+    Raises:
+        StackOverflowError: A lane needed more frames; the stacks here do not grow.
+        StepLimitError: Some lanes were not done after ``max_steps`` blocks.
+    """
+    machine = start(program, args, max_stack_depth, backend, block_code_cache)
+    steps = 0
+    while machine.lanes and machine.step():
+        steps += 1
+        unfinished = np.flatnonzero(machine.counter != program.graph.exit_index())
+        if max_steps is not None and steps >= max_steps and len(unfinished):
+            raise StepLimitError(
+                f"{name_lanes(unfinished)} had not finished after {steps} steps", program.location, lanes=unfinished
+            )
+    return [rebuild(machine.tops[name], program.var_defs[name]) for name in program.vars_out]

@@ -1,0 +1,1 @@
+"""The one intermediate representation: types, operations, programs, their printer and verifier."""

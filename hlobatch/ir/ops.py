@@ -1,0 +1,265 @@
+"""The operations of the IR, those of the paper's figures 2 and 4 under the seed's names.
+
+Every op answers the same questions: ``uses`` and ``defs`` (names of variables read and written), and terminators
+``successors`` (names of blocks). No pass asks for a class except where that op is its subject.
+
+| Paper                | Here                                        |
+|----------------------|---------------------------------------------|
+| Primitive y = f(x)   | ``PrimOp``                                  |
+| Call y = F(x)        | ``FunctionCallOp``                          |
+| Push y = f(x)        | ``PushOp((y,))`` followed by ``PrimOp``     |
+| Pop x                | ``PopOp``                                   |
+| Update y = f(x)      | ``PrimOp`` on a variable with a stack       |
+| Jump i               | ``GotoOp``                                  |
+| Branch x i j         | ``BranchOp``                                |
+| PushJump i j         | ``PushGotoOp``                              |
+| Return               | ``GotoOp(HALT)``; lowered, ``IndirectGotoOp`` |
+
+The paper's Push both makes room and writes. Here they are two ops, so that a save that turns out to be needless can be
+taken out without touching the write (see ``transforms.pop_push_elimination``).
+
+Reference: Radul et al. (2020), figures 2 and 4, section 3.2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import Any, Final, Self, final
+
+from hlobatch.diagnostics import UNKNOWN, Location
+
+HALT: Final = "halt"
+"""The name of the exit: off the end of the graph, at index ``graph.exit_index()``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Op:
+    """What all operations share."""
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        """Names of the variables whose current value is read."""
+        return ()
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        """Names of the variables whose current value is overwritten."""
+        return ()
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Self:
+        """The op with its variables renamed, those it reads by ``uses`` and those it writes by ``defs``."""
+        del uses, defs
+        return self
+
+    def replace(self, **changes: Any) -> Self:
+        return replace(self, **changes)
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PrimOp(Op):
+    """``y = f(x)``: straight-line code on one lane, traced by JAX and batched with ``jax.vmap``.
+
+    Attributes:
+        vars_in: Variables passed to ``function``, in order.
+        vars_out: Variables that receive the results; ``function`` returns a tuple of as many values.
+        function: Single-example code; after type inference an object that no longer runs the user's Python.
+        text: The source it stands for, for the printer.
+        location: The user's span.
+    """
+
+    vars_in: tuple[str, ...]
+    vars_out: tuple[str, ...]
+    function: Callable[..., tuple[Any, ...]]
+    text: str = ""
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self.vars_in
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        return self.vars_out
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PrimOp:
+        return self.replace(vars_in=tuple(map(uses, self.vars_in)), vars_out=tuple(map(defs, self.vars_out)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class FunctionCallOp(Op):
+    """``y = F(x)``: a call of a function of the program; gone after call lowering.
+
+    Attributes:
+        function: Name of the callee.
+        vars_in: Argument variables, as many as the callee has parameters.
+        vars_out: Variables that receive the callee's ``vars_out``, one for one.
+    """
+
+    function: str
+    vars_in: tuple[str, ...]
+    vars_out: tuple[str, ...]
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self.vars_in
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        return self.vars_out
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> FunctionCallOp:
+        return self.replace(vars_in=tuple(map(uses, self.vars_in)), vars_out=tuple(map(defs, self.vars_out)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PushOp(Op):
+    """Saves the current value of each variable: its stack grows by a frame that holds a copy of the top."""
+
+    vars: tuple[str, ...]
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self.vars
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PushOp:
+        return self.replace(vars=tuple(map(uses, self.vars)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PopOp(Op):
+    """Drops the current value of each variable and restores the one saved last."""
+
+    vars: tuple[str, ...]
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        return self.vars
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PopOp:
+        return self.replace(vars=tuple(map(defs, self.vars)))
+
+
+@dataclass(frozen=True, slots=True)
+class Terminator(Op):
+    """The last op of a block: where the lane goes next."""
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        """Names of the blocks that control may pass to within this graph (``HALT`` for its exit)."""
+        return ()
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All blocks it names: the successors, and where a call comes back to."""
+        return self.successors
+
+    def retarget(self, target: Callable[[str], str]) -> Self:
+        """The terminator with every block name mapped."""
+        del target
+        return self
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class BranchOp(Terminator):
+    """To ``true_block`` where the boolean ``cond_var`` holds, else to ``false_block``."""
+
+    cond_var: str
+    true_block: str
+    false_block: str
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.cond_var,)
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        return (self.true_block, self.false_block)
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> BranchOp:
+        return self.replace(cond_var=uses(self.cond_var))
+
+    def retarget(self, target: Callable[[str], str]) -> BranchOp:
+        return self.replace(true_block=target(self.true_block), false_block=target(self.false_block))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class GotoOp(Terminator):
+    """To ``block``; to ``HALT``, out of the graph."""
+
+    block: str
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        return (self.block,)
+
+    def retarget(self, target: Callable[[str], str]) -> GotoOp:
+        return self.replace(block=target(self.block))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class PushGotoOp(Terminator):
+    """A lowered call: saves ``push_block``, where to come back to, in ``counter`` and goes to ``goto_block``.
+
+    ``counter`` is the reserved variable that holds return addresses. Its allocation says whether it needs a stack:
+    functions that never call back into themselves keep their return address in a register.
+    """
+
+    push_block: str
+    goto_block: str
+    counter: str
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def successors(self) -> tuple[str, ...]:
+        return (self.goto_block,)
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        return (self.goto_block, self.push_block)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.counter,)
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        return (self.counter,)
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PushGotoOp:
+        return self.replace(counter=defs(self.counter))
+
+    def retarget(self, target: Callable[[str], str]) -> PushGotoOp:
+        return self.replace(push_block=target(self.push_block), goto_block=target(self.goto_block))
+
+
+@final
+@dataclass(frozen=True, slots=True)
+class IndirectGotoOp(Terminator):
+    """A lowered return: goes to the block saved last in ``counter`` and forgets it."""
+
+    counter: str
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return (self.counter,)
+
+    @property
+    def defs(self) -> tuple[str, ...]:
+        return (self.counter,)
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> IndirectGotoOp:
+        return self.replace(counter=defs(self.counter))

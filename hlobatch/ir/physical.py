@@ -1,0 +1,79 @@
+"""Leaves of types -> arrays that can be masked, stacked and passed anywhere.
+
+A typed PRNG key is stored as its words (``uint32[…, 2]`` for the default generator); everything else is stored as it is.
+All state of all executors is physical; user code sees the logical values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import lru_cache
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.types import TensorType, Type
+
+
+@lru_cache(maxsize=4096)
+def physical(leaf: TensorType) -> TensorType:
+    """The type an array of ``leaf`` is stored as."""
+    if not leaf.is_key:
+        return TensorType(leaf.dtype, leaf.shape)
+    data = jax.eval_shape(jax.random.key_data, leaf.aval)
+    return TensorType(np.dtype(data.dtype), tuple(data.shape))
+
+
+def to_physical(value: Any, leaf: TensorType) -> Any:
+    """A logical value as it is stored; a Python number becomes an array of the leaf's dtype."""
+    if leaf.is_key:
+        return jax.random.key_data(value)
+    value = jnp.asarray(value)
+    return value if value.dtype == leaf.dtype else value.astype(leaf.dtype)
+
+
+def from_physical(value: Any, leaf: TensorType) -> Any:
+    """A stored value as the user sees it."""
+    if not leaf.is_key:
+        return value
+    return jax.random.wrap_key_data(value, impl=_key_impl(leaf))
+
+
+@lru_cache(maxsize=64)
+def _key_impl(leaf: TensorType) -> Any:
+    """The generator of a key type. JAX tells it of arrays only, so an abstract one is asked."""
+    found: list[Any] = []
+    jax.eval_shape(lambda key: found.append(jax.random.key_impl(key)), leaf.aval)
+    return found[0]
+
+
+def flatten(value: Any, type_: Type) -> list[Any]:
+    """The stored arrays of a value of a type."""
+    return [to_physical(v, t) for v, t in zip(type_.flatten(value), type_.tensor_leaves, strict=True)]
+
+
+def rebuild(arrays: list[Any], type_: Type) -> Any:
+    """The value of a type that is stored in ``arrays``."""
+    return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
+
+
+def width(type_: Type) -> int:
+    """Number of arrays a variable of a type is stored in."""
+    return len(type_.tensor_leaves)
+
+
+def lane_function(op: PrimOp, types: Mapping[str, Type]) -> Callable[..., list[Any]]:
+    """A primitive on one lane's stored arrays: those of ``vars_in`` in order, to those of ``vars_out``."""
+    in_types = [types[name] for name in op.vars_in]
+    out_types = [types[name] for name in op.vars_out]
+
+    def run(*arrays: Any) -> list[Any]:
+        supply = iter(arrays)
+        values = [rebuild([next(supply) for _ in range(width(t))], t) for t in in_types]
+        results = op.function(*values)
+        return [array for value, t in zip(results, out_types, strict=True) for array in flatten(value, t)]
+
+    return run

@@ -1,0 +1,208 @@
+"""Blocks, graphs, functions and programs: immutable, compared by value, linked by name.
+
+Blocks name their successors instead of holding them, so a recursive program is an ordinary finite value and a pass is
+``Program -> Program``. The first block of a graph is its entry; the order of blocks is the schedule's priority.
+
+Reference: seed data model ``Program``; Radul et al. (2020), figures 2 and 4.
+"""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from types import MappingProxyType
+from typing import Any, Final
+
+from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.ir.ops import HALT, Op, Terminator
+from hlobatch.ir.types import Type
+
+
+class VariableAllocation(enum.IntEnum):
+    """How a variable is stored: a proof that this much suffices (paper section 3.2, optimizations 2 to 4).
+
+    ``NULL``: never read, or nothing but Python objects: no storage. ``SHARED``: the same in every lane and computed
+    once before the loop: stored without the batch axis. ``TEMPORARY``: lives inside one block. ``REGISTER``: one masked
+    value per lane. ``FULL``: a stack per lane.
+    """
+
+    NULL = 0
+    SHARED = 1
+    TEMPORARY = 2
+    REGISTER = 3
+    FULL = 4
+
+
+@dataclass(frozen=True)
+class Block:
+    """A basic block.
+
+    Attributes:
+        name: Unique in its graph.
+        instructions: Straight-line operations.
+        terminator: Where control goes next.
+        sync: Whether the user marked its entry with ``hb.sync()`` as a point worth waiting at.
+    """
+
+    name: str
+    instructions: tuple[Op, ...]
+    terminator: Terminator
+    location: Location = field(default=UNKNOWN, compare=False)
+    sync: bool = False
+
+    @cached_property
+    def ops(self) -> tuple[Op, ...]:
+        """Instructions and terminator, in order."""
+        return (*self.instructions, self.terminator)
+
+    def replace(self, **changes: Any) -> Block:
+        return replace(self, **changes)
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Block:
+        """The block with its variables renamed."""
+        return self.replace(
+            instructions=tuple(op.rename(uses, defs) for op in self.instructions),
+            terminator=self.terminator.rename(uses, defs),
+        )
+
+
+@dataclass(frozen=True)
+class ControlFlowGraph:
+    """Basic blocks, the entry first."""
+
+    blocks: tuple[Block, ...]
+
+    @cached_property
+    def _index(self) -> Mapping[str, int]:
+        return MappingProxyType({block.name: i for i, block in enumerate(self.blocks)})
+
+    def enter_block(self) -> Block:
+        """The block where execution starts."""
+        return self.blocks[0]
+
+    def exit_index(self) -> int:
+        """The program counter of a lane that is off the end of the graph."""
+        return len(self.blocks)
+
+    def block(self, name: str) -> Block:
+        return self.blocks[self._index[name]]
+
+    def block_index(self, name: str) -> int:
+        """The program counter of a block; ``exit_index()`` for ``HALT``."""
+        return self.exit_index() if name == HALT else self._index[name]
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._index
+
+    def __iter__(self) -> Iterator[Block]:
+        return iter(self.blocks)
+
+    @cached_property
+    def predecessors(self) -> Mapping[str, tuple[str, ...]]:
+        """For each block, the names of those that may pass control to it."""
+        found: dict[str, list[str]] = {block.name: [] for block in self.blocks}
+        found[HALT] = []
+        for block in self.blocks:
+            for successor in dict.fromkeys(block.terminator.successors):
+                found[successor].append(block.name)
+        return MappingProxyType({name: tuple(names) for name, names in found.items()})
+
+
+@dataclass(frozen=True)
+class Function:
+    """A function of a program, as calls see it.
+
+    Attributes:
+        name: Unique in its program.
+        graph: Its body; control leaves by ``HALT``.
+        vars_in: Parameters.
+        vars_out: Names (a pattern of them) that hold the results when control has left.
+        type_inference: The user's word on its result type, if given; checked, not trusted.
+    """
+
+    name: str
+    graph: ControlFlowGraph
+    vars_in: tuple[str, ...]
+    vars_out: tuple[str, ...]
+    type_inference: Callable[..., Any] | None = field(default=None, compare=False)
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    def replace(self, **changes: Any) -> Function:
+        return replace(self, **changes)
+
+
+MAIN: Final = "main"
+
+
+@dataclass(frozen=True)
+class Program:
+    """An autobatchable program.
+
+    Attributes:
+        graph: The control flow graph of its main function.
+        functions: The functions it may call, by ``FunctionCallOp``; empty once calls are lowered.
+        var_defs: Type of each variable; names are global. Empty before type inference.
+        vars_in: Variables in which to store the inputs when starting.
+        vars_out: Variables from which to read the outputs when finished.
+        var_alloc: Allocation of each variable; empty before allocation, except for inputs known to be ``SHARED``.
+    """
+
+    graph: ControlFlowGraph
+    functions: tuple[Function, ...]
+    var_defs: Mapping[str, Type]
+    vars_in: tuple[str, ...]
+    vars_out: tuple[str, ...]
+    var_alloc: Mapping[str, VariableAllocation]
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    def main_function(self) -> Function:
+        """The main program as a ``Function``."""
+        return Function(MAIN, self.graph, self.vars_in, self.vars_out, location=self.location)
+
+    def replace(self, **changes: Any) -> Program:
+        """A copy with some attributes replaced."""
+        return replace(self, **changes)
+
+    @property
+    def all_functions(self) -> tuple[Function, ...]:
+        """The main function, then the others."""
+        return (self.main_function(), *self.functions)
+
+    def function(self, name: str) -> Function:
+        for function in self.functions:
+            if function.name == name:
+                return function
+        raise KeyError(name)
+
+    def with_functions(self, functions: Mapping[str, Function]) -> Program:
+        """A copy with functions replaced by name, ``MAIN`` among them."""
+        main = functions.get(MAIN, self.main_function())
+        return self.replace(
+            graph=main.graph,
+            vars_in=main.vars_in,
+            vars_out=main.vars_out,
+            functions=tuple(functions.get(f.name, f) for f in self.functions),
+        )
+
+    def map_graphs(self, transform: Callable[[ControlFlowGraph], ControlFlowGraph]) -> Program:
+        """A copy with every function's graph transformed."""
+        return self.replace(
+            graph=transform(self.graph),
+            functions=tuple(f.replace(graph=transform(f.graph)) for f in self.functions),
+        )
+
+    @property
+    def ops(self) -> Iterator[Op]:
+        """Every operation of every function."""
+        return (op for f in self.all_functions for block in f.graph for op in block.ops)
+
+    def alloc(self, name: str) -> VariableAllocation:
+        """The allocation of a variable (``FULL`` suffices for every variable)."""
+        return self.var_alloc.get(name, VariableAllocation.FULL)
+
+    def __str__(self) -> str:
+        from hlobatch.ir.printer import print_program
+
+        return print_program(self)

@@ -1,0 +1,167 @@
+"""Types: what one lane holds in a variable.
+
+A ``Type`` is a pytree whose leaves are ``TensorType`` (an array of known dtype and event shape; the batch axis is never
+part of a type) or ``Static`` (a Python object known when the program is built). Types are immutable and hashable.
+
+Reference: seed data model, ``var_defs``: "a dict mapping variable names to Type objects giving their pattern of held
+Tensors. … The shape excludes the batch dimension."
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+_SHORT_NAMES: Final = {"float": "f", "int": "i", "uint": "u", "bfloat": "bf", "complex": "c"}
+
+
+@dataclass(frozen=True, slots=True)
+class TensorType:
+    """One array per lane.
+
+    Attributes:
+        dtype: A numpy dtype, one of ml_dtypes', or an extended dtype such as that of a typed PRNG key.
+        shape: Event shape, without the batch axis.
+        weak: Whether the value is a Python scalar that adopts the dtype of what it meets.
+    """
+
+    dtype: Any
+    shape: tuple[int, ...] = ()
+    weak: bool = False
+
+    @property
+    def is_key(self) -> bool:
+        """Whether the array holds typed PRNG keys."""
+        return bool(jnp.issubdtype(self.dtype, jax.dtypes.prng_key))
+
+    @property
+    def aval(self) -> jax.ShapeDtypeStruct:
+        """One lane's value, as JAX describes it."""
+        return jax.ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak)
+
+    def __str__(self) -> str:
+        name = str(self.dtype)
+        if not self.is_key:
+            stem = name.rstrip("0123456789")
+            name = _SHORT_NAMES.get(stem, stem) + name[len(stem) :] if stem in _SHORT_NAMES else name
+        suffix = "*" if self.weak else ""
+        return f"{name}[{','.join(map(str, self.shape))}]{suffix}"
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Static:
+    """A Python object that is the same in every lane and known when the program is built."""
+
+    value: Any
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Static):
+            return NotImplemented
+        if self.value is other.value:
+            return True
+        if type(self.value) is not type(other.value) or isinstance(self.value, (np.ndarray, jax.Array)):
+            return False
+        try:
+            return bool(self.value == other.value)
+        except Exception:
+            return False
+
+    def __hash__(self) -> int:
+        try:
+            return hash(self.value)
+        except TypeError:
+            return id(self.value)
+
+    def __str__(self) -> str:
+        name = getattr(self.value, "__name__", None)
+        return f"static {name if isinstance(name, str) else repr(self.value)}"
+
+
+Leaf = TensorType | Static
+
+
+@dataclass(frozen=True, slots=True, init=False)
+class Type:
+    """The pattern of values a variable holds: a pytree of ``TensorType`` and ``Static`` leaves.
+
+    Attributes:
+        leaves: The leaves, in pytree order.
+        treedef: The pytree they make up.
+    """
+
+    leaves: tuple[Leaf, ...]
+    treedef: Any
+
+    def __init__(self, tensors: Any) -> None:
+        leaves, treedef = jax.tree.flatten(tensors, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
+        for leaf in leaves:
+            if not isinstance(leaf, (TensorType, Static)):
+                raise TypeError(f"a leaf of a Type is a TensorType or a Static, not {leaf!r}")
+        object.__setattr__(self, "leaves", tuple(leaves))
+        object.__setattr__(self, "treedef", treedef)
+
+    @classmethod
+    def of_leaves(cls, leaves: tuple[Leaf, ...], treedef: Any) -> Type:
+        """The type with these leaves in this pytree."""
+        return cls(jax.tree.unflatten(treedef, leaves))
+
+    @property
+    def tensors(self) -> Any:
+        """The pytree of leaves (the name of the seed's data model)."""
+        return jax.tree.unflatten(self.treedef, self.leaves)
+
+    @property
+    def tensor_leaves(self) -> tuple[TensorType, ...]:
+        """The leaves that need storage."""
+        return tuple(leaf for leaf in self.leaves if isinstance(leaf, TensorType))
+
+    @property
+    def is_static(self) -> bool:
+        """Whether nothing in it differs between lanes or needs storage."""
+        return not self.tensor_leaves
+
+    def rebuild(self, values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Any:
+        """The pytree with ``values`` for its tensors, in order, and the Python objects for its statics."""
+        supply = iter(values)
+        return jax.tree.unflatten(
+            self.treedef, [leaf.value if isinstance(leaf, Static) else next(supply) for leaf in self.leaves]
+        )
+
+    def flatten(self, value: Any) -> list[Any]:
+        """The tensors of ``value``, a pytree of this pattern, in order."""
+        leaves = self.treedef.flatten_up_to(value)
+        return [v for v, leaf in zip(leaves, self.leaves, strict=True) if isinstance(leaf, TensorType)]
+
+    def __str__(self) -> str:
+        if len(self.leaves) == 1 and jax.tree.structure(0) == self.treedef:
+            return str(self.leaves[0])
+        return _pattern(self.tensors)
+
+
+def _pattern(tree: Any) -> str:
+    """A pytree of leaves in Python's own notation, without the quotes of a repr."""
+    if isinstance(tree, (TensorType, Static)):
+        return str(tree)
+    if tree is None:
+        return "None"
+    if isinstance(tree, dict):
+        return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in tree.items()) + "}"
+    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
+        fields = ", ".join(f"{k}={_pattern(v)}" for k, v in zip(tree._fields, tree, strict=True))
+        return f"{type(tree).__name__}({fields})"
+    if isinstance(tree, (tuple, list)):
+        inner = ", ".join(_pattern(v) for v in tree)
+        comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
+        return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
+    leaves = jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
+    return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
+
+
+def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:
+    """The type of a variable that holds one array per lane."""
+    return Type(TensorType(jnp.dtype(dtype), shape))

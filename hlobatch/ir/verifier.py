@@ -1,0 +1,193 @@
+"""Program -> Program, unchanged: raises ``VerificationError`` where a numbered rule of the IR is broken.
+
+| Rule | What must hold |
+|---|---|
+| ``program_c1`` | block names are unique in their graph, and none is ``halt`` |
+| ``program_c2`` | every graph has at least one block |
+| ``program_c3`` | every successor is a block of the same graph or ``halt`` |
+| ``program_c4`` | function names are unique, and none is ``main`` |
+| ``program_c5`` | once types are known, every variable mentioned has one |
+| ``program_c6`` | no two functions with graphs write or receive the same variable (before calls are lowered) |
+| ``call_c1`` | the callee is a function of the program |
+| ``call_c2`` | as many arguments as the callee has parameters |
+| ``call_c3`` | as many results as the callee has |
+| ``branch_c1`` | the condition is a scalar boolean |
+| ``push_goto_c1`` | ``push_block`` is a block of the same graph |
+| ``push_goto_c2`` | no function is left to call in a program with lowered calls |
+| ``push_c1`` | only variables with a stack (``FULL``) are pushed or popped |
+| ``prim_c1`` | results go to distinct variables |
+| ``alloc_c1`` | a ``TEMPORARY`` is not used in a block before that block gives it a value |
+| ``alloc_c2`` | a ``NULL`` variable that holds tensors is never read |
+| ``alloc_c3`` | a ``SHARED`` variable is an input, or written once, in the entry block, from ``SHARED`` variables |
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Final
+
+import numpy as np
+
+from hlobatch.diagnostics import Location, Note, VerificationError
+from hlobatch.ir.ops import (
+    HALT,
+    BranchOp,
+    FunctionCallOp,
+    IndirectGotoOp,
+    Op,
+    PopOp,
+    PrimOp,
+    PushGotoOp,
+    PushOp,
+)
+from hlobatch.ir.printer import print_block, print_op
+from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+Fault = tuple[str, str, Location]
+
+RULES: Final = tuple(line.split("``")[1] for line in (__doc__ or "").splitlines() if line.startswith("| ``"))
+"""The labels of the rules, in order."""
+
+
+def verify(program: Program) -> Program:
+    """The same program.
+
+    Raises:
+        VerificationError: A rule is broken; the message prints the block with the faulty operation marked.
+    """
+    for rule, message, location in _program_faults(program):
+        raise VerificationError(rule, message, location)
+    for function in program.all_functions:
+        for block in function.graph:
+            for index, op in enumerate(block.ops):
+                for rule, message in _op_faults(program, function, block, op):
+                    raise VerificationError(
+                        rule, message, _location(op), notes=[Note(_marked(function, block, index))]
+                    )
+    return program
+
+
+def _location(op: Op) -> Location:
+    location: Location = op.location  # type: ignore[attr-defined]
+    return location
+
+
+def _marked(function: Function, block: Block, index: int) -> str:
+    """The block as text, the faulty operation marked."""
+    lines = print_block(block)
+    lines[index + 1] += "    <-- here"
+    return "\n".join([f"in {function.name}:", *lines])
+
+
+def _program_faults(program: Program) -> Iterator[Fault]:
+    seen: set[str] = {MAIN}
+    for function in program.functions:
+        if function.name in seen:
+            yield "program_c4", f"there are two functions called {function.name!r}", function.location
+        seen.add(function.name)
+    owner: dict[str, str] = {}
+    for function in program.all_functions:
+        yield from _graph_faults(function)
+        for name in _written(function):
+            if owner.setdefault(name, function.name) != function.name:
+                message = f"{owner[name]} and {function.name} both write %{name}"
+                yield "program_c6", message, function.location
+
+
+def _written(function: Function) -> set[str]:
+    written = set(function.vars_in)
+    for block in function.graph:
+        for op in block.ops:
+            written.update(op.defs)
+    return written
+
+
+def _graph_faults(function: Function) -> Iterator[Fault]:
+    graph = function.graph
+    if not graph.blocks:
+        yield "program_c2", f"{function.name} has no block", function.location
+    block_names = [block.name for block in graph]
+    for name in block_names:
+        if name == HALT or block_names.count(name) > 1:
+            yield "program_c1", f"block name {name!r} of {function.name} is taken", function.location
+    for block in graph:
+        for successor in block.terminator.successors:
+            if successor != HALT and successor not in graph:
+                message = f"{block.name} goes to {successor!r}, which is no block of {function.name}"
+                yield "program_c3", message, block.location
+
+
+def _op_faults(program: Program, function: Function, block: Block, op: Op) -> Iterator[tuple[str, str]]:
+    for name in (*op.uses, *op.defs):
+        if program.var_defs and name not in program.var_defs:
+            yield "program_c5", f"%{name} has no type"
+    yield from _kind_faults(program, function, op)
+    if program.var_alloc:
+        yield from _allocation_faults(program, function, block, op)
+
+
+def _kind_faults(program: Program, function: Function, op: Op) -> Iterator[tuple[str, str]]:
+    match op:
+        case FunctionCallOp():
+            yield from _call_faults(program, op)
+        case BranchOp() if op.cond_var in program.var_defs:
+            type_ = program.var_defs[op.cond_var]
+            leaf = type_.tensor_leaves[0] if type_.tensor_leaves else None
+            if leaf is not None and (len(type_.leaves) != 1 or leaf.shape != () or leaf.dtype != np.bool_):
+                yield "branch_c1", f"the condition %{op.cond_var} is {type_}, not a scalar boolean"
+        case PushGotoOp():
+            if op.push_block not in function.graph:
+                yield "push_goto_c1", f"{op.push_block!r} is no block of {function.name}"
+            if program.functions:
+                yield "push_goto_c2", "calls are lowered here but functions are left"
+        case PrimOp() if len(set(op.vars_out)) < len(op.vars_out):
+            yield "prim_c1", "two results go to the same variable"
+        case _:
+            pass
+
+
+def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, str]]:
+    callee = next((f for f in program.functions if f.name == op.function), None)
+    if callee is None:
+        yield "call_c1", f"there is no function {op.function!r}"
+        return
+    if len(op.vars_in) != len(callee.vars_in):
+        yield "call_c2", f"{op.function} takes {len(callee.vars_in)} arguments, {len(op.vars_in)} are given"
+    if len(op.vars_out) != len(callee.vars_out):
+        yield "call_c3", f"{op.function} has {len(callee.vars_out)} results, {len(op.vars_out)} are taken"
+
+
+def _allocation_faults(program: Program, function: Function, block: Block, op: Op) -> Iterator[tuple[str, str]]:
+    if isinstance(op, (PushOp, PopOp)):
+        for name in op.vars:
+            if program.alloc(name) not in (Alloc.FULL, Alloc.NULL):
+                yield "push_c1", f"%{name} is {program.alloc(name).name} and has no stack"
+    for name in op.uses:
+        if isinstance(op, (PushGotoOp, IndirectGotoOp)):
+            break
+        if program.alloc(name) is Alloc.TEMPORARY and not _defined_before(block, op, name):
+            yield "alloc_c1", f"%{name} is TEMPORARY but has no value here"
+        if program.alloc(name) is Alloc.NULL and program.var_defs[name].tensor_leaves:
+            yield "alloc_c2", f"%{name} is NULL but is read"
+    for name in op.defs:
+        if program.alloc(name) is Alloc.SHARED and not _defines_shared(program, function, block, op):
+            yield "alloc_c3", f"%{name} is SHARED but is written here"
+
+
+def _defined_before(block: Block, op: Op, name: str) -> bool:
+    for other in block.ops:
+        if other is op:
+            return False
+        if name in other.defs:
+            return True
+    return False
+
+
+def _defines_shared(program: Program, function: Function, block: Block, op: Op) -> bool:
+    static = (Alloc.SHARED, Alloc.NULL)
+    return (
+        isinstance(op, PrimOp)
+        and block is function.graph.enter_block()
+        and all(program.alloc(name) in static for name in op.uses)
+    )

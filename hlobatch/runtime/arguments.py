@@ -1,0 +1,225 @@
+"""A call's arguments -> arrays in the order of the program's inputs, their types, and which are shared.
+
+What the user passes are pytrees of arrays with a batch axis; what the program takes are the arrays of one type per
+parameter. Everything that can be wrong with a call is found here, before anything is compiled.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.diagnostics import BatchTypeError, Location, Note
+from hlobatch.ir.physical import to_physical
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+
+@dataclass(frozen=True)
+class Call:
+    """A call, checked.
+
+    Attributes:
+        types: Type of each parameter, without the batch axis.
+        shared: Parameters that all lanes share.
+        arrays: The arrays as the user passed them, batch axis first (or their avals), in the program's order.
+        size: Size of the batch.
+    """
+
+    types: tuple[tuple[str, Type], ...]
+    shared: frozenset[str]
+    arrays: tuple[Any, ...]
+    size: Any
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """What a plan depends on."""
+        return self.types, self.shared
+
+    def physical(self) -> list[Any]:
+        """The arrays as they are stored."""
+        leaves = [leaf for _, type_ in self.types for leaf in type_.tensor_leaves]
+        return [to_physical(a, leaf) for a, leaf in zip(self.arrays, leaves, strict=True)]
+
+
+@dataclass(frozen=True)
+class Binder:
+    """Checks calls of one function.
+
+    Attributes:
+        name: The user's name for it.
+        signature: Its parameters.
+        in_axes: As for ``jax.vmap``: an int, None, or a sequence with an entry per parameter.
+        static: Parameters that are Python objects.
+        definition: Where it is defined.
+        caller: Finds where it is called from.
+    """
+
+    name: str
+    signature: inspect.Signature
+    in_axes: Any
+    static: frozenset[str]
+    definition: Location
+    caller: Callable[[], Location]
+
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+        """Match arguments to parameters and find the batch.
+
+        Raises:
+            BatchTypeError: Too many or too few arguments, a scalar where a batch is needed, or batch sizes that disagree.
+        """
+        values = self._values(args, kwargs)
+        axes = self._axes(values)
+        types: list[tuple[str, Type]] = []
+        shared: set[str] = set()
+        arrays: list[Any] = []
+        sizes: list[tuple[str, Any]] = []
+        for name, value in values.items():
+            if name in self.static:
+                types.append((name, Type(Static(value))))
+                continue
+            type_, leaves, own = self._parameter(name, value, axes[name])
+            types.append((name, type_))
+            arrays += leaves
+            sizes += own
+            if not own:
+                shared.add(name)
+        size = self._size(sizes)
+        arrays = self._broadcast(types, shared, arrays, size)
+        return Call(tuple(types), frozenset(shared), tuple(arrays), size)
+
+    def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+        try:
+            bound = self.signature.bind(*args, **kwargs)
+        except TypeError as error:
+            raise self._error(
+                f"{self.name}() is called wrongly: {error}", help=f"its parameters are {self.signature}."
+            ) from None
+        bound.apply_defaults()
+        return dict(bound.arguments)
+
+    def _axes(self, values: Mapping[str, Any]) -> dict[str, Any]:
+        """For each parameter its axes, an int or None or a pytree of them."""
+        names = [name for name in values if name not in self.static]
+        if self.in_axes is None or isinstance(self.in_axes, int):
+            return dict.fromkeys(names, self.in_axes)
+        if isinstance(self.in_axes, Mapping):
+            return {name: self.in_axes.get(name, 0) for name in names}
+        if len(self.in_axes) not in (len(names), len(values)):
+            raise self._error(
+                f"in_axes has {len(self.in_axes)} entries, but {self.name}() has {len(values)} parameters",
+                help="give one entry per parameter, or a single int or None for all.",
+            )
+        return dict(zip(names if len(self.in_axes) == len(names) else values, self.in_axes, strict=True))
+
+    def _parameter(self, name: str, value: Any, axes: Any) -> tuple[Type, list[Any], list[tuple[str, Any]]]:
+        """A parameter's type, its arrays with the batch axis first (None where there is none), and its batch sizes."""
+        paths, treedef = jax.tree_util.tree_flatten_with_path(value)
+        try:
+            flat_axes = jax.tree.leaves(
+                jax.tree.map(lambda axis, part: jax.tree.map(lambda _: _Axis(axis), part), axes, value, is_leaf=_is_none),
+                is_leaf=lambda x: isinstance(x, _Axis),
+            )
+        except ValueError as error:
+            raise self._error(f"in_axes of {name!r} does not match its value: {error}") from None
+        leaves: list[Leaf] = []
+        arrays: list[Any] = []
+        sizes: list[tuple[str, Any]] = []
+        for (path, leaf), axis in zip(paths, flat_axes, strict=True):
+            where = name + jax.tree_util.keystr(path)
+            if not _is_array(leaf) and not isinstance(leaf, (bool, int, float, complex)):
+                leaves.append(self._object(where, leaf))
+                continue
+            leaf = leaf if _is_array(leaf) else np.asarray(leaf)
+            dtype = jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
+            if axis.value is None:
+                leaves.append(TensorType(dtype, tuple(leaf.shape)))
+                arrays.append(_Unbatched(leaf))
+                continue
+            leaf = self._batch_first(where, leaf, axis.value)
+            leaves.append(TensorType(dtype, tuple(leaf.shape[1:])))
+            arrays.append(leaf)
+            sizes.append((where, leaf.shape[0]))
+        return Type.of_leaves(tuple(leaves), treedef), arrays, sizes
+
+    def _object(self, where: str, value: Any) -> Leaf:
+        raise self._error(
+            f"{where} is {value!r}, a {type(value).__name__}, not an array",
+            help=f"name the parameter in static_argnames, as in @hb.batch(static_argnames=({where.split('[')[0]!r},)).",
+        )
+
+    def _batch_first(self, where: str, leaf: Any, axis: int) -> Any:
+        if not -leaf.ndim <= axis < leaf.ndim:
+            what = "a scalar" if leaf.ndim == 0 else f"an array of shape {list(leaf.shape)}"
+            raise self._error(
+                f"{where} is {what}, but a batch with axis {axis} is needed",
+                help=f"pass an array whose axis {axis} is the batch, or share one value between all lanes with in_axes=None.",
+            )
+        if axis % leaf.ndim == 0:
+            return leaf
+        if isinstance(leaf, jax.ShapeDtypeStruct):
+            shape = list(leaf.shape)
+            return jax.ShapeDtypeStruct((shape.pop(axis), *shape), leaf.dtype)
+        return jnp.moveaxis(leaf, axis, 0)
+
+    def _size(self, sizes: Sequence[tuple[str, Any]]) -> Any:
+        """The size of the batch, which all arrays agree on."""
+        if not sizes:
+            raise self._error(
+                f"{self.name}() is called without a batch: all its arguments are shared",
+                help="pass at least one argument with a batch axis.",
+            )
+        first, size = sizes[0]
+        for where, other in sizes[1:]:
+            if other != size:
+                raise self._error(
+                    f"the batch of {first} has size {size}, but that of {where} has size {other}",
+                    help="make the sizes equal, or share one value between all lanes with in_axes=None.",
+                )
+        return size
+
+    def _broadcast(
+        self, types: Sequence[tuple[str, Type]], shared: set[str], arrays: list[Any], size: Any
+    ) -> list[Any]:
+        """Give shared arrays inside a parameter that is not wholly shared a batch axis."""
+        owners = [name for name, type_ in types for _ in type_.tensor_leaves]
+        result = []
+        for name, array in zip(owners, arrays, strict=True):
+            if not isinstance(array, _Unbatched):
+                result.append(array)
+            elif name in shared:
+                result.append(array.value)
+            elif isinstance(array.value, jax.ShapeDtypeStruct):
+                result.append(jax.ShapeDtypeStruct((size, *array.value.shape), array.value.dtype))
+            else:
+                result.append(jnp.broadcast_to(array.value, (size, *array.value.shape)))
+        return result
+
+    def _error(self, message: str, *, help: str = "") -> BatchTypeError:
+        notes = [Note(f"{self.name} is defined here", self.definition)]
+        return BatchTypeError(message, self.caller(), notes=notes, help=help)
+
+
+@dataclass(frozen=True)
+class _Axis:
+    """An entry of ``in_axes``, wrapped so that None is a leaf."""
+
+    value: int | None
+
+
+@dataclass(frozen=True)
+class _Unbatched:
+    value: Any
+
+
+def _is_none(value: Any) -> bool:
+    return value is None
+
+
+def _is_array(value: Any) -> bool:
+    return isinstance(value, (jax.Array, np.ndarray, np.generic, jax.ShapeDtypeStruct))

@@ -1,0 +1,174 @@
+"""A program for inputs of given types -> what is needed to run it, at any batch size and stack depth.
+
+A plan is made once per function, types, and choice of shared inputs; it is compared by identity and may be a parameter of a
+JAX primitive.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import Type
+from hlobatch.lowering.captures import Captures, captures
+from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
+from hlobatch.lowering.layout import Layout
+from hlobatch.transforms.block_order import expensive_last
+from hlobatch.transforms.pipeline import ALL, Optimizations, lowered_program, optimized_program
+
+SCHEDULES = ("auto", "earliest", "cost", "sweep")
+DISPATCHES = ("auto", *EARLIEST, *SWEEPS)
+
+
+@dataclass(frozen=True)
+class Options:
+    """How a batched function runs; none changes what it computes.
+
+    Attributes:
+        max_stack_depth: Frames per stack to begin with.
+        max_steps: Blocks that one input may run, or None.
+        lanes: Inputs in flight at once, or None for all of them.
+        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"cost"`` (earliest, with expensive
+            blocks last), ``"sweep"`` (all in turn), ``"auto"``.
+        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
+        optimizations: Which passes run.
+    """
+
+    max_stack_depth: int = 32
+    max_steps: int | None = None
+    lanes: int | None = None
+    schedule: str = "auto"
+    dispatch: str = "auto"
+    optimizations: Optimizations = ALL
+
+    @property
+    def form(self) -> str:
+        """The dispatch form that is used."""
+        if self.dispatch != "auto":
+            return self.dispatch
+        return "guarded" if self.schedule == "sweep" else "chain"
+
+    @property
+    def order(self) -> str:
+        """The schedule that is used."""
+        if self.schedule != "auto":
+            return self.schedule
+        return "sweep" if self.form in SWEEPS else "cost" if self.dispatch == "auto" else "earliest"
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How to run a program.
+
+    Attributes:
+        name: The user's name for the function.
+        specialized: The typed program, before optimization.
+        shared: Inputs that all lanes share.
+        options: How it runs.
+        grown: Holds the stack depth that was enough last time.
+    """
+
+    name: str
+    specialized: Program
+    shared: frozenset[str]
+    options: Options
+    grown: list[int] = field(default_factory=list)
+
+    @cached_property
+    def program(self) -> Program:
+        """The optimized program, with calls."""
+        return optimized_program(self.specialized, self.shared, self.options.optimizations)
+
+    @cached_property
+    def lowered(self) -> Program:
+        """The program with explicit stacks, its blocks in the order of the schedule."""
+        program = lowered_program(self.program, self.options.optimizations)
+        return expensive_last(program) if self.options.order == "cost" else program
+
+    @cached_property
+    def captures(self) -> Captures:
+        return captures(self.lowered)
+
+    @cached_property
+    def captured(self) -> tuple[Any, ...]:
+        """The captured arrays as they are passed."""
+        return tuple(self.captures.operands())
+
+    @cached_property
+    def has_stacks(self) -> bool:
+        """Whether any variable needs a stack."""
+        return Alloc.FULL in self.lowered.var_alloc.values()
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether a run can end before all inputs are done."""
+        return self.has_stacks or self.options.max_steps is not None
+
+    @cached_property
+    def block_costs(self) -> tuple[float, ...]:
+        return tuple(map(block_cost, self.lowered.graph))
+
+    @property
+    def depth(self) -> int:
+        """The stack depth to begin with: what was enough last time."""
+        return self.grown[0] if self.grown else self.options.max_stack_depth
+
+    def layout(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
+        """The state for a batch of ``inputs``."""
+        lanes = self.options.lanes
+        queue = lanes is not None and not (isinstance(inputs, int) and inputs <= lanes)
+        max_steps = self.options.max_steps
+        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats)
+
+    @property
+    def in_types(self) -> tuple[Type, ...]:
+        return tuple(self.specialized.var_defs[v] for v in self.specialized.vars_in)
+
+    @property
+    def out_type(self) -> Type:
+        return self.specialized.var_defs[self.specialized.vars_out[0]]
+
+    @cached_property
+    def input_shared(self) -> tuple[bool, ...]:
+        """For each input array, whether all lanes share it."""
+        pairs = zip(self.specialized.vars_in, self.in_types, strict=True)
+        return tuple(v in self.shared for v, t in pairs for _ in t.tensor_leaves)
+
+    def result_avals(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
+        """The results as they are stored."""
+        leaves = [physical(t) for t in self.out_type.tensor_leaves]
+        return [jax.ShapeDtypeStruct((inputs, *t.shape), t.dtype) for t in leaves]
+
+    def batch_size(self, arrays: Sequence[Any]) -> Any:
+        """The size of the batch that the input arrays make up."""
+        return arrays[self.batch_size_position].shape[0]
+
+    @cached_property
+    def batch_size_position(self) -> int:
+        """Position of the first input array that has a batch axis."""
+        return self.input_shared.index(False)
+
+    def unsharing(self, positions: Sequence[int]) -> Plan:
+        """The plan in which the input arrays at ``positions`` differ between lanes after all."""
+        owners = [v for v, t in zip(self.specialized.vars_in, self.in_types, strict=True) for _ in t.tensor_leaves]
+        shared = self.shared - {owners[p] for p in positions}
+        if shared not in self._variants:
+            self._variants[shared] = Plan(self.name, self.specialized, shared, self.options)
+        return self._variants[shared]
+
+    @cached_property
+    def _variants(self) -> dict[frozenset[str], Plan]:
+        return {self.shared: self}
+
+    @cached_property
+    def compiled(self) -> dict[Any, Callable[..., Any]]:
+        """Jitted entry points, by stack depth and kind."""
+        return {}

@@ -1,0 +1,180 @@
+"""A plan as a JAX primitive, so that a batched function is an ordinary traceable JAX function.
+
+``run_p`` takes ``[captured…, inputs…]`` (and the state, to resume) and gives back ``[results…, stopped, status]`` (and the
+state). Its lowering rule merges the plan's StableHLO module into the module around it; its batching rule adds lanes.
+``guard_p`` passes results on, and reports when the run was stopped, since inside ``jax.jit`` nobody can grow a stack.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import (
+    Primitive,
+    ShapedArray,
+    NOT_MAPPED,
+    batching,
+    embed_module,
+    is_for_export,
+    lower_as_jax,
+    lowering_platforms,
+    mlir,
+)
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.stops import stop_error
+
+run_p = Primitive("hlobatch_run")
+run_p.multiple_results = True
+guard_p = Primitive("hlobatch_guard")
+guard_p.multiple_results = True
+
+
+def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
+    start = len(plan.captures.arrays)
+    return operands[start : start + len(plan.input_shared)]
+
+
+@run_p.def_abstract_eval
+def _run_abstract(*operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool) -> list[Any]:
+    del resume
+    size = plan.batch_size(_inputs(plan, operands))
+    avals = plan.result_avals(size)
+    avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]
+    if keep_state:
+        avals += plan.layout(size, depth, stats).slots.values()
+    return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
+
+
+@run_p.def_impl
+def _run_impl(*operands: Any, **params: Any) -> Any:
+    return jax.jit(partial(run_p.bind, **params))(*operands)
+
+
+def _run_lowering(
+    ctx: Any, *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool
+) -> list[Any]:
+    size = plan.batch_size(_inputs(plan, ctx.avals_in))
+    static = isinstance(size, int)
+    inputs = size if static else jax.export.symbolic_shape("b")[0]
+    layout = plan.layout(inputs, depth, stats)
+    request = Request(layout, plan.options.form, resume, keep_state, lowering_platforms(ctx))
+    first = plan.batch_size_position
+    sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
+    return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
+
+
+mlir.register_lowering(run_p, _run_lowering)
+
+
+def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
+    """``jax.vmap`` of a batch is a larger batch."""
+    if params["resume"] or params["keep_state"]:
+        raise HloBatchError("a run that keeps its state cannot be mapped", help="map the function itself.")
+    captured = len(plan.captures.arrays)
+    if any(d is not NOT_MAPPED for d in dims[:captured]):
+        raise HloBatchError(
+            f"{plan.name!r} takes a mapped value from its closure",
+            help="pass it as an argument.",
+        )
+    outer = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED)
+    arrays = list(zip(operands[captured:], dims[captured:], plan.input_shared, strict=True))
+    mapped = [i for i, (_, d, shared) in enumerate(arrays) if shared and d is not NOT_MAPPED]
+    inner = plan.batch_size([x if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)[0] for x, d, _ in arrays])
+    wider = plan.unsharing(mapped)
+    owners = [not shared for shared in wider.input_shared]
+    inputs = []
+    for (x, d, shared), per_lane in zip(arrays, owners, strict=True):
+        if not per_lane:
+            inputs.append(x)
+            continue
+        x = jnp.broadcast_to(x, (outer, *x.shape)) if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)
+        if shared:
+            x = jnp.broadcast_to(x[:, None], (outer, inner, *x.shape[1:]))
+        inputs.append(x.reshape((outer * inner, *x.shape[2:])))
+    *results, stopped, status = run_p.bind(*operands[:captured], *inputs, plan=wider, **params)
+    results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
+    axes = [*[0] * len(results), NOT_MAPPED, 0]
+    return [*results, stopped, status.reshape((outer, inner))], axes
+
+
+batching.primitive_batchers[run_p] = _run_batching
+
+
+@guard_p.def_abstract_eval
+def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:
+    del plan
+    return list(operands[:-2])
+
+
+@guard_p.def_impl
+def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
+    return list(_reported(*operands, plan=plan))
+
+
+def _reported(*operands: Any, plan: Plan) -> list[Any]:
+    """The results; where the run was stopped, an error raised through the host instead."""
+    *results, stopped, status = operands
+
+    def report(stopped: Any, status: Any) -> Any:
+        if int(np.max(stopped)):
+            raise stop_error(plan, np.ravel(status), in_jit=True)
+        return np.int32(0)
+
+    shape = jax.ShapeDtypeStruct((), np.int32)
+    stop = jnp.max(stopped)
+    code = jax.lax.cond(stop != 0, lambda: jax.pure_callback(report, shape, stopped, status), lambda: jnp.int32(0))
+    return [jnp.where(code != 0, jnp.zeros_like(r), r) for r in results]
+
+
+def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
+    """The results; those of stopped inputs are NaN, or the least number where there is no NaN.
+
+    What is exported has no host to report to.
+    """
+    del plan
+    *results, _, status = operands
+    return [jnp.where((status != 0).reshape(status.shape + (1,) * (r.ndim - status.ndim)), _poison(r.dtype), r) for r in results]
+
+
+def _poison(dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return jnp.asarray(jnp.nan, dtype)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return jnp.asarray(jnp.iinfo(dtype).min, dtype)
+    return jnp.zeros((), dtype)
+
+
+def _guard_lowering(ctx: Any, *operands: Any, plan: Plan) -> Any:
+    return lower_as_jax(ctx, partial(_poisoned if is_for_export(ctx) else _reported, plan=plan), operands)
+
+
+mlir.register_lowering(guard_p, _guard_lowering)
+
+
+def _guard_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan) -> Any:
+    *results, stopped, status = operands
+    if dims[-2] is not NOT_MAPPED:
+        stopped = jnp.max(stopped)
+    moved = [_leading(x, d) for x, d in zip((*results, status), (*dims[:-2], dims[-1]), strict=True)]
+    outer = next(x.shape[0] for x, d in zip(moved, (*dims[:-2], dims[-1]), strict=True) if d is not NOT_MAPPED)
+    full = [
+        jnp.broadcast_to(x, (outer, *x.shape)) if d is NOT_MAPPED else x
+        for x, d in zip(moved, (*dims[:-2], dims[-1]), strict=True)
+    ]
+    out = guard_p.bind(*full[:-1], stopped, full[-1], plan=plan)
+    return out, [0] * len(out)
+
+
+def _leading(x: Any, d: Any) -> Any:
+    return x if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)
+
+
+batching.primitive_batchers[guard_p] = _guard_batching

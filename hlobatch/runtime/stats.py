@@ -1,0 +1,84 @@
+"""What a run did: how often each block ran, and how many of its lanes had a use for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from hlobatch.diagnostics import Location
+
+
+@dataclass(frozen=True)
+class BlockStats:
+    """Counts for one block.
+
+    Attributes:
+        name: The block's name in the lowered program.
+        location: Where it starts in the user's source.
+        executions: How often the machine ran it.
+        active: Lane executions with a use: how many lanes stood at it, summed over executions.
+        cost: Estimated floating point operations per lane and execution.
+    """
+
+    name: str
+    location: Location
+    executions: int
+    active: int
+    cost: float
+
+
+@dataclass(frozen=True)
+class RunStats:
+    """Counts for one run.
+
+    Attributes:
+        blocks: One entry per block, in the order of the schedule.
+        inputs: Size of the batch.
+        lanes: Inputs in flight at once.
+        depth: Frames per stack at the end of the run; 0 if the program has no stack.
+        resumptions: How often the run stopped to grow its stacks.
+    """
+
+    blocks: tuple[BlockStats, ...]
+    inputs: int
+    lanes: int
+    depth: int
+    resumptions: int
+
+    @property
+    def steps(self) -> int:
+        """Blocks the machine ran."""
+        return sum(block.executions for block in self.blocks)
+
+    @property
+    def utilization(self) -> float:
+        """Share of the machine's work that some lane had a use for, blocks weighted by their cost."""
+        done = sum(block.cost * block.executions for block in self.blocks) * self.lanes
+        used = sum(block.cost * block.active for block in self.blocks)
+        return used / done if done else 1.0
+
+    def utilization_of(self, name: str) -> float:
+        """Share of lanes with a use for a block, over its executions."""
+        block = self.block(name)
+        return block.active / (block.executions * self.lanes) if block.executions else 1.0
+
+    def block(self, name: str) -> BlockStats:
+        """The counts of a block.
+
+        Raises:
+            KeyError: There is no such block.
+        """
+        for block in self.blocks:
+            if block.name == name:
+                return block
+        raise KeyError(name)
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.steps} steps on {self.lanes} lanes for {self.inputs} inputs, utilization {self.utilization:.1%}",
+            f"{'block':32s} {'line':>5s} {'executions':>11s} {'lanes used':>11s} {'cost':>10s}",
+        ]
+        for block in self.blocks:
+            used = self.utilization_of(block.name)
+            line = block.location.line
+            lines.append(f"{block.name:32s} {line:5d} {block.executions:11d} {used:11.1%} {block.cost:10.0f}")
+        return "\n".join(lines)

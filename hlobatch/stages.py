@@ -1,0 +1,141 @@
+"""The stages of a batched function as objects: traced, lowered, compiled; the shape of ``jax.jit(f).trace/lower/compile``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.physical import physical, rebuild
+from hlobatch.ir.program import Program
+from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.runtime.arguments import Call
+from hlobatch.runtime.execute import complete, entry_point
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.stats import RunStats
+
+Bind = Callable[..., Call]
+"""Checks a call's arguments."""
+
+
+@dataclass(frozen=True)
+class Traced:
+    """A batched function for arguments of given types.
+
+    Attributes:
+        plan: What it became.
+        call: The arguments' types and batch.
+        bind: Checks later calls.
+    """
+
+    plan: Plan
+    call: Call
+    bind: Bind
+
+    @property
+    def program(self) -> Program:
+        """The program with calls (the paper's figure 2), typed, optimized and allocated."""
+        return self.plan.program
+
+    @property
+    def lowered_program(self) -> Program:
+        """The program with explicit stacks (figure 4), its blocks in the order of the schedule."""
+        return self.plan.lowered
+
+    def lower(self) -> Lowered:
+        """Generate StableHLO."""
+        return Lowered(self.plan, self.call, self.bind)
+
+
+@dataclass(frozen=True)
+class Lowered:
+    """A batched function as a StableHLO module."""
+
+    plan: Plan
+    call: Call
+    bind: Bind
+
+    @property
+    def program(self) -> Program:
+        """The program with explicit stacks, from which the module was made."""
+        return self.plan.lowered
+
+    @cached_property
+    def _jax(self) -> Any:
+        avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
+        return entry_point(self.plan, self.plan.depth).lower(*avals, *self._inputs)
+
+    @property
+    def _inputs(self) -> list[jax.ShapeDtypeStruct]:
+        return self.plan.layout(self.call.size, self.plan.depth).input_avals
+
+    def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
+        """The module as text.
+
+        Args:
+            dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module made from it,
+                ``"hlo"`` for what XLA is given.
+            debug_info: Whether StableHLO operations carry their places in the source.
+
+        Raises:
+            ValueError: Another dialect.
+        """
+        match dialect:
+            case "autobatch":
+                return str(self.program)
+            case "stablehlo":
+                return str(self.module().operation.get_asm(enable_debug_info=debug_info))
+            case "hlo":
+                return str(self._jax.as_text(dialect="hlo"))
+        raise ValueError(f"dialect is 'autobatch', 'stablehlo' or 'hlo', not {dialect!r}")
+
+    def module(self, *, keep_state: bool = False) -> Any:
+        """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
+        layout = self.plan.layout(self.call.size, self.plan.depth)
+        return to_stablehlo(Request(layout, self.plan.options.form, keep_state=keep_state))
+
+    def compile(self) -> Compiled:
+        """Compile for the default device."""
+        return Compiled(self.plan, self.call, self.bind, self._jax.compile())
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A batched function compiled for one batch size. Stacks that run full still grow: that compiles again."""
+
+    plan: Plan
+    call: Call
+    bind: Bind
+    executable: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run on arguments of the types and batch size it was compiled for."""
+        call = self.bind(args, kwargs)
+        if call.key != self.call.key or call.size != self.call.size:
+            raise BatchTypeError(
+                f"{self.plan.name!r} was compiled for other arguments",
+                self.plan.specialized.location,
+                help="call the function itself, or trace, lower and compile it again for these.",
+            )
+        operands = [*self.plan.captured, *call.physical()]
+        outcome = complete(self.plan, operands, self.executable(*operands), self.plan.depth)
+        return rebuild(outcome.results, self.plan.out_type)
+
+    def as_text(self) -> str:
+        """The optimized HLO."""
+        return str(self.executable.as_text())
+
+    def cost_analysis(self) -> Any:
+        """XLA's estimate of the work, as ``jax.stages.Compiled.cost_analysis``."""
+        return self.executable.cost_analysis()
+
+    def memory_analysis(self) -> Any:
+        """XLA's account of memory in bytes, as ``jax.stages.Compiled.memory_analysis``."""
+        return self.executable.memory_analysis()
+
+
+__all__ = ["Compiled", "Lowered", "RunStats", "Traced"]

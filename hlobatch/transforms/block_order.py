@@ -1,0 +1,59 @@
+"""Puts expensive blocks last, so that under the earliest-first schedule they wait for the lanes that can still reach them.
+
+::
+
+    entry, leapfrog, join, choose   ==>   entry, join, choose, leapfrog
+
+A lane stands at an expensive block until every other lane stands at one too, or is done: cheap blocks run early and often,
+costly ones late and full. The entry stays first. Among expensive blocks, and among the others, program order stays.
+
+Reference: paper section 2, "always run the earliest available block in program order … more refined heuristics are
+definitely possible".
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.ir.ops import IndirectGotoOp, PushGotoOp
+from hlobatch.ir.program import ControlFlowGraph, Program
+
+EXPENSIVE: Final = 0.25
+"""Share of the work of all blocks that run repeatedly, from which one of them is expensive."""
+
+
+def expensive_last(program: Program) -> Program:
+    """The lowered program with its expensive blocks at the end."""
+    entry, *rest = program.graph.blocks
+    repeated = repeated_blocks(program)
+    costs = {block.name: block_cost(block) for block in rest if block.name in repeated}
+    total = sum(costs.values())
+    late = [block for block in rest if block.sync or costs.get(block.name, 0.0) > EXPENSIVE * total]
+    early = [block for block in rest if block not in late]
+    return program.replace(graph=ControlFlowGraph((entry, *early, *late))) if late and early else program
+
+
+def repeated_blocks(program: Program) -> frozenset[str]:
+    """Blocks of a lowered program that a lane may come back to."""
+    returns: dict[str, list[str]] = {}
+    for block in program.graph:
+        if isinstance(block.terminator, PushGotoOp):
+            returns.setdefault(block.terminator.counter, []).append(block.terminator.push_block)
+    onward: dict[str, set[str]] = {}
+    for block in program.graph:
+        terminator = block.terminator
+        after = returns.get(terminator.counter, []) if isinstance(terminator, IndirectGotoOp) else terminator.successors
+        onward[block.name] = {name for name in after if name in program.graph}
+    return frozenset(name for name in onward if name in _closure(onward, onward[name]))
+
+
+def _closure(onward: dict[str, set[str]], start: set[str]) -> set[str]:
+    seen: set[str] = set()
+    pending = list(start)
+    while pending:
+        name = pending.pop()
+        if name not in seen:
+            seen.add(name)
+            pending += onward[name]
+    return seen

@@ -1,0 +1,185 @@
+"""Replaces calls by pushes, pops and jumps: the paper's figure 2 to figure 4.
+
+::
+
+    a:                                     fib.a:
+      %fib.m = prim "n - 2" (%fib.n)         %fib.m = prim "n - 2" (%fib.n)
+      %fib.l = call @fib(%fib.m)             push %fib.n
+      jump b                         ==>     %fib.n = prim "move" (%fib.m)
+                                             push_jump fib.entry, return to fib.b' by %fib.$return
+                                           fib.b':
+                                             pop %fib.n
+                                             %fib.l = prim "move" (%fib.$result)
+                                             jump fib.b
+
+The caller saves what is live after the call and may be overwritten during it, nothing else. Return addresses live in a
+variable per recursion group (``$return``), which needs a stack only if the group calls itself other than in tail
+position. A call in tail position within its group moves the arguments and jumps: no push, no return address.
+
+All graphs become one; blocks keep their order, main's first, then each function's. The initial top of every ``$return``
+is ``HALT``, so that main's own tail call needs no return address either.
+
+Reference: seed data model, "the post-lowering function call sequence"; paper sections 3 and 3.2, optimization 1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+import numpy as np
+
+from hlobatch.analysis.allocation import COUNTER, allocate, is_recursive_call, saved_across
+from hlobatch.analysis.call_graph import CallGraph, CallSite
+from hlobatch.diagnostics import Location
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program, VariableAllocation
+from hlobatch.ir.types import tensor
+
+
+def lower_calls(program: Program) -> Program:
+    """The program as one graph without calls, typed and allocated."""
+    return _Lowering(_with_shared_results(program)).program()
+
+
+def move(*values: object) -> tuple[object, ...]:
+    """The function of a primitive that copies its inputs, all read before any is written."""
+    return values
+
+
+def _with_shared_results(program: Program) -> Program:
+    """The program in which functions that end in calls of each other leave their results in the same variable.
+
+    Only then can a call in tail position be a jump. Functions whose results differ in type keep their own.
+    """
+    graph = CallGraph(program)
+    name = {v: v for f in program.all_functions for v in f.vars_out}
+
+    def root(v: str) -> str:
+        while name.get(v, v) != v:
+            v = name[v]
+        return v
+
+    for site in graph.sites:
+        callee = program.function(site.op.function)
+        same_group = site.function.name == MAIN or graph.group(callee.name) == graph.group(site.function.name)
+        if site.is_tail and same_group:
+            for mine, theirs in zip(site.function.vars_out, callee.vars_out, strict=True):
+                if program.var_defs[mine] == program.var_defs[theirs]:
+                    name[root(mine)] = root(theirs)
+
+    def renamed(function: Function) -> Function:
+        blocks = tuple(block.rename(root, root) for block in function.graph)
+        return function.replace(graph=ControlFlowGraph(blocks), vars_out=tuple(map(root, function.vars_out)))
+
+    kept = {v: t for v, t in program.var_defs.items() if root(v) == v}
+    return program.with_functions({f.name: renamed(f) for f in program.all_functions}).replace(var_defs=kept)
+
+
+class _Lowering:
+    def __init__(self, program: Program) -> None:
+        self.source = program
+        self.graph = CallGraph(program)
+        self.saved = saved_across(program)
+        self.sites = {(s.function.name, s.block.name): s for s in self.graph.sites}
+        self.counters = self._counters()
+
+    def _counters(self) -> Mapping[str, VariableAllocation]:
+        """The return-address variable of each recursion group that is returned to, with its allocation."""
+        found: dict[str, VariableAllocation] = {}
+        for site in self.graph.sites:
+            if not self._is_jump(site):
+                counter = self.counter(site.op.function)
+                recursive = is_recursive_call(self.graph, site)
+                full = recursive or found.get(counter) is VariableAllocation.FULL
+                found[counter] = VariableAllocation.FULL if full else VariableAllocation.REGISTER
+        return found
+
+    def counter(self, function: str) -> str:
+        return self.graph.group(function) + COUNTER
+
+    def _is_jump(self, site: CallSite) -> bool:
+        """Whether a call is a plain jump: in tail position, within its group, and with the same result variables."""
+        caller, callee = site.function, self.source.function(site.op.function)
+        same_group = caller.name == MAIN or self.graph.group(caller.name) == self.graph.group(callee.name)
+        return site.is_tail and same_group and caller.vars_out == callee.vars_out
+
+    def program(self) -> Program:
+        blocks = [block for function in self.source.all_functions for block in self._function(function)]
+        program = self.source.replace(
+            graph=ControlFlowGraph(tuple(blocks)),
+            functions=(),
+            var_defs={**self.source.var_defs, **{c: tensor(np.int32) for c in self.counters}},
+            var_alloc={**self.source.var_alloc, **self.counters},
+        )
+        return allocate(program)
+
+    def _function(self, function: Function) -> Iterator[Block]:
+        for block in function.graph:
+            leave = self._leave_by_branch(function, block)
+            block = self._leaving(function, block)
+            site = self.sites.get((function.name, block.name))
+            name = f"{function.name}.{block.name}"
+            if site is None:
+                terminator = block.terminator.retarget(lambda b: b if b == HALT else f"{function.name}.{b}")
+                yield block.replace(name=name, terminator=terminator)
+                yield from leave
+            else:
+                yield from self._call(site, block.replace(name=name))
+
+    def _returns(self, function: Function) -> bool:
+        """Whether a function is left through a return address."""
+        return function.name != MAIN and self.counter(function.name) in self.counters
+
+    def _leaving(self, function: Function, block: Block) -> Block:
+        """The block with a return through the function's return address, if it has one."""
+        terminator = block.terminator
+        if not self._returns(function) or HALT not in terminator.successors:
+            return block
+        if isinstance(terminator, GotoOp):
+            return block.replace(terminator=IndirectGotoOp(self.counter(function.name), location=terminator.location))
+        return block.replace(terminator=terminator.retarget(lambda b: f"{block.name}.leave" if b == HALT else b))
+
+    def _leave_by_branch(self, function: Function, block: Block) -> tuple[Block, ...]:
+        """The block in which a branch that leaves the function returns, if there is such a branch."""
+        terminator = block.terminator
+        if not self._returns(function) or not isinstance(terminator, BranchOp) or HALT not in terminator.successors:
+            return ()
+        back = IndirectGotoOp(self.counter(function.name), location=terminator.location)
+        return (Block(f"{function.name}.{block.name}.leave", (), back, terminator.location),)
+
+    def _call(self, site: CallSite, block: Block) -> Iterator[Block]:
+        op, location = site.op, site.op.location
+        callee = self.source.function(op.function)
+        target = f"{callee.name}.{callee.graph.enter_block().name}"
+        before = block.instructions[:-1]
+        arguments = self._moves(callee.vars_in, op.vars_in, location)
+        if self._is_jump(site):
+            yield block.replace(instructions=(*before, *arguments), terminator=GotoOp(target, location=location))
+            return
+        saved = tuple(sorted(self.saved[site.function.name, site.block.name]))
+        back = f"{block.name}.return"
+        push = (PushOp(saved, location=location),) if saved else ()
+        terminator = PushGotoOp(back, target, self.counter(callee.name), location=location)
+        yield block.replace(instructions=(*before, *push, *arguments), terminator=terminator)
+        pop = (PopOp(saved, location=location),) if saved else ()
+        results = self._moves(op.vars_out, callee.vars_out, location)
+        onward = block.terminator.retarget(lambda b: b if b == HALT else f"{site.function.name}.{b}")
+        yield Block(back, (*pop, *results), onward, location)
+
+    def _moves(self, targets: tuple[str, ...], sources: tuple[str, ...], location: Location) -> tuple[Op, ...]:
+        """One parallel copy of what needs copying."""
+        types = self.source.var_defs
+        pairs = [(t, s) for t, s in zip(targets, sources, strict=True) if t != s and t in types]
+        pairs = [(t, s) for t, s in pairs if not types[t].is_static]
+        if not pairs:
+            return ()
+        outs, ins = zip(*pairs, strict=True)
+        return (PrimOp(ins, outs, move, "move", location=location),)
+
+
+
+
+def return_addresses(program: Program) -> list[str]:
+    """The variables of a lowered program that hold return addresses; at the start each holds ``HALT``."""
+    counters = [op.counter for op in program.ops if isinstance(op, (PushGotoOp, IndirectGotoOp))]
+    return list(dict.fromkeys(counters))

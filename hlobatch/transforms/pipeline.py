@@ -1,0 +1,103 @@
+"""The order of the passes: function -> program with calls -> lowered program.
+
+Between passes the verifier runs, and with ``HLOBATCH_DUMP_IR=folder`` the numbered IR after each is written there.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
+
+from hlobatch import config
+from hlobatch.analysis.allocation import allocate
+from hlobatch.ir.program import Program, VariableAllocation
+from hlobatch.ir.types import Type
+from hlobatch.ir.verifier import verify
+from hlobatch.transforms.dead_code import eliminate_dead_code
+from hlobatch.transforms.hoist_shared import hoist_shared
+from hlobatch.transforms.lower_calls import lower_calls
+from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
+from hlobatch.transforms.simplify_cfg import simplify_cfg
+from hlobatch.transforms.specialize import specialize
+from hlobatch.transforms.split_live_ranges import split_live_ranges
+
+Pass = Callable[[Program], Program]
+
+
+@dataclass(frozen=True)
+class Optimizations:
+    """Which passes run; each may be switched off, and the meaning stays.
+
+    Attributes:
+        hoist_shared: Compute what is the same in every lane once.
+        dead_code: Drop what nothing reads.
+        pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
+    """
+
+    hoist_shared: bool = True
+    dead_code: bool = True
+    pop_push: bool = True
+
+
+ALL = Optimizations()
+
+
+def specialized_program(program: Program, in_types: Mapping[str, Type]) -> Program:
+    """From the frontend's program to a typed one, whose primitives no longer run the user's Python."""
+    passes: dict[str, Pass] = {
+        "simplify-cfg": simplify_cfg,
+        "split-live-ranges": split_live_ranges,
+        "specialize": lambda p: specialize(p, in_types),
+    }
+    return run(program, passes)
+
+
+def optimized_program(
+    program: Program, shared: Collection[str] = (), optimizations: Optimizations = ALL
+) -> Program:
+    """From a typed program to an allocated one; both with calls.
+
+    Args:
+        program: From ``specialized_program``.
+        shared: Inputs that all lanes share.
+        optimizations: Which passes run.
+    """
+    program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
+    passes: dict[str, Pass] = {}
+    if optimizations.hoist_shared:
+        passes["hoist-shared"] = hoist_shared
+    if optimizations.dead_code:
+        passes["dead-code"] = eliminate_dead_code
+    passes["allocate"] = allocate
+    return run(program, passes)
+
+
+def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:
+    """From a typed program with calls to one with explicit stacks."""
+    passes: dict[str, Pass] = {"lower-calls": lower_calls, "simplify-lowered": simplify_cfg}
+    if optimizations.pop_push:
+        passes["pop-push-elimination"] = eliminate_pop_push
+    passes["allocate-lowered"] = allocate
+    return run(program, passes)
+
+
+def run(program: Program, passes: Mapping[str, Pass]) -> Program:
+    """Run passes in order, verifying and dumping between them."""
+    for name, transform in passes.items():
+        program = transform(program)
+        if config.verify_each():
+            verify(program)
+        dump(name, program)
+    return program
+
+
+_dumped = itertools.count()
+
+
+def dump(stage: str, program: Program) -> None:
+    """Write the IR after a stage, if dumping is on."""
+    folder = config.dump_directory()
+    if folder is not None:
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / f"{next(_dumped):03d}-{stage}.txt").write_text(str(program))

@@ -1,0 +1,69 @@
+"""Cancels a pop and the push that follows it, so that the write between calls is an update in place.
+
+::
+
+    pop %n                            %m = prim "m + 1" (%m)
+    %m = prim "m + 1" (%m)     ==>    %n = prim "move" (%m)
+    push %n                           push_jump …
+    %n = prim "move" (%m)
+    push_jump …
+
+Between two calls in one block the saved value stays where it is, if nothing reads or writes the variable between, and
+nothing reads it after the push before it is written again.
+
+Reference: paper section 3.2, optimization 5.
+"""
+
+from __future__ import annotations
+
+from hlobatch.ir.ops import Op, PopOp, PushOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
+
+
+def eliminate_pop_push(program: Program) -> Program:
+    """The program, calls lowered, without pop-push pairs that cancel."""
+    blocks = tuple(map(_block, program.graph))
+    return program if blocks == program.graph.blocks else program.replace(graph=ControlFlowGraph(blocks))
+
+
+def _block(block: Block) -> Block:
+    ops = list(block.ops)
+    for start, op in enumerate(ops):
+        if isinstance(op, PopOp):
+            for name in op.vars:
+                end = _matching_push(ops, start, name)
+                if end is not None and _overwritten_first(ops[end + 1 :], name):
+                    ops[start] = _dropping(ops[start], name)
+                    ops[end] = _dropping(ops[end], name)
+    *instructions, terminator = ops
+    kept = tuple(o for o in instructions if not (isinstance(o, (PopOp, PushOp)) and not o.vars))
+    return block.replace(instructions=kept, terminator=terminator)
+
+
+def _matching_push(ops: list[Op], start: int, name: str) -> int | None:
+    """Position of the next push of a variable, if nothing touches the variable before it."""
+    for index in range(start + 1, len(ops)):
+        op = ops[index]
+        if isinstance(op, PushOp) and name in op.vars:
+            return index
+        if name in op.uses or name in op.defs:
+            return None
+    return None
+
+
+def _overwritten_first(ops: list[Op], name: str) -> bool:
+    """Whether a variable's value is not read any more in a block: it is written first, or control leaves for a call.
+
+    A push is always followed by the call it was made for, and a callee never reads what its caller saved.
+    """
+    for op in ops:
+        if name in op.uses:
+            return False
+        if name in op.defs:
+            return True
+    return True
+
+
+def _dropping(op: Op, name: str) -> Op:
+    assert isinstance(op, (PopOp, PushOp))
+    return op.replace(vars=tuple(v for v in op.vars if v != name))

@@ -1,0 +1,102 @@
+"""Merges straight lines, threads jumps, drops what no control reaches.
+
+::
+
+    a:                      a:
+      %x = prim "1" ()        %x = prim "1" ()
+      jump b           ==>    %y = prim "2" ()
+    b:                        halt
+      %y = prim "2" ()
+      jump c
+    c:
+      halt
+
+Blocks that end in a call, and blocks marked by ``hb.sync()``, keep their borders. The first block stays the entry, and
+the order of the blocks that remain does not change.
+"""
+
+from __future__ import annotations
+
+import collections
+
+from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, Terminator
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
+
+
+def simplify_cfg(program: Program) -> Program:
+    """The program with every graph simplified."""
+    simplified = program.map_graphs(simplify_graph)
+    return program if simplified == program else simplified
+
+
+def simplify_graph(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """One graph, simplified until nothing changes."""
+    while True:
+        before = graph
+        graph = merge_lines(reachable(thread_jumps(graph)))
+        if graph == before:
+            return before
+
+
+def thread_jumps(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """Send jumps to an empty block on to where it goes, and turn branches to one place into jumps."""
+    entry = graph.enter_block().name
+    onward = {
+        block.name: block.terminator.block
+        for block in graph
+        if not block.instructions and isinstance(block.terminator, GotoOp) and not block.sync and block.name != entry
+    }
+
+    def final(name: str) -> str:
+        seen = set()
+        while name in onward and name not in seen:
+            seen.add(name)
+            name = onward[name]
+        return name
+
+    def threaded(terminator: Terminator) -> Terminator:
+        terminator = terminator.retarget(final)
+        if isinstance(terminator, BranchOp) and terminator.true_block == terminator.false_block:
+            return GotoOp(terminator.true_block, location=terminator.location)
+        return terminator
+
+    return ControlFlowGraph(tuple(b.replace(terminator=threaded(b.terminator)) for b in graph))
+
+
+def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """Only the blocks that control may reach from the entry."""
+    seen: set[str] = set()
+    pending = [graph.enter_block().name]
+    while pending:
+        name = pending.pop()
+        if name not in seen and name != HALT:
+            seen.add(name)
+            pending += graph.block(name).terminator.targets
+    return ControlFlowGraph(tuple(block for block in graph if block.name in seen))
+
+
+def merge_lines(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """Join each block to the only one that goes to it."""
+    entries = collections.Counter(t for block in graph for t in block.terminator.targets)
+    entries[graph.enter_block().name] += 1
+    merged: dict[str, Block] = {block.name: block for block in graph}
+    for name in [block.name for block in graph]:
+        while name in merged and (follower := _follower(merged, name, entries)) is not None:
+            block = merged[name]
+            instructions = (*block.instructions, *follower.instructions)
+            merged[name] = block.replace(instructions=instructions, terminator=follower.terminator)
+            del merged[follower.name]
+    return ControlFlowGraph(tuple(merged.values()))
+
+
+def _follower(blocks: dict[str, Block], name: str, entries: collections.Counter[str]) -> Block | None:
+    """The block that can be appended to another, if there is one."""
+    block = blocks[name]
+    if not isinstance(block.terminator, GotoOp) or block.terminator.block in (HALT, name):
+        return None
+    if block.instructions and isinstance(block.instructions[-1], FunctionCallOp):
+        return None
+    target = blocks.get(block.terminator.block)
+    if target is None or entries[target.name] != 1 or target.sync:
+        return None
+    return target

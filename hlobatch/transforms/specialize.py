@@ -1,0 +1,96 @@
+"""Untyped program and the types of its inputs -> typed program, whose primitives no longer run the user's Python.
+
+Branches decided when the program is built become jumps; what they cut off is gone; Python objects leave the primitives.
+
+::
+
+    %$if1 = prim "mode == 'fast'" (%mode)      with mode known to be 'fast'
+    branch %$if1, then, else              ==>  jump then
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from hlobatch.analysis.definedness import check_definedness
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.type_inference import Inference, infer_types
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.ops import GotoOp, Op, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.types import Type
+from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
+
+
+def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
+    """The program for inputs of given types.
+
+    Raises:
+        BatchTypeError: Types disagree, or some call never returns.
+        UndefinedVariableError: A variable may be read before it has a value.
+        UnsupportedSyntaxError: See ``infer_types``.
+    """
+    found = infer_types(program, in_types)
+    folded = program.with_functions({f.name: _folded(f, found) for f in program.all_functions})
+    check_definedness(folded)
+    _check_returns(found)
+    kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
+    typed = folded.replace(functions=tuple(kept))
+    typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions})
+    mentioned = {v for f in typed.all_functions for v in (*f.vars_in, *f.vars_out)}
+    mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
+    return simplify_cfg(typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned}))
+
+
+def _folded(function: Function, found: Inference) -> Function:
+    """The function with decided branches as jumps."""
+
+    def fold(block: Block) -> Block:
+        side = found.taken.get((function.name, block.name))
+        if side is None:
+            return block
+        location = block.terminator.location  # type: ignore[attr-defined]
+        return block.replace(terminator=GotoOp(side, location=location))
+
+    return function.replace(graph=reachable(ControlFlowGraph(tuple(map(fold, function.graph)))))
+
+
+def _check_returns(found: Inference) -> None:
+    """Refuse calls that no path comes back from."""
+    for call in found.stuck.values():
+        raise BatchTypeError(
+            f"{call.function!r} never returns: every path through it calls it again",
+            call.location,
+            help="give the recursion a base case that returns without a call.",
+        )
+
+
+def _traced(function: Function, found: Inference) -> Function:
+    """The function with its primitives replaced by what was traced."""
+
+    def typed(block: Block) -> Block:
+        place = (function.name, block.name)
+        ops = [
+            _typed(op, found.traced[place, i]) if isinstance(op, PrimOp) else op
+            for i, op in enumerate(block.instructions)
+        ]
+        return block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp)))
+
+    reached = [b for b in function.graph if (function.name, b.name) in found.reached]
+    return function.replace(graph=ControlFlowGraph(tuple(map(typed, reached))))
+
+
+def _typed(op: PrimOp, traced: TracedFunction) -> Op:
+    """The primitive on tensors only: Python objects are inside the traced function already."""
+    kept_in = [i for i, t in enumerate(traced.in_types) if not t.is_static]
+    kept_out = [i for i, t in enumerate(traced.out_types) if not t.is_static]
+    function = TracedFunction(
+        tuple(traced.in_types[i] for i in kept_in),
+        tuple(traced.out_types[i] for i in kept_out),
+        traced.jaxpr,
+    )
+    return op.replace(
+        vars_in=tuple(op.vars_in[i] for i in kept_in),
+        vars_out=tuple(op.vars_out[i] for i in kept_out),
+        function=function,
+    )

@@ -1,0 +1,128 @@
+"""Gives every independent use of a variable a name of its own.
+
+::
+
+    %x = prim "jnp.zeros(3)" ()        %x = prim "jnp.zeros(3)" ()
+    %x = prim "x.sum()" (%x)      ==>  %x:1 = prim "x.sum()" (%x)
+    %y = prim "x + 1" (%x)             %y = prim "x + 1" (%x:1)
+
+Two definitions keep one name only if some read may see either. So a name may be rebound to another type, and a value that
+lives briefly takes no storage because a namesake lives long.
+
+Reference: webs, in Muchnick, Advanced Compiler Design and Implementation, section 16.3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from hlobatch.analysis.dataflow import Dataflow, solve
+from hlobatch.ir.ops import Op
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+
+Definition = tuple[str, str, int]
+"""A variable, and where it is written: block and position; position -1 in block "" is a parameter or no write at all."""
+Definitions = frozenset[Definition]
+
+
+def split_live_ranges(program: Program) -> Program:
+    """The program with its variables renamed by live range."""
+    return program.with_functions({f.name: _Webs(f).renamed() for f in program.all_functions})
+
+
+class _Webs:
+    """The live ranges of one function, as sets of definitions (union-find)."""
+
+    def __init__(self, function: Function) -> None:
+        self.function = function
+        self.parent: dict[Definition, Definition] = {}
+        self.reaching = self._reaching_definitions()
+
+    def _reaching_definitions(self) -> dict[str, Definitions]:
+        names = {v for block in self.function.graph for op in block.ops for v in (*op.uses, *op.defs)}
+        names |= {*self.function.vars_in, *self.function.vars_out}
+        start = frozenset((v, "", -1) for v in names)
+
+        def merge(sets: Iterable[Definitions]) -> Definitions:
+            return frozenset().union(*sets)
+
+        def transfer(block: Block, definitions: Definitions) -> Definitions:
+            for index, op in enumerate(block.ops):
+                definitions = _after(block, index, op, definitions)
+            return definitions
+
+        problem = Dataflow(forward=True, boundary=start, initial=frozenset(), merge=merge, transfer=transfer)
+        solution = solve(self.function.graph, problem)
+        self.at_exit = [
+            solution.after[block.name] for block in self.function.graph if "halt" in block.terminator.successors
+        ]
+        return dict(solution.before)
+
+    def find(self, definition: Definition) -> Definition:
+        while self.parent.get(definition, definition) != definition:
+            definition = self.parent[definition]
+        return definition
+
+    def unite(self, definitions: Iterable[Definition]) -> None:
+        first, *rest = [self.find(d) for d in sorted(definitions)]
+        for other in rest:
+            self.parent[max(first, other)] = min(first, other)
+            first = min(first, other)
+
+    def renamed(self) -> Function:
+        """The function with a name for each live range."""
+        for block in self.function.graph:
+            definitions = self.reaching[block.name]
+            for index, op in enumerate(block.ops):
+                for name in op.uses:
+                    self.unite(d for d in definitions if d[0] == name)
+                definitions = _after(block, index, op, definitions)
+        for name in self.function.vars_out:
+            exits = {(name, "", -1)}.union(*({d for d in s if d[0] == name} for s in self.at_exit))
+            self.unite(exits)
+        self.names = self._names()
+        return self.function.replace(graph=ControlFlowGraph(tuple(map(self._renamed_block, self.function.graph))))
+
+    def _names(self) -> dict[Definition, str]:
+        """A name for each root: the plain one for parameters and results, and for the first of the others."""
+        names: dict[Definition, str] = {self.find((v, "", -1)): v for v in self.function.vars_in}
+        names |= {self.find((v, "", -1)): v for v in self.function.vars_out}
+        taken = set(names.values())
+        for block in self.function.graph:
+            for index, op in enumerate(block.ops):
+                for variable in op.defs:
+                    root = self.find((variable, block.name, index))
+                    if root not in names:
+                        names[root] = _fresh(variable, taken)
+        return names
+
+    def _renamed_block(self, block: Block) -> Block:
+        definitions = self.reaching[block.name]
+        ops: list[Op] = []
+        for index, op in enumerate(block.ops):
+            uses = {v: self._name(v, definitions) for v in op.uses}
+            defs = {v: self.names[self.find((v, block.name, index))] for v in op.defs}
+            ops.append(op.rename(uses.__getitem__, defs.__getitem__))
+            definitions = _after(block, index, op, definitions)
+        *instructions, terminator = ops
+        return block.replace(instructions=tuple(instructions), terminator=terminator)
+
+    def _name(self, variable: str, definitions: Definitions) -> str:
+        reaching = min((d for d in definitions if d[0] == variable), default=(variable, "", -1))
+        return self.names.get(self.find(reaching), variable)
+
+
+def _after(block: Block, index: int, op: Op, definitions: Definitions) -> Definitions:
+    if not op.defs:
+        return definitions
+    kept = frozenset(d for d in definitions if d[0] not in op.defs)
+    return kept | frozenset((v, block.name, index) for v in op.defs)
+
+
+def _fresh(variable: str, taken: set[str]) -> str:
+    name, count = variable, 0
+    while name in taken:
+        count += 1
+        name = f"{variable}:{count}"
+    taken.add(name)
+    return name

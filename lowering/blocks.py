@@ -1,0 +1,310 @@
+"""A block -> a function on the state of a run, for all lanes that wait at the block.
+
+::
+
+    fib.after_fib.return:                 mask  = pc == 4
+      pop %l                              l.ptr = l.ptr - mask;  l = where(mask, l.frames[l.ptr], l)
+      %r = prim "l + r" (%l, %r)   ==>    r     = where(mask, l + r, r)
+      return by %fib.$return              pc    = where(mask, $return, pc);  pop $return
+
+The function takes the slots the block reads and gives back those it writes, no others: what it does not touch is never an
+operand of the conditional around it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property, singledispatchmethod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.physical import lane_function, width
+from hlobatch.ir.program import Block
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.captures import Captures
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
+from hlobatch.lowering.stacks import from_active_lane, masked, moved_down, push, saved
+
+Slots = dict[str, Any]
+
+
+def capture_slot(position: int) -> str:
+    """The name under which a captured array is passed to blocks."""
+    return f"capture#{position}"
+
+
+def call_primitive(
+    op: PrimOp, arguments: Mapping[str, Sequence[Any]], shared: frozenset[str], layout: Layout, lanes: Any
+) -> dict[str, list[Any]]:
+    """Run a primitive on arrays ``[lanes, *event]``, those of shared variables without the first axis."""
+    types = layout.program.var_defs
+    arrays = [array for name in op.vars_in for array in arguments[name]]
+    axes = tuple(None if name in shared else 0 for name in op.vars_in for _ in arguments[name])
+    function = lane_function(op, types)
+    if all(axis is None for axis in axes):
+        results = [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
+    else:
+        results = jax.vmap(lambda *a: function(*a), in_axes=axes)(*arrays)
+    supply = iter(results)
+    return {name: [next(supply) for _ in range(width(types[name]))] for name in op.vars_out}
+
+
+def needs_real_inputs(op: PrimOp) -> bool:
+    """Whether a primitive's time depends on its inputs, so that no lane's junk may reach it.
+
+    An inner ``while`` runs until its slowest lane is done; a lane that only passes by must not be that lane.
+    """
+    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives()
+
+
+@dataclass(frozen=True)
+class BlockFunction:
+    """One block as a function on slots.
+
+    Attributes:
+        index: Program counter of the block.
+        block: The block.
+        layout: The state.
+        captures: The program's captured arrays.
+    """
+
+    index: int
+    block: Block
+    layout: Layout
+    captures: Captures
+
+    @cached_property
+    def pushed(self) -> list[str]:
+        """Variables that the block pushes, as often as it does."""
+        names = [v for op in self.block.instructions if isinstance(op, PushOp) for v in op.vars]
+        terminator = self.block.terminator
+        if isinstance(terminator, PushGotoOp):
+            names.append(terminator.counter)
+        return [v for v in names if self._is_full(v)]
+
+    def _is_full(self, variable: str) -> bool:
+        return self.layout.program.alloc(variable) is Alloc.FULL
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """Slots the block needs."""
+        program = self.layout.program
+        kept = (Alloc.REGISTER, Alloc.FULL, Alloc.SHARED)
+        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
+        for op in self._ops:
+            for variable in (*op.uses, *op.defs):
+                if program.alloc(variable) in kept:
+                    names.update(dict.fromkeys(self.layout.tops(variable)))
+            if isinstance(op, PrimOp):
+                names.update(dict.fromkeys(capture_slot(p) for p in sorted(self.captures.used_by(op))))
+        for variable in self._stacks_touched:
+            names.update(dict.fromkeys([self.layout.pointer(variable), *self.layout.frames(variable)]))
+        return tuple(names)
+
+    @cached_property
+    def writes(self) -> tuple[str, ...]:
+        """Slots the block changes, in the order it gives them back."""
+        program = self.layout.program
+        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
+        for op in self._ops:
+            for variable in op.defs:
+                if program.alloc(variable) in (Alloc.REGISTER, Alloc.FULL):
+                    names.update(dict.fromkeys(self.layout.tops(variable)))
+        for variable in self._stacks_touched:
+            names[self.layout.pointer(variable)] = None
+        for variable in self.pushed:
+            names.update(dict.fromkeys(self.layout.frames(variable)))
+        return tuple(names)
+
+    @property
+    def _bookkeeping(self) -> list[str]:
+        return [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in self.layout.slots]
+
+    @property
+    def _ops(self) -> Iterator[Op]:
+        """The operations that run inside the loop: all but those that compute shared values."""
+        program = self.layout.program
+        for op in self.block.ops:
+            if not (isinstance(op, PrimOp) and op.vars_out and all(_computed_once(program, v) for v in op.vars_out)):
+                yield op
+
+    @cached_property
+    def _stacks_touched(self) -> list[str]:
+        names: list[str] = []
+        for op in self.block.ops:
+            match op:
+                case PushOp() | PopOp():
+                    names += op.vars
+                case PushGotoOp() | IndirectGotoOp():
+                    names.append(op.counter)
+        return [v for v in dict.fromkeys(names) if self._is_full(v)]
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        """The slots written, given those read."""
+        run = _Run(self, dict(zip(self.reads, values, strict=True)))
+        return run.result()
+
+
+def _computed_once(program: Any, variable: str) -> bool:
+    return program.alloc(variable) is Alloc.SHARED
+
+
+@dataclass
+class _Run:
+    """One run of a block on traced arrays."""
+
+    function: BlockFunction
+    slots: Slots
+    temporaries: dict[str, list[Any]] = field(default_factory=dict)
+
+    def result(self) -> tuple[Any, ...]:
+        self.layout = self.function.layout
+        self.before = self.slots[COUNTER]
+        self.mask = self.before == self.function.index
+        self._park()
+        self._count()
+        for op in self.function._ops:
+            self.run(op)
+        return tuple(self.slots[slot] for slot in self.function.writes)
+
+    @property
+    def lanes(self) -> Any:
+        return self.before.shape[0]
+
+    def _park(self) -> None:
+        """Take lanes whose stacks are too full for this block's pushes out of the mask."""
+        full = None
+        for variable in dict.fromkeys(self.function.pushed):
+            count = self.function.pushed.count(variable)
+            over = self.slots[self.layout.pointer(variable)] + count > self.layout.depth
+            full = over if full is None else full | over
+        if full is not None:
+            parked = self.mask & full
+            self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.before)
+            self.mask = self.mask & ~full
+
+    def _count(self) -> None:
+        """Keep count of steps and executions, where somebody asks for it."""
+        if STEPS in self.slots:
+            assert self.layout.max_steps is not None
+            spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
+            self.slots[COUNTER] = jnp.where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
+            self.mask = self.mask & ~spent
+            self.slots[STEPS] = self.slots[STEPS] + self.mask.astype(jnp.int32)
+        if EXECUTIONS in self.slots:
+            index = self.function.index
+            self.slots[EXECUTIONS] = self.slots[EXECUTIONS].at[index].add(jnp.uint32(1))
+            low, high = self.slots[ACTIVE][index, 0], self.slots[ACTIVE][index, 1]
+            total = low + jnp.sum(self.mask, dtype=jnp.uint32)
+            carry = (total < low).astype(jnp.uint32)
+            self.slots[ACTIVE] = self.slots[ACTIVE].at[index].set(jnp.stack([total, high + carry]))
+
+    def _goto(self, target: Any) -> None:
+        self.slots[COUNTER] = jnp.where(self.mask, target, self.slots[COUNTER])
+
+    def _index(self, block: str) -> int:
+        return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
+
+    def _value(self, variable: str) -> list[Any]:
+        if variable in self.temporaries:
+            return self.temporaries[variable]
+        if self.layout.program.var_defs[variable].is_static:
+            return []
+        return [self.slots[slot] for slot in self.layout.tops(variable)]
+
+    @singledispatchmethod
+    def run(self, op: Op) -> None:
+        """Carry out one operation in the lanes of the mask."""
+        raise TypeError(f"no lowering for {op!r}")
+
+    @run.register
+    def _prim(self, op: PrimOp) -> None:
+        program = self.layout.program
+        shared = frozenset(v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
+        arguments = {v: self._value(v) for v in op.vars_in}
+        if needs_real_inputs(op):
+            arguments = {
+                v: a if v in shared else [from_active_lane(self.mask, x) for x in a] for v, a in arguments.items()
+            }
+        operands = _Operands(self.slots)
+        results = call_primitive(self.function.captures.substituted(op, operands), arguments, shared, self.layout, self.lanes)
+        for variable, arrays in results.items():
+            self._write(variable, arrays)
+
+    def _write(self, variable: str, arrays: list[Any]) -> None:
+        if self.layout.program.alloc(variable) in (Alloc.TEMPORARY, Alloc.NULL):
+            self.temporaries[variable] = arrays
+            return
+        for slot, array in zip(self.layout.tops(variable), arrays, strict=True):
+            self.slots[slot] = masked(self.mask, array, self.slots[slot])
+
+    @run.register
+    def _push(self, op: PushOp) -> None:
+        for variable in op.vars:
+            self._push_variable(variable)
+
+    def _push_variable(self, variable: str) -> None:
+        if not self.function._is_full(variable):
+            return
+        pointer = self.slots[self.layout.pointer(variable)]
+        for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
+            self.slots[frames] = push(self.slots[frames], pointer, self.slots[top], self.mask)
+        self.slots[self.layout.pointer(variable)] = pointer + self.mask.astype(jnp.int32)
+
+    @run.register
+    def _pop(self, op: PopOp) -> None:
+        for variable in op.vars:
+            self._pop_variable(variable)
+
+    def _pop_variable(self, variable: str) -> None:
+        if not self.function._is_full(variable):
+            return
+        pointer = moved_down(self.slots[self.layout.pointer(variable)], self.mask)
+        self.slots[self.layout.pointer(variable)] = pointer
+        for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
+            self.slots[top] = masked(self.mask, saved(self.slots[frames], pointer), self.slots[top])
+
+    @run.register
+    def _goto_op(self, op: GotoOp) -> None:
+        self._goto(self._index(op.block))
+
+    @run.register
+    def _branch(self, op: BranchOp) -> None:
+        (condition,) = self._value(op.cond_var)
+        self._goto(jnp.where(condition, self._index(op.true_block), self._index(op.false_block)))
+
+    @run.register
+    def _push_goto(self, op: PushGotoOp) -> None:
+        self._push_variable(op.counter)
+        (top,) = self.layout.tops(op.counter)
+        self.slots[top] = jnp.where(self.mask, self._index(op.push_block), self.slots[top])
+        self._goto(self._index(op.goto_block))
+
+    @run.register
+    def _indirect_goto(self, op: IndirectGotoOp) -> None:
+        (top,) = self.layout.tops(op.counter)
+        self._goto(self.slots[top])
+        self._pop_variable(op.counter)
+
+
+class _Operands(Sequence[Any]):
+    """Captured arrays by position, as far as the block is given them."""
+
+    def __init__(self, slots: Slots) -> None:
+        self.slots = slots
+
+    def __getitem__(self, position: Any) -> Any:
+        return self.slots[capture_slot(position)]
+
+    def __len__(self) -> int:
+        return len(self.slots)
+
+
+def block_functions(layout: Layout, captures: Captures) -> list[Callable[..., Any]]:
+    """The functions of all blocks, in program order."""
+    return [BlockFunction(i, block, layout, captures) for i, block in enumerate(layout.program.graph)]

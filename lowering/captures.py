@@ -1,0 +1,80 @@
+"""Arrays that the user's code takes from its surroundings, such as a data set in a closure.
+
+They become operands of the module, each once, instead of constants in every function that mentions them. Small ones stay
+constants, which XLA folds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import ClosedJaxpr
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import from_physical, physical, to_physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.types import TensorType
+
+SMALLEST: Final = 16
+"""Elements from which an array is passed rather than written into the module."""
+
+
+@dataclass(frozen=True, eq=False)
+class Captures:
+    """The captured arrays of a program.
+
+    Attributes:
+        arrays: Each array once.
+        positions: Where in ``arrays`` an array stands, by identity.
+    """
+
+    arrays: tuple[Any, ...]
+    positions: dict[int, int]
+
+    @property
+    def types(self) -> list[TensorType]:
+        typed = [jax.typeof(array) for array in self.arrays]
+        return [TensorType(aval.dtype, tuple(aval.shape)) for aval in typed]
+
+    @property
+    def avals(self) -> list[jax.ShapeDtypeStruct]:
+        """What the module takes for them."""
+        return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.types)]
+
+    def operands(self) -> list[Any]:
+        """What is passed for them."""
+        return [to_physical(a, t) for a, t in zip(self.arrays, self.types, strict=True)]
+
+    def substituted(self, op: PrimOp, operands: Sequence[Any]) -> PrimOp:
+        """The primitive with its captured arrays replaced by operands."""
+        function = op.function
+        if not isinstance(function, TracedFunction) or not self._of(function):
+            return op
+        consts = list(function.jaxpr.consts)
+        for index, position in self._of(function).items():
+            consts[index] = from_physical(operands[position], self.types[position])
+        jaxpr = ClosedJaxpr(function.jaxpr.jaxpr, consts)
+        return op.replace(function=TracedFunction(function.in_types, function.out_types, jaxpr))
+
+    def used_by(self, op: PrimOp) -> set[int]:
+        """Positions of the arrays a primitive uses."""
+        return set(self._of(op.function).values()) if isinstance(op.function, TracedFunction) else set()
+
+    def _of(self, function: TracedFunction) -> dict[int, int]:
+        """By position among the function's constants, the position in ``arrays``."""
+        found = enumerate(function.jaxpr.consts)
+        return {i: self.positions[id(c)] for i, c in found if id(c) in self.positions}
+
+
+def captures(program: Program) -> Captures:
+    """The arrays that a program's primitives capture."""
+    arrays: dict[int, Any] = {}
+    for op in program.ops:
+        if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
+            arrays.update({id(c): c for c in op.function.jaxpr.consts if np.size(c) >= SMALLEST})
+    return Captures(tuple(arrays.values()), {key: i for i, key in enumerate(arrays)})

@@ -1,0 +1,183 @@
+"""How a run starts, how inputs enter lanes and results leave them, and how a run ends.
+
+Without a queue, lane b is input b from start to end and its results stay where they were computed. With a queue, a lane
+that has finished hands in its result and takes the next input, inside the same loop, so that L lanes stay busy on N inputs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import lane_function
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.blocks import Slots
+from hlobatch.lowering.captures import Captures
+from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
+from hlobatch.lowering.stacks import masked
+from hlobatch.transforms.lower_calls import return_addresses
+
+
+@dataclass(frozen=True)
+class Lanes:
+    """Entering and leaving, as functions of arrays; all arguments are flat and in the layout's order."""
+
+    layout: Layout
+    captures: Captures
+
+    # Inputs
+
+    def _named(self, inputs: Sequence[Any]) -> dict[str, list[Any]]:
+        supply = iter(inputs)
+        types = self.layout.program.var_defs
+        return {v: [next(supply) for _ in types[v].tensor_leaves] for v in self.layout.program.vars_in}
+
+    def _is_shared(self, variable: str) -> bool:
+        return self.layout.program.alloc(variable) is Alloc.SHARED
+
+    @property
+    def _entering(self) -> list[str]:
+        """Inputs that each lane has its own of and that the program reads."""
+        return [v for v in self.layout.program.vars_in if v in self.layout.stored]
+
+    def shared(self, captured: Sequence[Any], *inputs: Any) -> list[Any]:
+        """The shared values: inputs without a batch axis, and what the entry block computes from them."""
+        named = self._named(inputs)
+        values = {v: named[v] for v in named if self._is_shared(v)}
+        for op in self.layout.program.graph.enter_block().instructions:
+            if isinstance(op, PrimOp) and op.vars_out and all(map(self._is_shared, op.vars_out)):
+                op = self.captures.substituted(op, captured)
+                arrays = [a for v in op.vars_in for a in values.get(v, [])]
+                supply = iter(lane_function(op, self.layout.program.var_defs)(*arrays))
+                for v in op.vars_out:
+                    values[v] = [next(supply) for _ in self.layout.tops(v)]
+        return [array for v in self.layout.shared for array in values[v]]
+
+    # Start
+
+    def start(self, *inputs: Any) -> list[Any]:
+        """The state before the first step."""
+        slots = {name: jnp.zeros(aval.shape, aval.dtype) for name, aval in self.layout.slots.items()}
+        for counter in return_addresses(self.layout.program):
+            (top,) = self.layout.tops(counter)
+            slots[top] = jnp.full_like(slots[top], self.layout.leave)
+        if self.layout.queue:
+            slots[COUNTER] = jnp.full_like(slots[COUNTER], self.layout.leave)
+            slots[ITEM] = jnp.full_like(slots[ITEM], -1)
+        else:
+            named = self._named(inputs)
+            for v in self._entering:
+                slots |= dict(zip(self.layout.tops(v), named[v], strict=True))
+        return [slots[name] for name in self.layout.slots]
+
+    def resume(self, *state: Any) -> list[Any]:
+        """The state with parked lanes back at their blocks, their stacks having grown."""
+        slots = dict(zip(self.layout.slots, state, strict=True))
+        counter = slots[COUNTER]
+        parked = (counter >= self.layout.parked) & (counter < self.layout.limited)
+        slots[COUNTER] = jnp.where(parked, counter - self.layout.parked, counter)
+        return list(slots.values())
+
+    # The block between inputs
+
+    @property
+    def turnover_reads(self) -> list[str]:
+        """Slots that ``turnover`` needs and gives back."""
+        layout = self.layout
+        pointers = [layout.pointer(v) for v in layout.stacked]
+        tops = [slot for v in (*self._entering, *return_addresses(layout.program)) for slot in layout.tops(v)]
+        steps = [STEPS] if STEPS in layout.slots else []
+        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *steps, *pointers, *tops, *layout.outputs()]))
+
+    @property
+    def turnover_results(self) -> list[str]:
+        """Slots that ``turnover`` only reads: what finished lanes hand in."""
+        changed = set(self.turnover_reads)
+        slots = [s for v in self.layout.program.vars_out if v in self.layout.stored for s in self.layout.tops(v)]
+        return [slot for slot in slots if slot not in changed]
+
+    def turnover(self, inputs: Sequence[Any], results: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+        """Lanes that are done hand in their results and take the next inputs; those for whom none is left are done."""
+        slots: Slots = dict(zip(self.turnover_reads, values, strict=True))
+        finished = {**slots, **dict(zip(self.turnover_results, results, strict=True))}
+        mask = slots[COUNTER] == self.layout.leave
+        self._hand_in(slots, finished, mask)
+        following = slots[HEAD] + jnp.cumsum(mask.astype(jnp.int32)) - 1
+        count = jnp.asarray(self.layout.inputs, jnp.int32)
+        takes = mask & (following < count)
+        slots[HEAD] = jnp.minimum(slots[HEAD] + jnp.sum(mask, dtype=jnp.int32), count)
+        slots[ITEM] = jnp.where(mask, jnp.where(takes, following, -1), slots[ITEM])
+        slots[COUNTER] = jnp.where(mask, jnp.where(takes, 0, self.layout.done), slots[COUNTER])
+        named = self._named(inputs)
+        rows = jnp.clip(following, 0, count - 1)
+        for v in self._entering:
+            for slot, array in zip(self.layout.tops(v), named[v], strict=True):
+                slots[slot] = masked(takes, array[rows], slots[slot])
+        for counter in return_addresses(self.layout.program):
+            (top,) = self.layout.tops(counter)
+            slots[top] = jnp.where(mask, self.layout.leave, slots[top])
+        for slot in [self.layout.pointer(v) for v in self.layout.stacked] + [s for s in (STEPS,) if s in slots]:
+            slots[slot] = jnp.where(mask, 0, slots[slot])
+        return [slots[name] for name in self.turnover_reads]
+
+    def _hand_in(self, slots: Slots, finished: Slots, mask: Any) -> None:
+        """Write results to the rows of their inputs; lanes with nothing to hand in write to the spare last row."""
+        spare = jnp.asarray(self.layout.inputs, jnp.int32)
+        rows = jnp.where(mask & (slots[ITEM] >= 0), slots[ITEM], spare)
+        for v in self.layout.program.vars_out:
+            for top in self.layout.tops(v):
+                if top in finished:
+                    out = slots[f"{top}.out"]
+                    slots[f"{top}.out"] = out.at[rows].set(finished[top], mode="promise_in_bounds")
+
+    def wants_turnover(self, counter: Any, following: Any) -> Any:
+        """Whether it is time for turnover: an eighth of the lanes wait for it, or nobody can do anything else."""
+        waiting = jnp.sum(counter == self.layout.leave, dtype=jnp.int32)
+        return (waiting * 8 >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
+
+    # End
+
+    def finish(self, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
+        """Results ``[inputs, *event]``; what stopped the run (0 if all are done); what became of each input."""
+        slots = dict(zip(self.layout.slots, state, strict=True))
+        values = dict(zip(self.layout.shared_slots, shared, strict=True))
+        results = []
+        for v in self.layout.program.vars_out:
+            for top in self.layout.tops(v):
+                if top in values:
+                    results.append(jnp.broadcast_to(values[top], (self.layout.inputs, *values[top].shape)))
+                elif self.layout.queue:
+                    results.append(slots[f"{top}.out"][: self.layout.inputs])
+                else:
+                    results.append(slots[top])
+        status = self._status(slots)
+        return [*results, self._stopped(slots[COUNTER]), status]
+
+    def _stopped(self, counter: Any) -> Any:
+        codes = self._code(counter)
+        return jnp.max(codes & PARKED) | jnp.max(codes & LIMITED)
+
+    def _code(self, counter: Any) -> Any:
+        limited = counter >= self.layout.limited
+        parked = (counter >= self.layout.parked) & ~limited
+        return parked.astype(jnp.int32) * PARKED + limited.astype(jnp.int32) * LIMITED
+
+    def _status(self, slots: Slots) -> Any:
+        """For each input: 0 where its result is there, else what stopped it, or that it never started."""
+        code = self._code(slots[COUNTER])
+        if not self.layout.queue:
+            return code
+        count = jnp.asarray(self.layout.inputs, jnp.int32)
+        rows = jnp.arange(self.layout.inputs + 1, dtype=jnp.int32)
+        status = jnp.where(rows >= slots[HEAD], UNSTARTED, 0)
+        held = jnp.where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
+        return status.at[held].set(code, mode="promise_in_bounds")[: self.layout.inputs]
+
+
+PARKED, LIMITED, UNSTARTED = 1, 2, 4
+"""What stopped an input: full stacks; no steps left; never taken from the queue."""
+

@@ -1,0 +1,161 @@
+"""The state of a run: which arrays the loop carries, and what the values of a lane's program counter mean.
+
+Program counters::
+
+    0 … n-1          waits at that block
+    n  (leave)       done; with a queue of inputs: about to hand in its result and take the next input
+    n+1              with a queue: no input left
+    parked + i       waits at block i, but its stacks are full
+    limited + i      waits at block i, but it has used up its steps
+
+Lanes that are parked or limited are never run; everything at or past ``done`` ends the loop.
+
+Stacks are ``[depth + 1, lanes, *event]`` with the top kept beside them. The last row is spare: lanes that do not push write
+there, so that every index is in bounds (consumers do not agree on what happens to others).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import numpy as np
+
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+Dim = Any
+"""A size: an int, or a symbolic dimension of ``jax.export``."""
+
+COUNTER, ITEM, HEAD, STEPS, EXECUTIONS, ACTIVE = "pc", "item", "head", "steps", "executions", "active"
+
+
+@dataclass(frozen=True)
+class Layout:
+    """Names, shapes and dtypes of a run's state.
+
+    Attributes:
+        program: Calls lowered, allocated.
+        inputs: Size of the batch.
+        lanes: How many inputs are in flight; equal to ``inputs`` where there is no queue.
+        depth: Frames per stack.
+        queue: Whether lanes take new inputs when they are done.
+        max_steps: Blocks an input may run, or None.
+        stats: Whether executions are counted.
+    """
+
+    program: Program
+    inputs: Dim
+    lanes: Dim
+    depth: int
+    queue: bool = False
+    max_steps: int | None = None
+    stats: bool = False
+
+    @property
+    def blocks(self) -> int:
+        return len(self.program.graph.blocks)
+
+    @property
+    def leave(self) -> int:
+        """Program counter of a lane that has just finished an input."""
+        return self.blocks
+
+    @property
+    def done(self) -> int:
+        """Program counter of a lane that has nothing left to do."""
+        return self.blocks + 1 if self.queue else self.blocks
+
+    @property
+    def parked(self) -> int:
+        """What is added to the counter of a lane whose stacks are full."""
+        return self.done + 1
+
+    @property
+    def limited(self) -> int:
+        """What is added to the counter of a lane that has used up its steps."""
+        return self.parked + self.blocks
+
+    def tops(self, variable: str) -> list[str]:
+        """Slots of a variable's current value, one per leaf."""
+        count = len(self.program.var_defs[variable].tensor_leaves)
+        return [f"{variable}#{i}" for i in range(count)]
+
+    def frames(self, variable: str) -> list[str]:
+        """Slots of a variable's stack, one per leaf."""
+        return [f"{slot}.frames" for slot in self.tops(variable)]
+
+    def pointer(self, variable: str) -> str:
+        """Slot of a variable's stack pointer."""
+        return f"{variable}.pointer"
+
+    def outputs(self) -> list[str]:
+        """Slots that collect the results, where there is a queue."""
+        return [f"{slot}.out" for v in self.program.vars_out for slot in self.tops(v)]
+
+    @cached_property
+    def stored(self) -> tuple[str, ...]:
+        """Variables that the loop carries."""
+        return tuple(v for v in self.program.var_defs if self.program.alloc(v) in (Alloc.REGISTER, Alloc.FULL))
+
+    @cached_property
+    def stacked(self) -> tuple[str, ...]:
+        """Variables with a stack."""
+        return tuple(v for v in self.stored if self.program.alloc(v) is Alloc.FULL)
+
+    @cached_property
+    def shared(self) -> tuple[str, ...]:
+        """Variables computed once, without a batch axis."""
+        return tuple(v for v in self.program.var_defs if self.program.alloc(v) is Alloc.SHARED)
+
+    @cached_property
+    def slots(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """The state, in order."""
+        lanes = jax.ShapeDtypeStruct((self.lanes,), np.int32)
+        found: dict[str, jax.ShapeDtypeStruct] = {COUNTER: lanes}
+        for variable in self.stored:
+            found |= self._variable(variable)
+        if self.queue:
+            found |= {ITEM: lanes, HEAD: jax.ShapeDtypeStruct((), np.int32)}
+            leaves = [physical(t) for v in self.program.vars_out for t in self.program.var_defs[v].tensor_leaves]
+            for slot, leaf in zip(self.outputs(), leaves, strict=True):
+                found[slot] = jax.ShapeDtypeStruct((self.inputs + 1, *leaf.shape), leaf.dtype)
+        if self.max_steps is not None:
+            found[STEPS] = lanes
+        if self.stats:
+            found[EXECUTIONS] = jax.ShapeDtypeStruct((self.blocks,), np.uint32)
+            found[ACTIVE] = jax.ShapeDtypeStruct((self.blocks, 2), np.uint32)
+        return found
+
+    def _variable(self, variable: str) -> dict[str, jax.ShapeDtypeStruct]:
+        leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
+        pairs = list(zip(self.tops(variable), leaves, strict=True))
+        found = {slot: jax.ShapeDtypeStruct((self.lanes, *t.shape), t.dtype) for slot, t in pairs}
+        if self.program.alloc(variable) is Alloc.FULL:
+            found[self.pointer(variable)] = jax.ShapeDtypeStruct((self.lanes,), np.int32)
+            for slot, t in pairs:
+                found[f"{slot}.frames"] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
+        return found
+
+    @cached_property
+    def shared_slots(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """Shared values, in order; they are computed before the loop and captured by it."""
+        found = {}
+        for variable in self.shared:
+            leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
+            for slot, leaf in zip(self.tops(variable), leaves, strict=True):
+                found[slot] = jax.ShapeDtypeStruct(leaf.shape, leaf.dtype)
+        return found
+
+    @cached_property
+    def input_avals(self) -> list[jax.ShapeDtypeStruct]:
+        """What the module takes: the arrays of ``vars_in``, those of shared variables without a batch axis."""
+        found = []
+        for variable in self.program.vars_in:
+            shared = self.program.alloc(variable) is Alloc.SHARED
+            for t in map(physical, self.program.var_defs[variable].tensor_leaves):
+                found.append(jax.ShapeDtypeStruct(t.shape if shared else (self.inputs, *t.shape), t.dtype))
+        return found

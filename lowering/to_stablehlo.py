@@ -1,0 +1,154 @@
+"""A lowered program -> a StableHLO module with one loop.
+
+The module's ``main`` takes the captured arrays, the inputs and, to resume a run that stopped to grow its stacks, the state;
+it gives back the results, a code that says what stopped the run, and the state::
+
+    %shared = call @shared(…)
+    %state = call @start(…)                     or  call @resume(%state…)
+    %end = stablehlo.while(%state) cond { earliest < done } do { one turn }
+    %results, %stopped = call @finish(%end, %shared)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import numpy as np
+
+from hlobatch._jax import func, ir, mlir, stablehlo
+from hlobatch.lowering.blocks import block_functions, capture_slot
+from hlobatch.lowering.captures import Captures, captures
+from hlobatch.lowering.dispatch import Turn
+from hlobatch.lowering.lanes import Lanes
+from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.splice import Splicer
+
+
+@dataclass(frozen=True)
+class Request:
+    """What to build.
+
+    Attributes:
+        layout: The state of the run.
+        form: How blocks are dispatched; one of ``dispatch.FORMS``.
+        resume: Whether the run goes on from a given state instead of starting.
+        keep_state: Whether the state is among the results.
+        platforms: What the module is compiled for.
+    """
+
+    layout: Layout
+    form: str
+    resume: bool = False
+    keep_state: bool = True
+    platforms: tuple[str, ...] = ("cpu",)
+
+
+def to_stablehlo(request: Request, context: Any = None) -> Any:
+    """Build the module.
+
+    Args:
+        request: What to build.
+        context: The MLIR context to build in; a new one if None.
+
+    Returns:
+        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, state…]`` (state only to resume) and
+        the results ``[results…, stopped, state…]``.
+    """
+    context = context or mlir.make_ir_context()
+    with context, ir.Location.name("hlobatch"):
+        module = ir.Module.create()
+        module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
+        _Builder(request, module).build()
+        module.operation.verify()
+    return module
+
+
+class _Builder:
+    def __init__(self, request: Request, module: Any) -> None:
+        self.request = request
+        self.layout = request.layout
+        self.module = module
+        self.captures: Captures = captures(self.layout.program)
+        self.lanes = Lanes(self.layout, self.captures)
+        self.splicer = Splicer(module, request.platforms)
+
+    def build(self) -> None:
+        layout = self.layout
+        operands = [*self.captures.avals, *layout.input_avals, *(layout.slots.values() if self.request.resume else ())]
+        size = _symbol_of(layout.inputs)
+        types = [_scalar_type()] if size else []
+        types += [_tensor_type(aval) for aval in operands]
+        with ir.InsertionPoint(self.module.body):
+            main = func.FuncOp("main", ir.FunctionType.get(types, []), visibility="public")
+        entry = main.add_entry_block()
+        arguments = list(entry.arguments)
+        if size:
+            self.splicer.sizes = {size: arguments.pop(0)}
+            marks = [ir.DictAttr.get({"jax.global_constant": ir.StringAttr.get(size)}), *[ir.DictAttr.get({})] * len(operands)]
+            main.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
+        with ir.InsertionPoint(entry):
+            results = self._main(arguments)
+            func.ReturnOp(results)
+        kind = ir.FunctionType.get(types, [value.type for value in results])
+        main.attributes["function_type"] = ir.TypeAttr.get(kind)
+
+    def _main(self, arguments: Sequence[Any]) -> list[Any]:
+        layout, call, add = self.layout, self.splicer.call, self.splicer.add
+        captured = arguments[: len(self.captures.arrays)]
+        inputs = arguments[len(captured) : len(captured) + len(layout.input_avals)]
+        state = arguments[len(captured) + len(inputs) :]
+        avals = list(layout.slots.values())
+        shared: list[Any] = []
+        if layout.shared:
+            count = len(captured)
+            function: Callable[..., Any] = lambda *a: self.lanes.shared(a[:count], *a[count:])  # noqa: E731
+            spliced = add(function, [*self.captures.avals, *layout.input_avals], "shared")
+            shared = call(spliced, [*captured, *inputs])
+        if self.request.resume:
+            state = call(add(self.lanes.resume, avals, "resume"), state)
+        else:
+            state = call(add(self.lanes.start, layout.input_avals, "start"), inputs)
+        state = self._loop(state, captured, inputs, shared)
+        slots = len(avals)
+        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:])  # noqa: E731
+        finished = call(add(finish, [*avals, *layout.shared_slots.values()], "finish"), [*state, *shared])
+        return [*finished, *(state if self.request.keep_state else ())]
+
+    def _loop(self, state: list[Any], captured: Sequence[Any], inputs: Sequence[Any], shared: list[Any]) -> list[Any]:
+        layout = self.layout
+        fixed = dict(zip(layout.shared_slots, shared, strict=True))
+        fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
+        avals = {**layout.slots, **layout.shared_slots}
+        avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
+        blocks = block_functions(layout, self.captures)
+        turn = Turn(self.request.form, layout, self.lanes, self.splicer, blocks, fixed, inputs)  # type: ignore[arg-type]
+        turn.splice(avals)
+        types = [value.type for value in state]
+        loop = stablehlo.WhileOp(types, state)
+        names = list(layout.slots)
+        condition = loop.cond.blocks.append(*types)
+        with ir.InsertionPoint(condition):
+            stablehlo.return_([turn.condition(dict(zip(names, condition.arguments, strict=True)))])
+        body = loop.body.blocks.append(*types)
+        with ir.InsertionPoint(body):
+            after = turn.body(dict(zip(names, body.arguments, strict=True)))
+            stablehlo.return_([after[name] for name in names])
+        return list(loop.results)
+
+
+def _symbol_of(size: Any) -> str | None:
+    """The name of a symbolic size."""
+    return None if isinstance(size, int) else str(size)
+
+
+def _scalar_type() -> Any:
+    return ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+
+
+def _tensor_type(aval: jax.ShapeDtypeStruct) -> Any:
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [d if isinstance(d, int) else dynamic for d in aval.shape]
+    return ir.RankedTensorType.get(shape, mlir.dtype_to_ir_type(np.dtype(aval.dtype)))

@@ -1,0 +1,50 @@
+"""The lit suite: every file pairs a source with the text that the compiler makes of it.
+
+Runs on PyPI's `lit` and `filecheck`, without LLVM. `lit -Dfilecheck=llvm` takes LLVM's FileCheck
+instead; a test that needs it says `REQUIRES: llvm-filecheck`.
+"""
+
+import os
+import shutil
+import sys
+from pathlib import Path
+
+import lit.formats
+
+here = Path(__file__).parent
+root = here.parent.parent
+
+
+def tool(name: str) -> str:
+    """Returns a pattern for `name` as a word of its own, and not as a part of a path or an option."""
+    return rf"(?<![\w./-]){name}(?![\w./-])"
+
+
+def filecheck() -> str:
+    """Returns the command that stands for `filecheck` and `FileCheck`."""
+    if lit_config.params.get("filecheck", "pypi") == "pypi":
+        return f"{sys.executable} -m filecheck"
+    path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/lib/llvm-22/bin"])
+    found = shutil.which("FileCheck", path=path)
+    if found is None:
+        lit_config.fatal(f"filecheck=llvm was asked for, and no FileCheck is on {path}")
+    config.available_features.add("llvm-filecheck")
+    return found
+
+
+config.name = "hlobatch"
+config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed
+config.suffixes = [".mlir", ".py"]
+config.excludes = ["lit.cfg.py", "Inputs"]
+config.test_source_root = str(here)
+config.test_exec_root = str(here / "Output")
+
+config.environment["JAX_PLATFORMS"] = "cpu"
+config.environment["PYTHONPATH"] = str(root)
+config.environment["FILECHECK_OPTS"] = "-enable-var-scope -dump-input=fail"  # LLVM's reads it
+
+config.substitutions += [
+    (tool("hlobatch"), f"{sys.executable} -m hlobatch.cli"),
+    (tool("(filecheck|FileCheck)"), filecheck()),
+    ("%python", sys.executable),
+]

@@ -1,0 +1,29 @@
+"""What all tests share: how JAX and Hypothesis start, and a header that says what they ran on."""
+
+import os
+import platform
+from collections import Counter
+from importlib.metadata import version
+
+# Several workers share one accelerator: none may reserve its memory. Read when JAX starts.
+os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+
+import hypothesis
+import jax
+
+# Each generated program is compiled: the same few in every run, and many new ones at night.
+hypothesis.settings.register_profile(
+    "quick", max_examples=25, derandomize=True, deadline=None, database=None
+)
+hypothesis.settings.register_profile("nightly", max_examples=500, deadline=None)
+hypothesis.settings.load_profile("quick")
+
+
+def pytest_report_header() -> list[str]:
+    devices = Counter(device.device_kind for device in jax.devices())
+    counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())
+    return [
+        f"python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores",
+        f"jax {jax.__version__}, jaxlib {version('jaxlib')}",
+        f"backend {jax.default_backend()}, devices: {counted}",
+    ]

@@ -1,0 +1,75 @@
+"""The wheel holds what the checkout's symlinks point to, under the one name it is imported by."""
+
+import os
+import stat
+import subprocess
+import sys
+import tarfile
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+# The top-level folders that are imported as hlobatch/<folder>.
+FOLDERS = [path.name for path in (ROOT / "hlobatch").iterdir() if (ROOT / path.name).is_dir()]
+
+
+@pytest.fixture(scope="module")
+def sdist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns the source distribution of the checkout, unpacked."""
+    out = tmp_path_factory.mktemp("sdist")
+    subprocess.run(
+        [sys.executable, "-m", "hatchling", "build", "-t", "sdist", "-d", str(out)],
+        cwd=ROOT,
+        check=True,
+    )
+    [archive] = out.glob("*.tar.gz")
+    with tarfile.open(archive) as tar:
+        tar.extractall(out, filter="data")
+    return out / archive.name.removesuffix(".tar.gz")
+
+
+@pytest.fixture(scope="module", params=["checkout", "sdist"])
+def wheel(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Returns a wheel, built from the checkout or from the source distribution."""
+    source = ROOT if request.param == "checkout" else request.getfixturevalue("sdist")
+    out = tmp_path_factory.mktemp("wheel")
+    options = ["--no-deps", "--no-build-isolation", "--no-index", "--wheel-dir", str(out)]
+    subprocess.run([sys.executable, "-m", "pip", "wheel", *options, str(source)], check=True)
+    [path] = out.glob("*.whl")
+    return path
+
+
+def modules(folder: Path) -> set[str]:
+    """Returns the paths of the modules in `folder`, also behind the symlinks in it."""
+    return {
+        (Path(parent) / name).relative_to(folder).as_posix()
+        for parent, _, names in os.walk(folder, followlinks=True)
+        for name in names
+        if name.endswith(".py")
+    }
+
+
+def test_wheel_holds_every_module_as_a_regular_file(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        entries = archive.infolist()
+    assert not [entry.filename for entry in entries if stat.S_ISLNK(entry.external_attr >> 16)]
+    names = {entry.filename for entry in entries}
+    assert "hlobatch/py.typed" in names
+    packed = {name for name in names if name.startswith("hlobatch/") and name.endswith(".py")}
+    assert packed == {f"hlobatch/{module}" for module in modules(ROOT / "hlobatch")}
+    assert "hlobatch/lowering/__init__.py" in packed
+
+
+def test_wheel_has_one_top_level_name(wheel: Path) -> None:
+    with zipfile.ZipFile(wheel) as archive:
+        top = {name.split("/")[0] for name in archive.namelist()}
+    assert {name for name in top if not name.endswith(".dist-info")} == {"hlobatch"}
+
+
+def test_sdist_holds_the_folders_under_both_names(sdist: Path) -> None:
+    assert "lowering" in FOLDERS
+    for folder in FOLDERS:
+        assert modules(sdist / folder) == modules(ROOT / folder)
+        assert modules(sdist / "hlobatch" / folder) == modules(ROOT / folder)
