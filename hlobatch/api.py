@@ -257,5 +257,3 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
 def _check_positive(name: str, value: int | None) -> None:
     if value is not None and (not isinstance(value, int) or value < 1):
         raise ValueError(f"{name} is a positive int, not {value!r}")
-
-

@@ -232,7 +232,9 @@ class _Run:
                 v: a if v in shared else [from_active_lane(self.mask, x) for x in a] for v, a in arguments.items()
             }
         operands = _Operands(self.slots)
-        results = call_primitive(self.function.captures.substituted(op, operands), arguments, shared, self.layout, self.lanes)
+        results = call_primitive(
+            self.function.captures.substituted(op, operands), arguments, shared, self.layout, self.lanes
+        )
         for variable, arrays in results.items():
             self._write(variable, arrays)
 

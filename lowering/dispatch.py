@@ -18,10 +18,11 @@ Reference: paper section 3.1, algorithm 2 and figure 5.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -39,6 +40,23 @@ NEXT: Final = "next"
 """Beside the state: the earliest program counter anyone waits at."""
 
 
+@dataclass(frozen=True)
+class Step:
+    """A piece of a turn as functions of the module.
+
+    Attributes:
+        reads: Slots, inputs and fixed values it takes.
+        writes: Slots it changes.
+        run: ``reads -> writes``.
+        skip: ``reads -> writes`` as they were; None where it always runs.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    run: Spliced
+    skip: Spliced | None
+
+
 @dataclass
 class Turn:
     """Builds one turn of the loop.
@@ -49,8 +67,7 @@ class Turn:
         lanes: Entering and leaving.
         splicer: The module.
         blocks: The blocks' functions.
-        fixed: Values that do not change: shared values, captured arrays.
-        inputs: The module's inputs, for the queue.
+        fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
     """
 
     form: str
@@ -59,122 +76,129 @@ class Turn:
     splicer: Splicer
     blocks: Sequence[BlockFunction]
     fixed: Slots
-    inputs: Sequence[Any]
 
-    def splice(self, avals: dict[str, Any]) -> None:
+    def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
         counter = self.layout.slots[COUNTER]
-        add = self.splicer.add
-        self.earliest = add(lambda pc: [jnp.min(pc)], [counter], "earliest")
-        self.code = [add(b, [avals[s] for s in b.reads], _symbol(b)) for b in self.blocks]
+        avals = {**avals, NEXT: scalar_aval()}
+        self.earliest = self.splicer.add(lambda pc: [jnp.min(pc)], [counter], "earliest")
+        self.steps = [self._block_step(block, avals) for block in self.blocks]
         if self.form == "guarded":
-            self.anyone = add(lambda pc, i: [jnp.any(pc == i)], [counter, _scalar()], "anyone")
+            self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
         if self.layout.queue:
-            self._splice_turnover(counter)
+            self._splice_turnover(avals)
 
-    def _splice_turnover(self, counter: Any) -> None:
-        lanes, slots = self.lanes, self.layout.slots
+    def _block_step(self, block: BlockFunction, avals: Mapping[str, Any]) -> Step:
+        """A block; in a chain it also finds the earliest program counter after it."""
+        after = (NEXT,) if self.form == "chain" else ()
+        position = block.writes.index(COUNTER)
+
+        def run(*values: Any) -> list[Any]:
+            results = block(*values[: len(block.reads)])
+            return [*results, *(jnp.min(results[position]) for _ in after)]
+
+        return self._step(run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}")
+
+    def _step(
+        self, run: Callable[..., Any], reads: tuple[str, ...], writes: tuple[str, ...], avals: Mapping[str, Any], name: str
+    ) -> Step:
+        taken = [avals[slot] for slot in reads]
+        places = [reads.index(slot) for slot in writes]
+        spliced = self.splicer.add(run, taken, name)
+        conditional = self.form in ("chain", "guarded") or name == "turnover"
+        skip = self.splicer.add(lambda *v: [v[i] for i in places], taken, f"{name}.skip") if conditional else None
+        return Step(reads, writes, spliced, skip)
+
+    def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
+        lanes = self.lanes
         inputs, results = len(self.layout.input_avals), len(lanes.turnover_results)
 
         def turnover(*values: Any) -> list[Any]:
             return lanes.turnover(values[:inputs], values[inputs : inputs + results], values[inputs + results :])
 
-        avals = [*self.layout.input_avals, *(slots[s] for s in (*lanes.turnover_results, *lanes.turnover_reads))]
-        self.turnover = self.splicer.add(turnover, avals, "turnover")
+        reads = (*map(input_slot, range(inputs)), *lanes.turnover_results, *lanes.turnover_reads)
+        self.turnover = self._step(turnover, reads, tuple(lanes.turnover_reads), avals, "turnover")
         self.wants_turnover = self.splicer.add(
-            lambda pc, n: [lanes.wants_turnover(pc, n)], [counter, _scalar()], "wants_turnover"
+            lambda pc, following: [lanes.wants_turnover(pc, following)],
+            [self.layout.slots[COUNTER], scalar_aval()],
+            "wants_turnover",
         )
 
     def condition(self, state: Slots) -> Any:
         """Whether anyone has something left to do."""
-        (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])
-        return compare(earliest, constant(self.layout.done), "LT")
+        return compare(self._earliest(state), constant(self.layout.done), "LT")
 
     def body(self, state: Slots) -> Slots:
         """The state after one turn."""
-        state = dict(state)
-        (following,) = self.splicer.call(self.earliest, [state[COUNTER]])
-        if self.layout.queue:
-            self._turn_over(state, following)
-            (following,) = self.splicer.call(self.earliest, [state[COUNTER]])
-        if self.form == "case":
-            self._case(state, following)
-            return state
-        for block, code in zip(self.blocks, self.code, strict=True):
-            if self.form == "sweep":
-                self._run(block, code, state)
-            elif self.form == "guarded":
-                (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(block.index)])
-                self._if(here, list(block.writes), state, lambda s, b=block, c=code: self._run(b, c, s))
-            else:
-                following = self._link(block, code, state, following)
-        return state
-
-    def _turn_over(self, state: Slots, following: Any) -> None:
-        (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
-
-        def run(slots: Slots) -> None:
-            results = [slots[s] for s in self.lanes.turnover_results]
-            values = [slots[s] for s in self.lanes.turnover_reads]
-            new = self.splicer.call(self.turnover, [*self.inputs, *results, *values])
-            slots.update(zip(self.lanes.turnover_reads, new, strict=True))
-
-        self._if(wanted, self.lanes.turnover_reads, state, run)
-
-    def _link(self, block: BlockFunction, code: Spliced, state: Slots, following: Any) -> Any:
-        """One link of the chain; gives back the earliest program counter after it."""
-
-        def run(slots: Slots) -> None:
-            self._run(block, code, slots)
-            (slots[NEXT],) = self.splicer.call(self.earliest, [slots[COUNTER]])
-
-        state[NEXT] = following
-        here = compare(following, constant(block.index), "EQ")
-        self._if(here, [*block.writes, NEXT], state, run)
-        return state.pop(NEXT)
-
-    def _run(self, block: BlockFunction, code: Spliced, slots: Slots) -> None:
-        values = self.splicer.call(code, [(slots | self.fixed)[s] for s in block.reads])
-        slots.update(zip(block.writes, values, strict=True))
-
-    def _if(self, condition: Any, changed: Sequence[str], state: Slots, run: Callable[[Slots], None]) -> None:
-        """Run code that changes some slots only where a scalar holds; the others are captured, not carried."""
-        operation = stablehlo.IfOp([state[s].type for s in changed], condition)
-        with ir.InsertionPoint(operation.true_branch.blocks.append()):
-            inner = dict(state)
-            run(inner)
-            stablehlo.return_([inner[s] for s in changed])
-        with ir.InsertionPoint(operation.false_branch.blocks.append()):
-            stablehlo.return_([state[s] for s in changed])
-        state.update(zip(changed, operation.results, strict=True))
-
-    def _case(self, state: Slots, following: Any) -> None:
-        """The paper's figure 5: every branch takes the whole state and gives it back."""
         names = list(state)
-        operation = stablehlo.CaseOp([state[s].type for s in names], following, len(self.blocks) + 1)
-        for index in range(len(self.blocks) + 1):
-            with ir.InsertionPoint(operation.regions[index].blocks.append()):
+        state = {**state, NEXT: self._earliest(state)}
+        if self.layout.queue:
+            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], state[NEXT]])
+            self._if(wanted, self.turnover, state)
+            state[NEXT] = self._earliest(state)
+        if self.form == "case":
+            self._case(state)
+        for index, step in enumerate(self.steps if self.form != "case" else ()):
+            if self.form == "sweep":
+                self._run(step, state)
+            elif self.form == "guarded":
+                (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(index)])
+                self._if(here, step, state)
+            else:
+                self._if(compare(state[NEXT], constant(index), "EQ"), step, state)
+        return {name: state[name] for name in names}
+
+    def _earliest(self, state: Slots) -> Any:
+        (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])
+        return earliest
+
+    def _operands(self, step: Step, state: Slots) -> list[Any]:
+        return [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
+
+    def _run(self, step: Step, state: Slots) -> None:
+        state.update(zip(step.writes, self.splicer.call(step.run, self._operands(step, state)), strict=True))
+
+    def _if(self, condition: Any, step: Step, state: Slots) -> None:
+        """Run a step only where a scalar holds.
+
+        It is a ``case`` of two branches that call functions of the same values: XLA then passes both one operand and
+        updates the stacks in place. With an ``if`` whose branches capture different values it copies them.
+        """
+        assert step.skip is not None
+        operands = self._operands(step, state)
+        operation = stablehlo.CaseOp([state[s].type for s in step.writes], as_index(condition), 2)
+        for region, code in zip(operation.regions, (step.skip, step.run), strict=True):
+            with ir.InsertionPoint(region.blocks.append()):
+                stablehlo.return_(self.splicer.call(code, operands))
+        state.update(zip(step.writes, operation.results, strict=True))
+
+    def _case(self, state: Slots) -> None:
+        """The paper's figure 5: every branch takes the whole state and gives it back."""
+        names = list(self.layout.slots)
+        operation = stablehlo.CaseOp([state[s].type for s in names], state[NEXT], len(self.steps) + 1)
+        for index, region in enumerate(operation.regions):
+            with ir.InsertionPoint(region.blocks.append()):
                 inner = dict(state)
-                if index < len(self.blocks):
-                    self._run(self.blocks[index], self.code[index], inner)
+                if index < len(self.steps):
+                    self._run(self.steps[index], inner)
                 stablehlo.return_([inner[s] for s in names])
         state.update(zip(names, operation.results, strict=True))
 
 
-def _symbol(block: BlockFunction) -> str:
-    return f"block_{block.index}.{block.block.name}"
+def input_slot(position: int) -> str:
+    """The name under which an input of the module is passed to the turnover."""
+    return f"input#{position}"
 
 
-def _scalar() -> Any:
-    import jax
-
+def scalar_aval() -> jax.ShapeDtypeStruct:
+    """An ``i32`` scalar."""
     return jax.ShapeDtypeStruct((), np.int32)
 
 
 def constant(value: int) -> Any:
     """An ``i32`` constant at the current insertion point."""
     kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-    attribute = ir.DenseElementsAttr.get(np.asarray(value, np.int32), type=kind.element_type, shape=[])
+    attribute = ir.DenseElementsAttr.get_splat(kind, ir.IntegerAttr.get(kind.element_type, value))
     return stablehlo.ConstantOp(attribute).result
 
 
@@ -186,3 +210,9 @@ def compare(left: Any, right: Any, direction: str) -> Any:
         stablehlo.ComparisonDirectionAttr.get(direction),
         compare_type=stablehlo.ComparisonTypeAttr.get("SIGNED"),
     ).result
+
+
+def as_index(condition: Any) -> Any:
+    """A boolean scalar as the index of a ``case``: 0 where it does not hold, 1 where it does."""
+    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
+    return stablehlo.ConvertOp(kind, condition).result

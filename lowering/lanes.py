@@ -180,4 +180,3 @@ class Lanes:
 
 PARKED, LIMITED, UNSTARTED = 1, 2, 4
 """What stopped an input: full stacks; no steps left; never taken from the queue."""
-

@@ -21,7 +21,7 @@ import numpy as np
 from hlobatch._jax import func, ir, mlir, stablehlo
 from hlobatch.lowering.blocks import block_functions, capture_slot
 from hlobatch.lowering.captures import Captures, captures
-from hlobatch.lowering.dispatch import Turn
+from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.splice import Splicer
@@ -87,7 +87,10 @@ class _Builder:
         arguments = list(entry.arguments)
         if size:
             self.splicer.sizes = {size: arguments.pop(0)}
-            marks = [ir.DictAttr.get({"jax.global_constant": ir.StringAttr.get(size)}), *[ir.DictAttr.get({})] * len(operands)]
+            marks = [
+                ir.DictAttr.get({"jax.global_constant": ir.StringAttr.get(size)}),
+                *[ir.DictAttr.get({})] * len(operands),
+            ]
             main.attributes["arg_attrs"] = ir.ArrayAttr.get(marks)
         with ir.InsertionPoint(entry):
             results = self._main(arguments)
@@ -121,10 +124,12 @@ class _Builder:
         layout = self.layout
         fixed = dict(zip(layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
+        fixed |= {input_slot(i): value for i, value in enumerate(inputs)}
         avals = {**layout.slots, **layout.shared_slots}
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
+        avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures)
-        turn = Turn(self.request.form, layout, self.lanes, self.splicer, blocks, fixed, inputs)  # type: ignore[arg-type]
+        turn = Turn(self.request.form, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
         turn.splice(avals)
         types = [value.type for value in state]
         loop = stablehlo.WhileOp(types, state)

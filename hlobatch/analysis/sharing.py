@@ -40,9 +40,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     return roots
 
 
-def _parameter_roots(
-    program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]
-) -> dict[str, str]:
+def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]) -> dict[str, str]:
     """Parameters whose every argument, their own value passed on aside, is the same shared variable."""
     given: dict[str, set[str | None]] = collections.defaultdict(set)
     for site in CallGraph(program).sites:
@@ -57,5 +55,3 @@ def _parameter_roots(
             if program.var_defs[parameter] == program.var_defs[root]:
                 found[parameter] = root
     return found
-
-

@@ -70,7 +70,9 @@ class ExpressionLowering:
     def unsupported(self, node: ast.AST) -> UnsupportedSyntaxError:
         """The error for a node that is not supported."""
         what, instead = refusal(node)
-        return UnsupportedSyntaxError(f"{what} is not supported in a batched function", self.location(node), help=instead)
+        return UnsupportedSyntaxError(
+            f"{what} is not supported in a batched function", self.location(node), help=instead
+        )
 
     # Straight-line code
 

@@ -128,7 +128,10 @@ class FunctionLowering(ExpressionLowering):
                 index = self.source.text(part.slice)
                 message, instead = "assignment to an item", f"write `{name} = {name}.at[{index}].set(…)`."
             elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-                message, instead = "assignment to an attribute", "build a new value, as `_replace` of a NamedTuple does."
+                message, instead = (
+                    "assignment to an attribute",
+                    "build a new value, as `_replace` of a NamedTuple does.",
+                )
             else:
                 continue
             raise UnsupportedSyntaxError(

@@ -62,9 +62,7 @@ def verify(program: Program) -> Program:
         for block in function.graph:
             for index, op in enumerate(block.ops):
                 for rule, message in _op_faults(program, function, block, op):
-                    raise VerificationError(
-                        rule, message, _location(op), notes=[Note(_marked(function, block, index))]
-                    )
+                    raise VerificationError(rule, message, _location(op), notes=[Note(_marked(function, block, index))])
     return program
 
 

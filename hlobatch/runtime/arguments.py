@@ -122,7 +122,9 @@ class Binder:
         paths, treedef = jax.tree_util.tree_flatten_with_path(value)
         try:
             flat_axes = jax.tree.leaves(
-                jax.tree.map(lambda axis, part: jax.tree.map(lambda _: _Axis(axis), part), axes, value, is_leaf=_is_none),
+                jax.tree.map(
+                    lambda axis, part: jax.tree.map(lambda _: _Axis(axis), part), axes, value, is_leaf=_is_none
+                ),
                 is_leaf=lambda x: isinstance(x, _Axis),
             )
         except ValueError as error:

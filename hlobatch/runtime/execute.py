@@ -68,7 +68,9 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     return complete(plan, operands, outputs, plan.depth, stats=stats)
 
 
-def complete(plan: Plan, operands: Sequence[Any], outputs: Sequence[Any], depth: int, *, stats: bool = False) -> Outcome:
+def complete(
+    plan: Plan, operands: Sequence[Any], outputs: Sequence[Any], depth: int, *, stats: bool = False
+) -> Outcome:
     """Bring a run to its end, given the outputs of its first stretch."""
     count = len(plan.out_type.tensor_leaves)
     resumptions = 0

@@ -22,7 +22,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.transforms.block_order import expensive_last
-from hlobatch.transforms.pipeline import ALL, Optimizations, lowered_program, optimized_program
+from hlobatch.transforms.pipeline import ALL, Optimizations, lowered_program, optimized_program, run
 
 SCHEDULES = ("auto", "earliest", "cost", "sweep")
 DISPATCHES = ("auto", *EARLIEST, *SWEEPS)
@@ -91,7 +91,7 @@ class Plan:
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order of the schedule."""
         program = lowered_program(self.program, self.options.optimizations)
-        return expensive_last(program) if self.options.order == "cost" else program
+        return run(program, {"block-order": expensive_last}) if self.options.order == "cost" else program
 
     @cached_property
     def captures(self) -> Captures:

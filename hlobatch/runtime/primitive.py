@@ -141,7 +141,10 @@ def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
     """
     del plan
     *results, _, status = operands
-    return [jnp.where((status != 0).reshape(status.shape + (1,) * (r.ndim - status.ndim)), _poison(r.dtype), r) for r in results]
+    return [
+        jnp.where((status != 0).reshape(status.shape + (1,) * (r.ndim - status.ndim)), _poison(r.dtype), r)
+        for r in results
+    ]
 
 
 def _poison(dtype: Any) -> Any:

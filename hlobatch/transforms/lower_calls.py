@@ -177,8 +177,6 @@ class _Lowering:
         return (PrimOp(ins, outs, move, "move", location=location),)
 
 
-
-
 def return_addresses(program: Program) -> list[str]:
     """The variables of a lowered program that hold return addresses; at the start each holds ``HALT``."""
     counters = [op.counter for op in program.ops if isinstance(op, (PushGotoOp, IndirectGotoOp))]

@@ -5,8 +5,10 @@ Between passes the verifier runs, and with ``HLOBATCH_DUMP_IR=folder`` the numbe
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 import itertools
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 
 from hlobatch import config
@@ -23,6 +25,7 @@ from hlobatch.transforms.specialize import specialize
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
 Pass = Callable[[Program], Program]
+Observer = Callable[[str, Program], None]
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,7 @@ def specialized_program(program: Program, in_types: Mapping[str, Type]) -> Progr
     return run(program, passes)
 
 
-def optimized_program(
-    program: Program, shared: Collection[str] = (), optimizations: Optimizations = ALL
-) -> Program:
+def optimized_program(program: Program, shared: Collection[str] = (), optimizations: Optimizations = ALL) -> Program:
     """From a typed program to an allocated one; both with calls.
 
     Args:
@@ -89,7 +90,22 @@ def run(program: Program, passes: Mapping[str, Pass]) -> Program:
         if config.verify_each():
             verify(program)
         dump(name, program)
+        for observe in _observers.get():
+            observe(name, program)
     return program
+
+
+_observers: contextvars.ContextVar[tuple[Observer, ...]] = contextvars.ContextVar("hlobatch_observers", default=())
+
+
+@contextlib.contextmanager
+def observed(observer: Observer) -> Iterator[None]:
+    """Within it, ``observer`` is told of every pass that has run, and of the program the pass made."""
+    token = _observers.set((*_observers.get(), observer))
+    try:
+        yield
+    finally:
+        _observers.reset(token)
 
 
 _dumped = itertools.count()

@@ -1,0 +1,365 @@
+"""The ``hlobatch`` command: what became of a function, stage by stage, and what it computes.
+
+::
+
+    hlobatch trace fib.py:fibonacci --args "i32[8]" --stage lowered
+    hlobatch lower fib.py:fibonacci --args "i32[b]" --dialect stablehlo
+    hlobatch run   fib.py:fibonacci --inputs x.npz --stats
+
+Exit status: 0 for success, 1 for an error in the user's program (a plain diagnostic on stderr), 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import ast
+import importlib.util
+import inspect
+import json
+import re
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.api import BatchedFunction, batch
+from hlobatch.diagnostics import UNKNOWN, HloBatchError
+from hlobatch.frontend.to_program import to_program
+from hlobatch.ir.program import Program
+from hlobatch.ir.types import TensorType
+from hlobatch.runtime.plan import DISPATCHES, SCHEDULES
+from hlobatch.stages import Traced
+from hlobatch.transforms.pipeline import ALL, Optimizations, observed
+
+STAGES: Final = ("frontend", "typed", "lowered")
+DIALECTS: Final = ("autobatch", "stablehlo", "hlo")
+PASSES: Final = tuple(field.name.replace("_", "-") for field in fields(Optimizations))
+
+ARGS_HELP: Final = """\
+arguments, as in a call:
+  Arrays are written as the printed IR writes types, with the batch axis first:
+      "i32[8], f32[8,3]"               two arrays of a batch of 8
+      "i32[b], f32[b,3]"               a batch of any size
+      "{'x': f32[8,3], 'n': i32[8]}"   pytrees, in Python's notation
+      "f32[8], data=f32[100,3]"        by keyword; where in_axes is None, without a batch axis
+      "key<fry>[8], mode='fast'"       typed keys; static arguments as Python literals
+  Element types: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, key<fry>, key<rbg>, or NumPy's names.
+"""
+
+
+class UsageError(Exception):
+    """Something in the command line is wrong; the text says what."""
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command; returns the exit status."""
+    parser = _parser()
+    options = parser.parse_args(argv)
+    try:
+        options.command(options)
+    except UsageError as error:
+        parser.error(str(error))
+    except HloBatchError as error:
+        print(_without_own_frame(error).render(), file=sys.stderr)
+        return 1
+    return 0
+
+
+def _without_own_frame(error: HloBatchError) -> HloBatchError:
+    """The error without a location in this command itself: what was wrong is on the command line."""
+    if Path(error.location.file).resolve() in (Path(sys.argv[0]).resolve(), Path(__file__).resolve()):
+        error.location = UNKNOWN
+    return error
+
+
+# Commands
+
+
+def trace_command(options: argparse.Namespace) -> None:
+    """Print the program at one stage, or after a pass."""
+    function = load(options.target)
+    if options.print_after is not None:
+        _print_after(_with_options(function, options), options)
+        return
+    if options.stage == "frontend":
+        print(to_program(function.function, function.type_inference), end="")
+        return
+    traced = _traced(_with_options(function, options), options)
+    print(traced.lowered_program if options.stage == "lowered" else traced.program, end="")
+
+
+def lower_command(options: argparse.Namespace) -> None:
+    """Print what the program is lowered to."""
+    traced = _traced(_with_options(load(options.target), options), options)
+    print(traced.lower().as_text(options.dialect, debug_info=options.debug_info))
+
+
+def run_command(options: argparse.Namespace) -> None:
+    """Run on arrays from a file and print the results."""
+    function = _with_options(load(options.target), options)
+    try:
+        with np.load(options.inputs) as arrays:
+            inputs = dict(arrays)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{options.inputs} cannot be read as .npz: {error}") from None
+    numbered = [inputs.pop(f"arr_{i}") for i in range(len(inputs)) if f"arr_{i}" in inputs]
+    if options.stats:
+        result, stats = function.with_stats(*numbered, **inputs)
+        print(as_json(result), stats, sep="\n")
+    else:
+        print(as_json(function(*numbered, **inputs)))
+
+
+def _traced(function: BatchedFunction, options: argparse.Namespace) -> Traced:
+    if options.args is None:
+        raise UsageError('this needs the types of the arguments, as in --args "i32[8]"')
+    arguments = parse_arguments(options.args)
+    return function.trace(*arguments.positional, **arguments.keyword)
+
+
+def _print_after(function: BatchedFunction, options: argparse.Namespace) -> None:
+    """Print the program as each named pass leaves it."""
+    seen: list[str] = []
+
+    def observe(name: str, program: Program) -> None:
+        seen.append(name)
+        if options.print_after in (name, "all"):
+            print(f"// after {name}\n{program}")
+
+    with observed(observe):
+        traced = _traced(function, options)
+        assert traced.program
+        assert traced.lowered_program
+    if options.print_after not in (*seen, "all"):
+        raise UsageError(f"no pass is called {options.print_after!r}; those that ran: {', '.join(seen)}")
+
+
+# Functions
+
+
+def load(target: str) -> BatchedFunction:
+    """The batched function that ``FILE.py:FUNCTION`` names.
+
+    The file is run as a script would be, its folder first on the path; a plain function is batched.
+
+    Raises:
+        UsageError: There is no such file or function.
+    """
+    file, colon, name = target.rpartition(":")
+    if not colon:
+        raise UsageError(f"{target!r} does not name a function; write FILE.py:FUNCTION")
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise UsageError(f"there is no Python file {file!r}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules.setdefault(path.stem, module)
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec.loader.exec_module(module)
+    function = getattr(module, name, None)
+    if isinstance(function, BatchedFunction):
+        return function
+    if not callable(function):
+        found = [key for key, value in vars(module).items() if isinstance(value, BatchedFunction)]
+        raise UsageError(f"{file} has no function {name!r}; batched functions there: {', '.join(found) or 'none'}")
+    return batch(function)
+
+
+def _with_options(function: BatchedFunction, options: argparse.Namespace) -> BatchedFunction:
+    """The function with the options of the command line in place of its own."""
+    changed = {
+        "max_stack_depth": options.depth,
+        "max_steps": options.max_steps,
+        "lanes": options.lanes,
+        "schedule": options.schedule,
+        "dispatch": options.dispatch,
+    }
+    disabled = {name.replace("-", "_"): False for name in options.disable}
+    old = function.options
+    chosen = {name: getattr(old, name) if value is None else value for name, value in changed.items()}
+    try:
+        return batch(
+            function.function,
+            in_axes=function.in_axes,
+            static_argnames=function.static,
+            type_inference=function.type_inference,
+            optimizations=Optimizations(**asdict(old.optimizations) | disabled),
+            **chosen,
+        )
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+
+
+# Arguments
+
+
+@dataclass(frozen=True)
+class Arguments:
+    """Arguments of a call, arrays as ``jax.ShapeDtypeStruct``."""
+
+    positional: tuple[Any, ...]
+    keyword: dict[str, Any]
+
+
+_ARRAY: Final = re.compile(r"(?P<dtype>[a-z][a-z0-9_]*(?:<[a-z0-9]+>)?)\[(?P<shape>[^\[\]]*)\]")
+
+
+def parse_arguments(text: str) -> Arguments:
+    """``"i32[b], f32[b,3]"`` as arguments; see ``ARGS_HELP``.
+
+    Raises:
+        UsageError: It is not written so.
+    """
+    return _ArgumentParser(text).arguments()
+
+
+class _ArgumentParser:
+    """Reads arguments as a Python call whose arrays are replaced by names."""
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self.scope = jax.export.SymbolicScope()
+        self.arrays: dict[str, Any] = {}
+
+    def arguments(self) -> Arguments:
+        source = f"f({_ARRAY.sub(self._name, self.text)})"
+        try:
+            call = ast.parse(source, mode="eval").body
+        except SyntaxError as error:
+            raise self._error(str(error.msg)) from None
+        if not isinstance(call, ast.Call) or ast.unparse(call.func) != "f":
+            raise self._error("the parentheses do not match")
+        keyword = {str(k.arg): self._value(k.value) for k in call.keywords}
+        return Arguments(tuple(map(self._value, call.args)), keyword)
+
+    def _name(self, match: re.Match[str]) -> str:
+        """Stands for one array."""
+        name = f"_{len(self.arrays)}"
+        try:
+            shape = jax.export.symbolic_shape(match["shape"], scope=self.scope) if match["shape"].strip() else ()
+        except ValueError as error:
+            raise self._error(f"{match[0]}: {error}") from None
+        self.arrays[name] = jax.ShapeDtypeStruct(shape, self._dtype(match["dtype"]))
+        return name
+
+    def _dtype(self, name: str) -> Any:
+        for dtype in (*map(jnp.dtype, _NUMBERS), *map(_key_dtype, _GENERATORS)):
+            if name == str(dtype) or f"{name}[]" == str(TensorType(dtype)):
+                return dtype
+        raise self._error(f"there is no element type {name!r}")
+
+    def _value(self, node: ast.expr) -> Any:
+        match node:
+            case ast.Name() if node.id in self.arrays:
+                return self.arrays[node.id]
+            case ast.Tuple():
+                return tuple(map(self._value, node.elts))
+            case ast.List():
+                return list(map(self._value, node.elts))
+            case ast.Dict() if all(node.keys):
+                return {ast.literal_eval(k): self._value(v) for k, v in zip(node.keys, node.values, strict=True) if k}
+        try:
+            return ast.literal_eval(node)
+        except ValueError:
+            raise self._error(f"{ast.unparse(node)} is neither an array such as i32[8] nor a literal") from None
+
+    def _error(self, message: str) -> UsageError:
+        return UsageError(f"--args {self.text!r}: {message}")
+
+
+_GENERATORS: Final = ("threefry2x32", "rbg", "unsafe_rbg")
+_NUMBERS: Final = (
+    *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
+    *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
+)
+
+
+def _key_dtype(generator: str) -> Any:
+    """The dtype of a typed key."""
+    return jax.eval_shape(lambda: jax.random.key(0, impl=generator)).dtype
+
+
+# Results
+
+
+def as_json(result: Any) -> str:
+    """A result on one line: arrays as nested lists, keys as their words, complex numbers and other leaves as text."""
+
+    def plain(leaf: Any) -> Any:
+        if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+            leaf = jax.random.key_data(leaf)
+        return np.asarray(leaf).tolist() if isinstance(leaf, (jax.Array, np.ndarray)) else leaf
+
+    return json.dumps(jax.tree.map(plain, result), default=_leaves)
+
+
+def _leaves(value: Any) -> Any:
+    """What stands for an object that JSON does not know: the leaves of a pytree, or its text."""
+    leaves = jax.tree.leaves(value)
+    return str(value) if leaves == [value] else leaves
+
+
+# The command line
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="hlobatch",
+        description="See what a batched function becomes, and run it.",
+        epilog="`hlobatch COMMAND --help` tells more about a command.",
+    )
+    commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
+    trace = _command(commands, "trace", trace_command, "print the program: its blocks, variables and their storage")
+    trace.add_argument(
+        "--stage",
+        choices=STAGES,
+        default="typed",
+        help="frontend: as written, without types (needs no --args); typed: with calls, typed and allocated (the "
+        "default); lowered: with explicit stacks",
+    )
+    trace.add_argument("--print-after", metavar="PASS", help="print the program as this pass leaves it, or 'all'")
+    lower = _command(commands, "lower", lower_command, "print the module that XLA is given")
+    lower.add_argument("--dialect", choices=DIALECTS, default="stablehlo", help="default: stablehlo")
+    lower.add_argument("--debug-info", action="store_true", help="with places in the source (stablehlo only)")
+    run = _command(commands, "run", run_command, "run on arrays from a file and print the results as nested lists")
+    run.add_argument("--stats", action="store_true", help="also print how often each block ran, and for how many lanes")
+    for command in (trace, lower):
+        command.add_argument("--args", help="types of the arguments, batch axis first; see below")
+    run.add_argument(
+        "--inputs",
+        required=True,
+        metavar="FILE.npz",
+        help="arrays with the batch axis first, named after the parameters, or in order as numpy.savez names them",
+    )
+    return parser
+
+
+def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], help: str) -> Any:
+    """A command with the options that all have."""
+    command = commands.add_parser(
+        name,
+        help=help,
+        description=inspect.getdoc(function),
+        epilog=None if name == "run" else ARGS_HELP,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    command.set_defaults(command=function)
+    command.add_argument("target", metavar="FILE.py:FUNCTION", help="a function, batched or plain")
+    group = command.add_argument_group("how it runs (default: as the function's decorator says)")
+    group.add_argument("--depth", type=int, metavar="N", help="frames each stack holds to begin with")
+    group.add_argument("--lanes", type=int, metavar="N", help="inputs in flight at once; the rest wait in a queue")
+    group.add_argument("--max-steps", type=int, metavar="N", help="blocks that one input may run")
+    group.add_argument("--schedule", choices=SCHEDULES, help="which block runs next")
+    group.add_argument("--dispatch", choices=DISPATCHES, help="how the loop picks blocks")
+    group.add_argument("--disable", choices=PASSES, action="append", default=[], help="leave out an optimization")
+    return command
+
+
+if __name__ == "__main__":
+    sys.exit(main())
