@@ -6,6 +6,7 @@ one step runs one basic block for all members that wait there.
 
 from hlobatch import instructions, stackless, virtual_machine
 from hlobatch.api import BatchedFunction, batch, disable_batching, sync, truthy
+from hlobatch.context import Context
 from hlobatch.diagnostics import (
     ArtifactError,
     BatchTypeError,
@@ -17,6 +18,7 @@ from hlobatch.diagnostics import (
     UnsupportedSyntaxError,
     VerificationError,
 )
+from hlobatch.export import Artifact, export, load
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
@@ -25,11 +27,13 @@ from hlobatch.transforms.pipeline import Optimizations
 __version__ = "0.1.0.dev0"
 
 __all__ = [
+    "Artifact",
     "ArtifactError",
     "BatchTypeError",
     "BatchedFunction",
     "BlockStats",
     "Compiled",
+    "Context",
     "HloBatchError",
     "LaneError",
     "Lowered",
@@ -47,7 +51,9 @@ __all__ = [
     "VerificationError",
     "batch",
     "disable_batching",
+    "export",
     "instructions",
+    "load",
     "stackless",
     "sync",
     "truthy",

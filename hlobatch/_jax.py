@@ -13,6 +13,7 @@ from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
+from jax.extend.mlir.passmanager import PassManager
 from jax.interpreters import batching, mlir
 
 from jax.core import ShapedArray as _ShapedArray
@@ -26,6 +27,7 @@ __all__ = [
     "ir",
     "jaxpr_as_fun",
     "mlir",
+    "serialize_portable",
     "stablehlo",
     "ShapedArray",
     "embed_module",
@@ -103,3 +105,17 @@ def embed_module(
     symbol = mlir.merge_mlir_modules(around.module, name, module, dst_symtab=around.symbol_table)
     leading = [stablehlo.get_dimension_size(value, axis) for value, axis in sizes]
     return list(func.CallOp(list(kind.results), ir.FlatSymbolRefAttr.get(symbol), [*leading, *operands]).results)
+
+
+def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
+    """A StableHLO module as a portable artifact.
+
+    A copy is serialized: the original would be turned into VHLO in place, and be unusable where that fails halfway.
+    """
+    requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_12
+    version = target_version or stablehlo.get_version_from_compatibility_requirement(requirement)
+    stablehlo.register_stablehlo_passes()
+    with module.context:
+        copy = ir.Module.parse(module.operation.get_asm(binary=False))
+        PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
+        return bytes(stablehlo.serialize_portable_artifact(copy, version))

@@ -6,7 +6,7 @@
     hlobatch lower fib.py:fibonacci --args "i32[b]" --dialect stablehlo
     hlobatch run   fib.py:fibonacci --inputs x.npz --stats
 
-Exit status: 0 for success, 1 for an error in the user's program (a plain diagnostic on stderr), 2 for a wrong command line.
+Exit status: 0; 1 for an error in the user's program (a plain diagnostic on stderr); 2 for a wrong command line.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ import re
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Final
 
@@ -35,7 +34,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
 from hlobatch.runtime.plan import DISPATCHES, SCHEDULES
 from hlobatch.stages import Traced
-from hlobatch.transforms.pipeline import ALL, Optimizations, observed
+from hlobatch.transforms.pipeline import Optimizations, observed
 
 STAGES: Final = ("frontend", "typed", "lowered")
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo")
@@ -59,12 +58,11 @@ class UsageError(Exception):
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; returns the exit status."""
-    parser = _parser()
-    options = parser.parse_args(argv)
+    options = _parser().parse_args(argv)
     try:
         options.command(options)
     except UsageError as error:
-        parser.error(str(error))
+        options.parser.error(str(error))
     except HloBatchError as error:
         print(_without_own_frame(error).render(), file=sys.stderr)
         return 1
@@ -134,8 +132,7 @@ def _print_after(function: BatchedFunction, options: argparse.Namespace) -> None
 
     with observed(observe):
         traced = _traced(function, options)
-        assert traced.program
-        assert traced.lowered_program
+        _ = traced.program, traced.lowered_program
     if options.print_after not in (*seen, "all"):
         raise UsageError(f"no pass is called {options.print_after!r}; those that ran: {', '.join(seen)}")
 
@@ -340,16 +337,16 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], help: str) -> Any:
+def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], None], summary: str) -> Any:
     """A command with the options that all have."""
     command = commands.add_parser(
         name,
-        help=help,
+        help=summary,
         description=inspect.getdoc(function),
         epilog=None if name == "run" else ARGS_HELP,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    command.set_defaults(command=function)
+    command.set_defaults(command=function, parser=command)
     command.add_argument("target", metavar="FILE.py:FUNCTION", help="a function, batched or plain")
     group = command.add_argument_group("how it runs (default: as the function's decorator says)")
     group.add_argument("--depth", type=int, metavar="N", help="frames each stack holds to begin with")

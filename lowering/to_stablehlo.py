@@ -37,6 +37,7 @@ class Request:
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
+        embed_captures: Whether captured arrays are constants of the module instead of operands.
     """
 
     layout: Layout
@@ -44,6 +45,7 @@ class Request:
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
+    embed_captures: bool = False
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -77,7 +79,8 @@ class _Builder:
 
     def build(self) -> None:
         layout = self.layout
-        operands = [*self.captures.avals, *layout.input_avals, *(layout.slots.values() if self.request.resume else ())]
+        captured = [] if self.request.embed_captures else self.captures.avals
+        operands = [*captured, *layout.input_avals, *(layout.slots.values() if self.request.resume else ())]
         size = _symbol_of(layout.inputs)
         types = [_scalar_type()] if size else []
         types += [_tensor_type(aval) for aval in operands]
@@ -100,9 +103,10 @@ class _Builder:
 
     def _main(self, arguments: Sequence[Any]) -> list[Any]:
         layout, call, add = self.layout, self.splicer.call, self.splicer.add
-        captured = arguments[: len(self.captures.arrays)]
-        inputs = arguments[len(captured) : len(captured) + len(layout.input_avals)]
-        state = arguments[len(captured) + len(inputs) :]
+        captured = self._constants() or arguments[: len(self.captures.arrays)]
+        arguments = arguments if self.request.embed_captures else arguments[len(captured) :]
+        inputs = arguments[: len(layout.input_avals)]
+        state = arguments[len(inputs) :]
         avals = list(layout.slots.values())
         shared: list[Any] = []
         if layout.shared:
@@ -119,6 +123,13 @@ class _Builder:
         finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:])  # noqa: E731
         finished = call(add(finish, [*avals, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
+
+    def _constants(self) -> list[Any]:
+        """Captured arrays written into the module."""
+        if not self.request.embed_captures or not self.captures.arrays:
+            return []
+        operands = self.captures.operands()
+        return self.splicer.call(self.splicer.add(lambda: operands, [], "captured"), [])
 
     def _loop(self, state: list[Any], captured: Sequence[Any], inputs: Sequence[Any], shared: list[Any]) -> list[Any]:
         layout = self.layout

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError, Location, Note
-from hlobatch.ir.physical import to_physical
+from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 
@@ -205,6 +205,18 @@ class Binder:
     def _error(self, message: str, *, help: str = "") -> BatchTypeError:
         notes = [Note(f"{self.name} is defined here", self.definition)]
         return BatchTypeError(message, self.caller(), notes=notes, help=help)
+
+
+def as_batches(call: Call) -> list[Any]:
+    """A call's arguments as pytrees whose every array has a batch axis, for the eager interpreters."""
+    supply = iter(call.physical())
+    values = []
+    for name, type_ in call.types:
+        arrays = [next(supply) for _ in type_.tensor_leaves]
+        if name in call.shared:
+            arrays = [jnp.broadcast_to(array, (call.size, *array.shape)) for array in arrays]
+        values.append(rebuild(arrays, type_))
+    return values
 
 
 @dataclass(frozen=True)

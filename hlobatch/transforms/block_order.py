@@ -13,6 +13,7 @@ definitely possible".
 
 from __future__ import annotations
 
+import statistics
 from typing import Final
 
 from hlobatch.analysis.cost import block_cost
@@ -20,7 +21,9 @@ from hlobatch.ir.ops import IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import ControlFlowGraph, Program
 
 EXPENSIVE: Final = 0.25
-"""Share of the work of all blocks that run repeatedly, from which one of them is expensive."""
+"""Share of the work of all blocks that run repeatedly, from which one of them is expensive …"""
+OUTSTANDING: Final = 4.0
+"""… if it is also this many times the work of the median one."""
 
 
 def expensive_last(program: Program) -> Program:
@@ -28,8 +31,8 @@ def expensive_last(program: Program) -> Program:
     entry, *rest = program.graph.blocks
     repeated = repeated_blocks(program)
     costs = {block.name: block_cost(block) for block in rest if block.name in repeated}
-    total = sum(costs.values())
-    late = [block for block in rest if block.sync or costs.get(block.name, 0.0) > EXPENSIVE * total]
+    threshold = max(EXPENSIVE * sum(costs.values()), OUTSTANDING * statistics.median_low(costs.values() or [0.0]))
+    late = [block for block in rest if block.sync or costs.get(block.name, 0.0) > threshold]
     early = [block for block in rest if block not in late]
     return program.replace(graph=ControlFlowGraph((entry, *early, *late))) if late and early else program
 

@@ -1,0 +1,223 @@
+"""A batched function as a file that runs without the code it came from.
+
+An artifact is a zip file::
+
+    manifest.json        format version, the function's name, its inputs and results as schemas
+    module.jax           the function as ``jax.export`` serializes it: what ``Artifact.call`` runs
+    module.stablehlo     the bare portable StableHLO artifact, for other consumers
+
+The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what became
+of each. ``call`` checks them, so a loaded program is never silently wrong either.
+
+Format versions: 1 (first).
+"""
+
+from __future__ import annotations
+
+import json
+import zipfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import serialize_portable
+from hlobatch.diagnostics import ArtifactError, BatchTypeError, StackOverflowError, StepLimitError, name_lanes
+from hlobatch.ir.physical import from_physical, physical, to_physical
+from hlobatch.ir.types import Type
+from hlobatch.lowering.lanes import LIMITED
+from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.runtime.primitive import run_p
+from hlobatch.schema import Schema, from_schema, to_schema
+from hlobatch.stages import Traced
+
+FORMAT: Final = 1
+_MANIFEST, _MODULE, _STABLEHLO = "manifest.json", "module.jax", "module.stablehlo"
+
+
+@dataclass(frozen=True)
+class Artifact:
+    """An exported batched function.
+
+    Attributes:
+        name: The function's name.
+        exported: What runs.
+        stablehlo: The bare portable artifact, as bytes: operands ``[sizes…, inputs…]``, results
+            ``[results…, stopped, status]``.
+        inputs: Schema of the arguments, a tuple.
+        shared: For each argument, whether it has no batch axis.
+        result: Schema of the result.
+        depth: Frames per stack; an artifact's stacks do not grow.
+        max_steps: Blocks an input may run, or None.
+    """
+
+    name: str
+    exported: jax.export.Exported
+    stablehlo: bytes
+    inputs: Schema
+    shared: tuple[bool, ...]
+    result: Schema
+    depth: int
+    max_steps: int | None = None
+
+    def call(self, *args: Any) -> Any:
+        """Run on arguments of the exported types.
+
+        Raises:
+            BatchTypeError: The arguments do not fit what was exported.
+            StackOverflowError: A lane needed more stack frames than were exported.
+            StepLimitError: Some inputs used up their steps.
+        """
+        types = from_schema(self.inputs)
+        arrays = self._arrays(types, args)
+        size = next(a.shape[0] for a, s in zip(arrays, self._shared_leaves(types), strict=True) if not s)
+        result = from_schema(self.result)
+        if size == 0:
+            leaves = [physical(t) for t in result.tensor_leaves]
+            return _rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
+        try:
+            *results, stopped, status = self.exported.call(*arrays)
+        except ValueError as error:
+            raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
+        if int(stopped):
+            self._stop(np.asarray(status))
+        return _rebuild(results, result)
+
+    def _arrays(self, types: Type, args: Sequence[Any]) -> list[Any]:
+        try:
+            leaves = types.flatten(tuple(args))
+        except ValueError as error:
+            raise BatchTypeError(
+                f"{self.name} was exported for arguments {types}: {error}", help="pass the same pytrees of arrays."
+            ) from None
+        arrays = [to_physical(leaf, t) for leaf, t in zip(leaves, types.tensor_leaves, strict=True)]
+        for array, t, shared in zip(arrays, types.tensor_leaves, self._shared_leaves(types), strict=True):
+            if array.shape[0 if shared else 1 :] != physical(t).shape:
+                raise BatchTypeError(
+                    f"{self.name} was exported for {t} per lane, but an argument has shape {list(array.shape)}",
+                    help="axis 0 is the batch.",
+                )
+        return arrays
+
+    def _shared_leaves(self, types: Type) -> list[bool]:
+        arguments = types.tensors
+        return [s for part, s in zip(arguments, self.shared, strict=True) for _ in Type(part).tensor_leaves]
+
+    def _stop(self, status: Any) -> None:
+        stuck = np.flatnonzero(status).tolist()
+        if (status == LIMITED).any():
+            raise StepLimitError(
+                f"{name_lanes(stuck)} of {self.name!r} had not finished after {self.max_steps} blocks",
+                lanes=stuck,
+                help="export it with a larger max_steps.",
+            )
+        raise StackOverflowError(
+            f"{name_lanes(stuck)} of {self.name!r} needed more than {self.depth} stack frames",
+            lanes=stuck,
+            help="export it with a larger max_stack_depth: the stacks of an artifact do not grow.",
+        )
+
+    def as_text(self) -> str:
+        """The StableHLO module of what runs."""
+        return str(self.exported.mlir_module())
+
+    def save(self, path: str | Path) -> Path:
+        """Write the artifact to a file; returns its path."""
+        manifest = {
+            "format": FORMAT,
+            "name": self.name,
+            "inputs": self.inputs,
+            "shared": self.shared,
+            "result": self.result,
+            "depth": self.depth,
+            "max_steps": self.max_steps,
+        }
+        path = Path(path)
+        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+            file.writestr(_MANIFEST, json.dumps(manifest, indent=1))
+            file.writestr(_MODULE, bytes(self.exported.serialize()))
+            file.writestr(_STABLEHLO, self.stablehlo)
+        return path
+
+
+def load(path: str | Path) -> Artifact:
+    """Read an artifact that ``Artifact.save`` wrote.
+
+    Raises:
+        ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
+    """
+    try:
+        with zipfile.ZipFile(path) as file:
+            manifest = json.loads(file.read(_MANIFEST))
+            module, stablehlo = file.read(_MODULE), file.read(_STABLEHLO)
+    except (zipfile.BadZipFile, KeyError, ValueError) as error:
+        raise ArtifactError(f"{path} is not an artifact of hlobatch: {error}") from None
+    if manifest.get("format") != FORMAT:
+        raise ArtifactError(
+            f"{path} has format {manifest.get('format')}, this version reads {FORMAT}",
+            help="export it again with this version.",
+        )
+    try:
+        exported = jax.export.deserialize(bytearray(module))
+    except Exception as error:
+        raise ArtifactError(f"{path} holds a module that this JAX cannot read: {error}") from error
+    return Artifact(
+        manifest["name"],
+        exported,
+        stablehlo,
+        manifest["inputs"],
+        tuple(manifest["shared"]),
+        manifest["result"],
+        manifest["depth"],
+        manifest["max_steps"],
+    )
+
+
+def export(
+    f: Any,
+    *avals: Any,
+    platforms: Sequence[str] | None = None,
+    target_version: str | None = None,
+) -> Artifact:
+    """Export a batched function for arguments of given types.
+
+    Args:
+        f: A batched function.
+        *avals: Arrays or ``jax.ShapeDtypeStruct``, also with a symbolic batch size from ``jax.export.symbolic_shape``.
+        platforms: What to export for, as ``jax.export.export``; the default device if None.
+        target_version: StableHLO version of the bare artifact; by default the oldest that consumers of the last months
+            need (12 weeks back).
+
+    Raises:
+        ArtifactError: The arguments or the result hold something that cannot be described in a file.
+    """
+    traced: Traced = f.trace(*avals)
+    plan, call = traced.plan, traced.call
+    inputs = plan.layout(call.size, plan.depth).input_avals
+    params = {"plan": plan, "depth": plan.depth, "stats": False, "resume": False, "keep_state": False}
+    flat = jax.jit(lambda *arrays: run_p.bind(*plan.captured, *arrays, **params))
+    exported = jax.export.export(flat, platforms=platforms)(*inputs)
+    layout = plan.layout(call.size, plan.depth)
+    request = Request(layout, plan.options.form, keep_state=False, embed_captures=True)
+    arguments = Type(tuple(t.tensors for _, t in call.types))
+    return Artifact(
+        plan.name,
+        exported,
+        serialize_portable(to_stablehlo(request), target_version),
+        to_schema(arguments),
+        tuple(name in call.shared for name, _ in call.types),
+        to_schema(plan.out_type),
+        plan.depth,
+        plan.options.max_steps,
+    )
+
+
+def _rebuild(arrays: Sequence[Any], type_: Type) -> Any:
+    return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
+
+
