@@ -1,7 +1,7 @@
 """hlobatch: ordinary single-example Python as one batched StableHLO program.
 
-Branches, loops, early returns and recursion are kept per example: every member of the batch has its own program counter, and
-one step runs one basic block for all members that wait there.
+Branches, loops, early returns and recursion are kept per example: every member of the batch has its own program
+counter, and one step runs one basic block for all members that wait there.
 """
 
 from hlobatch import instructions, stackless, virtual_machine

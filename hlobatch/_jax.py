@@ -9,32 +9,32 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
 from jax.extend.mlir.passmanager import PassManager
-from jax.interpreters import batching, mlir
-
-from jax.core import ShapedArray as _ShapedArray
+from jax.interpreters import ad, batching, mlir
 
 __all__ = [
     "NOT_MAPPED",
     "ClosedJaxpr",
     "Primitive",
+    "ShapedArray",
     "batching",
+    "embed_module",
     "func",
     "ir",
-    "jaxpr_as_fun",
-    "mlir",
-    "serialize_portable",
-    "stablehlo",
-    "ShapedArray",
-    "embed_module",
     "is_for_export",
     "is_tracer",
+    "jaxpr_as_fun",
     "lower_as_jax",
     "lowering_platforms",
+    "mlir",
+    "refuse_derivative",
+    "serialize_portable",
+    "stablehlo",
     "subjaxprs",
     "subjaxprs_of",
 ]
@@ -64,11 +64,16 @@ def is_tracer(value: Any) -> bool:
 
 
 def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa: N802
-    """The abstract value of an output; inside ``shard_map`` it varies over the mesh axes that any operand varies over."""
+    """The abstract value of an output; inside ``shard_map`` it varies over the mesh axes that any operand does."""
     axes = frozenset().union(*(getattr(aval, "vma", frozenset()) for aval in operands))
     if axes:
-        return _ShapedArray(shape, dtype, vma=axes)
+        return _ShapedArray(shape, dtype, vma=axes)  # type: ignore[call-arg]
     return _ShapedArray(shape, dtype)
+
+
+def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:
+    """Raise an error of our own where JAX wants the derivative of a primitive."""
+    ad.primitive_jvps[primitive] = lambda primals, tangents, **params: refuse(primals, tangents, **params)
 
 
 def lowering_platforms(ctx: Any) -> tuple[str, ...]:

@@ -85,7 +85,7 @@ class BatchedFunction:
     in_axes: Any = 0
     static: frozenset[str] = frozenset()
     type_inference: Callable[..., Any] | None = None
-    options: Options = Options()
+    options: Options = field(default_factory=Options)
     _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
@@ -152,7 +152,10 @@ class BatchedFunction:
 
     @cached_property
     def _binder(self) -> Binder:
-        source = read_source(plain_function(self.function))
+        try:
+            source = read_source(plain_function(self.function))
+        except HloBatchError as error:
+            raise error.at(caller()) from None
         names = list(source.signature.parameters)
         unknown = sorted(self.static - set(names))
         if unknown:
@@ -168,13 +171,16 @@ class BatchedFunction:
         return to_program(self.function, self.type_inference)
 
     def _plan(self, call: Call) -> Plan:
-        """The plan for a call: compiled code is found again only for equal types, statics and choice of shared inputs."""
-        key = (*call.key, jax.config.jax_enable_x64)
+        """The plan for a call; found again only for equal types, static values and choice of shared inputs."""
+        key = (*call.key, bool(jax.config.read("jax_enable_x64")))
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
             specialized = specialized_program(self._untyped, types)
             shared = frozenset(f"main.{name}" for name in call.shared)
-            self._plans[key] = Plan(self._binder.name, specialized, shared, self.options)
+            plan = Plan(self._binder.name, specialized, shared, self.options)
+            if plan.captures.are_traced:
+                return plan
+            self._plans[key] = plan
         return self._plans[key]
 
 
@@ -184,7 +190,7 @@ def batch(fun: Callable[..., Any], /, **options: Any) -> BatchedFunction: ...
 def batch(**options: Any) -> Callable[[Callable[..., Any]], BatchedFunction]: ...
 
 
-def batch(
+def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list of keywords
     fun: Callable[..., Any] | None = None,
     /,
     *,
@@ -200,8 +206,8 @@ def batch(
 ) -> BatchedFunction | Callable[[Callable[..., Any]], BatchedFunction]:
     """Turn a single-example function into one of a batch. A decorator, with or without options.
 
-    The function is ordinary Python: branches, loops, early returns, recursion. Arguments and results are pytrees of arrays
-    whose axis 0 is the batch; the code itself never sees that axis.
+    The function is ordinary Python: branches, loops, early returns, recursion. Arguments and results are pytrees of
+    arrays whose axis 0 is the batch; the code itself never sees that axis.
 
     Args:
         fun: The function.
@@ -254,6 +260,6 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
         raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
-def _check_positive(name: str, value: int | None) -> None:
+def _check_positive(name: str, value: Any) -> None:
     if value is not None and (not isinstance(value, int) or value < 1):
         raise ValueError(f"{name} is a positive int, not {value!r}")

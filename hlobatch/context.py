@@ -1,8 +1,8 @@
 """``hb.Context``: the predecessor's way in, so that programs written for it have a home.
 
 ``ctx.batch(type_inference=…)`` is ``hb.batch`` whose result also takes options at the call: ``dry_run``, ``stackless``,
-``max_stack_depth``, ``backend`` and ``block_code_cache``, which choose among the plain Python, the eager interpreters and
-the compiled program. Code is single-example, as everywhere in hlobatch.
+``max_stack_depth``, ``backend`` and ``block_code_cache``, which choose among the plain Python, the eager interpreters
+and the compiled program. Code is single-example, as everywhere in hlobatch.
 """
 
 from __future__ import annotations
@@ -81,9 +81,7 @@ class ContextFunction:
     def _compiled(self, max_stack_depth: int | None) -> BatchedFunction:
         if max_stack_depth is None:
             return self.batched
-        return batch(
-            self.batched.function, type_inference=self.batched.type_inference, max_stack_depth=max_stack_depth
-        )
+        return batch(self.batched.function, type_inference=self.batched.type_inference, max_stack_depth=max_stack_depth)
 
 
 @dataclass
@@ -96,7 +94,9 @@ class Context:
 
     functions: list[ContextFunction] = field(default_factory=list)
 
-    def batch(self, type_inference: Callable[..., Any] | None = None) -> Callable[[Callable[..., Any]], ContextFunction]:
+    def batch(
+        self, type_inference: Callable[..., Any] | None = None
+    ) -> Callable[[Callable[..., Any]], ContextFunction]:
         """A decorator that batches a function.
 
         Args:
@@ -125,5 +125,3 @@ class Context:
         made = ContextFunction(batch(function, type_inference=type_inference))
         self.functions.append(made)
         return made
-
-

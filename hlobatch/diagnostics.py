@@ -8,10 +8,12 @@ In: what was found, where, and what to do about it. Out: an exception whose text
 from __future__ import annotations
 
 import linecache
+import os
 import types
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Final
+from pathlib import Path
+from typing import Any, ClassVar, Final, Self
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,6 +35,13 @@ class Location:
     end_line: int
     end_column: int
     function: str = ""
+
+    @classmethod
+    def from_offsets(
+        cls, file: str, line: int, offset: int, end_line: int, end_offset: int, function: str = ""
+    ) -> Location:
+        """A span as Python gives it: columns from 0, in bytes of UTF-8."""
+        return cls(file, line, _column(file, line, offset), end_line, _column(file, end_line, end_offset), function)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
@@ -59,6 +68,11 @@ class Location:
         number = str(self.line)
         pad = "".join(c if c == "\t" else " " for c in line[: self.column - 1])
         return [f"  {number} | {line}", f"  {' ' * len(number)} | {pad}{'^' * width}"]
+
+
+def _column(file: str, line: int, offset: int) -> int:
+    text = linecache.getline(file, line)
+    return (len(text.encode()[:offset].decode(errors="replace")) if text else offset) + 1
 
 
 UNKNOWN: Final = Location("<unknown>", 0, 0, 0, 0)
@@ -115,11 +129,17 @@ class HloBatchError(Exception):
             lines.append(f"help: {self.help}")
         return "\n".join(lines)
 
-    def with_note(self, note: Note) -> HloBatchError:
+    def with_note(self, note: Note) -> Self:
         """This error with one more note, as raised again on the way up through a call site."""
+        return self._with(notes=(*self.notes, note))
+
+    def at(self, location: Location) -> Self:
+        """This error with a place, if it has none yet."""
+        return self if self.location is not UNKNOWN else self._with(location=location)
+
+    def _with(self, **changes: Any) -> Self:
         copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__)
-        copy.notes = (*self.notes, note)
+        copy.__dict__.update(self.__dict__ | changes)
         copy.args = (copy.render(),)
         return copy
 
@@ -159,7 +179,7 @@ class LaneError(HloBatchError):
         message: str,
         location: Location = UNKNOWN,
         *,
-        lanes: Sequence[int] = (),
+        lanes: Collection[int] = (),
         outputs: Any = None,
         notes: Sequence[Note] = (),
         help: str = "",
@@ -199,9 +219,9 @@ class VerificationError(HloBatchError):
         super().__init__(f"[{rule}] {message}", location, notes=notes)
 
 
-def name_lanes(lanes: Sequence[int], limit: int = 8) -> str:
+def name_lanes(lanes: Collection[int], limit: int = 8) -> str:
     """``lane 3``, ``lanes 1, 4, 7``, ``lanes 0, 1, … (1000 in all)``: how an error names batch members."""
-    shown = ", ".join(str(int(lane)) for lane in lanes[:limit])
+    shown = ", ".join(str(int(lane)) for lane in list(lanes)[:limit])
     if len(lanes) == 1:
         return f"lane {shown}"
     more = f", … ({len(lanes)} in all)" if len(lanes) > limit else ""
@@ -225,6 +245,17 @@ class ErrorCollector:
         for other in rest:
             first = first.with_note(Note(other.message, other.location))
         raise first
+
+
+_PACKAGE: Final = Path(__file__).parent
+_INTERNAL: Final = (f"{_PACKAGE.resolve()}{os.sep}", f"{_PACKAGE.joinpath('lowering').resolve()}{os.sep}", "<frozen ")
+_LIBRARIES: Final = ("/jax/_src/", "/jax/experimental/", "/jax/interpreters/", "/jaxlib/", "/numpy/")
+_LIBRARY_FILES: Final = ("/contextlib.py", "/functools.py")
+
+
+def is_internal(file: str) -> bool:
+    """Whether a file is hlobatch's own or of a library below it, and not the user's."""
+    return file.startswith(_INTERNAL) or file.endswith(_LIBRARY_FILES) or any(part in file for part in _LIBRARIES)
 
 
 def without_internal_frames(error: BaseException, is_internal: Callable[[str], bool]) -> BaseException:

@@ -6,8 +6,8 @@ An artifact is a zip file::
     module.jax           the function as ``jax.export`` serializes it: what ``Artifact.call`` runs
     module.stablehlo     the bare portable StableHLO artifact, for other consumers
 
-The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what became
-of each. ``call`` checks them, so a loaded program is never silently wrong either.
+The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
+became of each. ``call`` checks them, so a loaded program is never silently wrong either.
 
 Format versions: 1 (first).
 """
@@ -65,6 +65,16 @@ class Artifact:
     depth: int
     max_steps: int | None = None
 
+    @property
+    def argument_types(self) -> Type:
+        """The arguments, a tuple, without the batch axis."""
+        return from_schema(self.inputs)
+
+    @property
+    def result_type(self) -> Type:
+        """The result, without the batch axis."""
+        return from_schema(self.result)
+
     def call(self, *args: Any) -> Any:
         """Run on arguments of the exported types.
 
@@ -73,10 +83,10 @@ class Artifact:
             StackOverflowError: A lane needed more stack frames than were exported.
             StepLimitError: Some inputs used up their steps.
         """
-        types = from_schema(self.inputs)
+        types = self.argument_types
         arrays = self._arrays(types, args)
         size = next(a.shape[0] for a, s in zip(arrays, self._shared_leaves(types), strict=True) if not s)
-        result = from_schema(self.result)
+        result = self.result_type
         if size == 0:
             leaves = [physical(t) for t in result.tensor_leaves]
             return _rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
@@ -219,5 +229,3 @@ def export(
 
 def _rebuild(arrays: Sequence[Any], type_: Type) -> Any:
     return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
-
-

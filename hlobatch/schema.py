@@ -1,7 +1,7 @@
 """Types as JSON, so that a file can say what it takes and gives.
 
-Containers are tuples, lists, dicts, None and namedtuples; a namedtuple's class is found again by its module and name, and
-where it cannot be imported a namedtuple of the same fields stands in for it.
+Containers are tuples, lists, dicts, None and namedtuples; a namedtuple's class is found again by its module and name,
+and where it cannot be imported a namedtuple of the same fields stands in for it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The stages of a batched function as objects: traced, lowered, compiled; the shape of ``jax.jit(f).trace/lower/compile``."""
+"""The stages of a batched function as objects, as ``jax.jit(f).trace/lower/compile`` has them."""
 
 from __future__ import annotations
 
@@ -9,11 +9,12 @@ from typing import Any
 
 import jax
 
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, Note
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.runtime.arguments import Call
+from hlobatch.runtime.callers import caller
 from hlobatch.runtime.execute import complete, entry_point
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
@@ -67,7 +68,9 @@ class Lowered:
     @cached_property
     def _jax(self) -> Any:
         avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
-        return entry_point(self.plan, self.plan.depth).lower(*avals, *self._inputs)
+        return entry_point(self.plan, self.plan.depth).lower(  # type: ignore[attr-defined]
+            *avals, *self._inputs
+        )
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
@@ -118,7 +121,8 @@ class Compiled:
         if call.key != self.call.key or call.size != self.call.size:
             raise BatchTypeError(
                 f"{self.plan.name!r} was compiled for other arguments",
-                self.plan.specialized.location,
+                caller(),
+                notes=[Note(f"{self.plan.name} is defined here", self.plan.specialized.location)],
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
         operands = [*self.plan.captured, *call.physical()]

@@ -7,8 +7,8 @@
       %r = prim "l + r" (%l, %r)   ==>    r     = where(mask, l + r, r)
       return by %fib.$return              pc    = where(mask, $return, pc);  pop $return
 
-The function takes the slots the block reads and gives back those it writes, no others: what it does not touch is never an
-operand of the conditional around it.
+The function takes the slots the block reads and gives back those it writes, no others: what it does not touch is never
+an operand of the conditional around it.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ def call_primitive(
     if all(axis is None for axis in axes):
         results = [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
     else:
-        results = jax.vmap(lambda *a: function(*a), in_axes=axes)(*arrays)
+        results = jax.vmap(function, in_axes=axes)(*arrays)
     supply = iter(results)
     return {name: [next(supply) for _ in range(width(types[name]))] for name in op.vars_out}
 

@@ -1,7 +1,7 @@
 """Arrays that the user's code takes from its surroundings, such as a data set in a closure.
 
-They become operands of the module, each once, instead of constants in every function that mentions them. Small ones stay
-constants, which XLA folds.
+They become operands of the module, each once, instead of constants in every function that mentions them. Small ones
+stay constants, which XLA folds.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr
+from hlobatch._jax import ClosedJaxpr, is_tracer
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import from_physical, physical, to_physical
@@ -47,8 +47,14 @@ class Captures:
         return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.types)]
 
     def operands(self) -> list[Any]:
-        """What is passed for them."""
-        return [to_physical(a, t) for a, t in zip(self.arrays, self.types, strict=True)]
+        """What is passed for them: concrete arrays, whatever is being traced around the call."""
+        with jax.ensure_compile_time_eval():
+            return [to_physical(a, t) for a, t in zip(self.arrays, self.types, strict=True)]
+
+    @property
+    def are_traced(self) -> bool:
+        """Whether some are values of a computation that is being traced, and mean nothing outside it."""
+        return any(map(is_tracer, self.arrays))
 
     def substituted(self, op: PrimOp, operands: Sequence[Any]) -> PrimOp:
         """The primitive with its captured arrays replaced by operands."""
@@ -76,5 +82,5 @@ def captures(program: Program) -> Captures:
     arrays: dict[int, Any] = {}
     for op in program.ops:
         if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-            arrays.update({id(c): c for c in op.function.jaxpr.consts if np.size(c) >= SMALLEST})
+            arrays.update({id(c): c for c in op.function.jaxpr.consts if np.size(c) >= SMALLEST or is_tracer(c)})
     return Captures(tuple(arrays.values()), {key: i for i, key in enumerate(arrays)})

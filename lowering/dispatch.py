@@ -7,8 +7,8 @@
 | ``guarded``| sweep    | for each block in order: run it if anyone waits there                              |
 | ``sweep``  | sweep    | every block in order, masked, no conditional at all                                |
 
-A conditional of ``chain`` and ``guarded`` gives back only what its block writes and captures the rest, so XLA updates the
-stacks in place; a ``case`` carries the whole state through every branch, and XLA copies it.
+A conditional of ``chain`` and ``guarded`` gives back only what its block writes and captures the rest, so XLA updates
+the stacks in place; a ``case`` carries the whole state through every branch, and XLA copies it.
 
 ``chain`` finds the next block anew after each one, so a turn runs as many blocks as follow each other in order. The
 schedule, block by block, is exactly that of ``case``.
@@ -97,10 +97,17 @@ class Turn:
             results = block(*values[: len(block.reads)])
             return [*results, *(jnp.min(results[position]) for _ in after)]
 
-        return self._step(run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}")
+        return self._step(
+            run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}"
+        )
 
     def _step(
-        self, run: Callable[..., Any], reads: tuple[str, ...], writes: tuple[str, ...], avals: Mapping[str, Any], name: str
+        self,
+        run: Callable[..., Any],
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        avals: Mapping[str, Any],
+        name: str,
     ) -> Step:
         taken = [avals[slot] for slot in reads]
         places = [reads.index(slot) for slot in writes]

@@ -1,7 +1,8 @@
 """How a run starts, how inputs enter lanes and results leave them, and how a run ends.
 
 Without a queue, lane b is input b from start to end and its results stay where they were computed. With a queue, a lane
-that has finished hands in its result and takes the next input, inside the same loop, so that L lanes stay busy on N inputs.
+that has finished hands in its result and takes the next input, inside the same loop, so that L lanes stay busy on N
+inputs.
 """
 
 from __future__ import annotations

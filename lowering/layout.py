@@ -10,8 +10,8 @@ Program counters::
 
 Lanes that are parked or limited are never run; everything at or past ``done`` ends the loop.
 
-Stacks are ``[depth + 1, lanes, *event]`` with the top kept beside them. The last row is spare: lanes that do not push write
-there, so that every index is in bounds (consumers do not agree on what happens to others).
+Stacks are ``[depth + 1, lanes, *event]`` with the top kept beside them. The last row is spare: lanes that do not push
+write there, so that every index is in bounds (consumers do not agree on what happens to others).
 """
 
 from __future__ import annotations
@@ -153,9 +153,10 @@ class Layout:
     @cached_property
     def input_avals(self) -> list[jax.ShapeDtypeStruct]:
         """What the module takes: the arrays of ``vars_in``, those of shared variables without a batch axis."""
-        found = []
+        found: list[jax.ShapeDtypeStruct] = []
         for variable in self.program.vars_in:
             shared = self.program.alloc(variable) is Alloc.SHARED
-            for t in map(physical, self.program.var_defs[variable].tensor_leaves):
-                found.append(jax.ShapeDtypeStruct(t.shape if shared else (self.inputs, *t.shape), t.dtype))
+            batch = () if shared else (self.inputs,)
+            leaves = map(physical, self.program.var_defs[variable].tensor_leaves)
+            found += [jax.ShapeDtypeStruct((*batch, *t.shape), t.dtype) for t in leaves]
         return found

@@ -1,7 +1,8 @@
 """Functions on arrays -> ``func.func``s of a module that is being built.
 
-Code is traced and lowered by JAX's public ``jit(…).lower``, carried over as bytecode (locations and all), given names that
-are free in the module, and called. Functions of symbolic sizes take the sizes as leading operands, which calls supply.
+Code is traced and lowered by JAX's public ``jit(…).lower``, carried over as bytecode (locations and all), given names
+that are free in the module, and called. Functions of symbolic sizes take the sizes as leading operands, which calls
+supply.
 """
 
 from __future__ import annotations
@@ -90,11 +91,8 @@ def _sizes(main: Any) -> tuple[str, ...]:
     """Names of the symbolic sizes that a function takes before its arguments."""
     if "arg_attrs" not in main.attributes:
         return ()
-    found = []
-    for attributes in main.attributes["arg_attrs"]:
-        if "jax.global_constant" in attributes:
-            found.append(ir.StringAttr(attributes["jax.global_constant"]).value)
-    return tuple(found)
+    marked = [a["jax.global_constant"] for a in main.attributes["arg_attrs"] if "jax.global_constant" in a]
+    return tuple(ir.StringAttr(mark).value for mark in marked)
 
 
 def _without_shardings(part: Any) -> None:

@@ -1,7 +1,7 @@
 """A lowered program -> a StableHLO module with one loop.
 
-The module's ``main`` takes the captured arrays, the inputs and, to resume a run that stopped to grow its stacks, the state;
-it gives back the results, a code that says what stopped the run, and the state::
+The module's ``main`` takes the captured arrays, the inputs and, to resume a run that stopped to grow its stacks, the
+state; it gives back the results, a code that says what stopped the run, and the state::
 
     %shared = call @shared(…)
     %state = call @start(…)                     or  call @resume(%state…)
@@ -56,8 +56,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         context: The MLIR context to build in; a new one if None.
 
     Returns:
-        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, state…]`` (state only to resume) and
-        the results ``[results…, stopped, state…]``.
+        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, state…]`` (state only to resume)
+        and the results ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -85,8 +85,8 @@ class _Builder:
         types = [_scalar_type()] if size else []
         types += [_tensor_type(aval) for aval in operands]
         with ir.InsertionPoint(self.module.body):
-            main = func.FuncOp("main", ir.FunctionType.get(types, []), visibility="public")
-        entry = main.add_entry_block()
+            main = func.FuncOp("main", ir.FunctionType.get(types, []), visibility="public")  # type: ignore[call-arg]
+        entry = main.add_entry_block()  # type: ignore[attr-defined]
         arguments = list(entry.arguments)
         if size:
             self.splicer.sizes = {size: arguments.pop(0)}

@@ -1,7 +1,7 @@
 """How much work a piece of code is, in floating point operations per lane; a guess good enough to rank blocks.
 
-Contractions count twice their multiplications, loops their trip count where it is known, everything else one operation per
-element of its result.
+Contractions count twice their multiplications, loops their trip count where it is known, everything else one operation
+per element of its result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def primitive_cost(op: PrimOp) -> float:
 
 def jaxpr_cost(jaxpr: Any) -> float:
     """Operations of a jaxpr."""
-    return sum(_equation_cost(equation) for equation in jaxpr.eqns)
+    return float(sum(_equation_cost(equation) for equation in jaxpr.eqns))
 
 
 def _equation_cost(equation: Any) -> float:
@@ -41,8 +41,8 @@ def _equation_cost(equation: Any) -> float:
     if name == "dot_general":
         (left, _), _ = equation.params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2.0 * elements * math.prod(shape[d] for d in left)
-    inner = sum(jaxpr_cost(j) for j in subjaxprs_of(equation))
+        return 2.0 * elements * float(math.prod(shape[d] for d in left))
+    inner = float(sum(jaxpr_cost(j) for j in subjaxprs_of(equation)))
     if name == "scan":
         return inner * float(equation.params["length"])
     if name == "while":

@@ -58,9 +58,10 @@ def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
     short = user_name(name)
     assigned = [_location(o) for block in function.graph for o in block.ops if user_name_of(o, short)]
     notes = [Note(f"{short!r} is given a value here, but not on every path", where) for where in assigned[:2]]
+    places = dict(zip(op.uses, getattr(op, "read_at", ()), strict=False))
     return UndefinedVariableError(
         f"{short!r} may be read before it has a value",
-        _location(op),
+        places.get(name, _location(op)),
         notes=notes,
         help=f"give {short!r} a value before the branch or loop.",
     )
@@ -73,7 +74,7 @@ def _location(op: Op) -> Location:
 
 def user_name(variable: str) -> str:
     """The user's own name of a variable (``fib.n:2`` is ``n``)."""
-    return variable.rsplit(".", 1)[-1].split(":")[0]
+    return variable.rsplit(".", 1)[-1].split(":", maxsplit=1)[0]
 
 
 def user_name_of(op: Op, short: str) -> bool:

@@ -1,7 +1,7 @@
 """Which variables hold the same value in every lane, whenever they hold one.
 
-A variable is shared if it is an input that all lanes share and nothing overwrites, if its one definition is a primitive of
-shared variables, or if it is a parameter that every call gives the same shared variable. Counting on control is not
+A variable is shared if it is an input that all lanes share and nothing overwrites, if its one definition is a primitive
+of shared variables, or if it is a parameter that every call gives the same shared variable. Counting on control is not
 needed: a single definition from fixed values gives one value, however often and wherever a lane runs it.
 
 Such a value can be computed once, before the loop, and is never broadcast to the batch (DESIGN: shared operands stay
@@ -14,6 +14,7 @@ import collections
 from collections.abc import Mapping
 
 from hlobatch.analysis.call_graph import CallGraph
+from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -32,12 +33,17 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     while changed:
         before = len(roots)
         for op in program.ops:
-            if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in):
+            if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in) and surely_ends(op):
                 fixed = all(definitions[v] == 1 and v not in parameters for v in op.vars_out)
                 roots.update({v: v for v in op.vars_out} if fixed else {})
         roots.update(_parameter_roots(program, roots, definitions))
         changed = len(roots) != before
     return roots
+
+
+def surely_ends(op: PrimOp) -> bool:
+    """Whether a primitive may be run where the program might not have run it: it holds no loop that could go on."""
+    return isinstance(op.function, TracedFunction) and "while" not in op.function.primitives()
 
 
 def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]) -> dict[str, str]:
@@ -51,7 +57,8 @@ def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Ma
     found = {}
     for parameter, arguments in given.items():
         root = next(iter(arguments))
-        if len(arguments) == 1 and root is not None and not definitions[parameter]:
-            if program.var_defs[parameter] == program.var_defs[root]:
-                found[parameter] = root
+        if len(arguments) != 1 or root is None or definitions[parameter]:
+            continue
+        if program.var_defs[parameter] == program.var_defs[root]:
+            found[parameter] = root
     return found

@@ -1,21 +1,33 @@
 """One ``PrimOp`` and the types of its inputs -> what it computes, as a jaxpr, and the types of its outputs.
 
-This is the only place where the user's Python runs. What comes out is a ``TracedFunction``, which every executor and the
-lowering call from then on: each straight-line segment is traced once per type of its inputs.
+This is the only place where the user's Python runs. What comes out is a ``TracedFunction``, which every executor and
+the lowering call from then on: each straight-line segment is traced once per type of its inputs.
 """
 
 from __future__ import annotations
 
+import itertools
+import re
 import traceback
+import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Note, UnsupportedSyntaxError
+from hlobatch.analysis.definedness import user_name
+from hlobatch.diagnostics import (
+    UNKNOWN,
+    BatchTypeError,
+    HloBatchError,
+    Location,
+    Note,
+    UnsupportedSyntaxError,
+    is_internal,
+)
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
@@ -103,6 +115,11 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         supply = iter(tensors)
         arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         results = op.function(*arguments)
+        if any(_keeps(leaf, tensors) for leaf in jax.tree.leaves(results)):
+            raise UnsupportedSyntaxError(
+                "a function kept in a variable uses a value that differs between lanes",
+                help="write the lambda where it is used, or pass the value to it.",
+            )
         flat: list[Any] = []
         out_types.clear()
         for result, keep in zip(results, keep_scalars, strict=True):
@@ -117,51 +134,106 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     try:
         jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except HloBatchError as error:
+        if error.location is UNKNOWN:
+            raise error.at(_place(error, op)) from None
         raise error.with_note(Note("called from here", op.location)) from None
     except Exception as error:
-        raise _explained(error, op) from error
-    if jaxpr.effects:
+        raise _explained(error, op, in_types) from error
+    traced = TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
+    callbacks = [name for name in sorted(traced.primitives()) if "callback" in name]
+    if jaxpr.effects or callbacks:
         raise UnsupportedSyntaxError(
-            f"{op.text!r} calls back to Python while it runs ({', '.join(map(str, jaxpr.effects))})",
+            f"{op.text!r} calls back to Python while it runs ({', '.join([*map(str, jaxpr.effects), *callbacks])})",
             op.location,
             help="return what you want to see; a batched program runs without the host.",
         )
-    return TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
+    return traced
 
 
-def _explained(error: Exception, op: PrimOp) -> HloBatchError:
+def _keeps(value: Any, tensors: Sequence[Any]) -> bool:
+    """Whether a Python function has hold of a value that is known only while its statement is traced."""
+    held = [cell.cell_contents for cell in getattr(value, "__closure__", None) or () if cell != _EMPTY]
+    return any(leaf is tensor for leaf in jax.tree.leaves(held) for tensor in tensors)
+
+
+_EMPTY: Final = types.CellType()
+
+
+def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     """What went wrong in the user's code, at the user's line."""
-    deeper = _innermost(error, op)
+    place, deeper = _place(error, op), _innermost(error, op)
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return UnsupportedSyntaxError(
             "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
-            op.location,
+            place,
             notes=deeper,
             help="decorate the function that contains it with @hb.batch, or use jnp.where.",
         )
-    if isinstance(error, jax.errors.ConcretizationTypeError):
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        return BatchTypeError(
+            "this code makes a NumPy array of a value that differs between lanes",
+            place,
+            notes=deeper,
+            help="use jax.numpy instead of numpy.",
+        )
+    if isinstance(error, _NEEDS_VALUE) or "concrete values" in str(error):
         return BatchTypeError(
             "this code needs a number that is known when the program is built, but it differs between lanes",
-            op.location,
+            place,
             notes=deeper,
-            help="pass it through static_argnames, or take it from the closure.",
+            help="shapes and the like are the same in all lanes: pass the number through static_argnames, or take it "
+            "from the closure.",
         )
-    if isinstance(error, jax.errors.UnexpectedTracerError):
-        return UnsupportedSyntaxError(
-            "a function kept in a variable uses a value of an earlier statement",
-            op.location,
-            notes=deeper,
-            help="write the lambda where it is used.",
-        )
-    detail = str(error).strip() or type(error).__name__
-    return BatchTypeError(f"{type(error).__name__}: {detail}", op.location, notes=deeper)
+    seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
+    named = ", ".join(text for text in seen if not text.startswith("$"))
+    return BatchTypeError(
+        f"{type(error).__name__}: {_detail(error)}",
+        place,
+        notes=deeper,
+        help=f"the code runs on one example, where {named}." if named else "",
+    )
+
+
+_NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_JAX_ADVICE: Final = (
+    "If using `jit`",
+    "The error occurred while tracing",
+    "This concrete value",
+    "See https://",
+    "----",
+)
+
+
+def _detail(error: Exception) -> str:
+    """JAX's message without its advice, which is about code that the user did not write."""
+    lines = itertools.takewhile(lambda line: not line.startswith(_JAX_ADVICE), str(error).strip().splitlines())
+    text = re.sub(r"\b\w*Tracer\b", "array", "\n".join(lines))
+    return text or "no message"
+
+
+def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return [f for f in traceback.extract_tb(error.__traceback__) if not is_internal(f.filename)]
+
+
+def _place(error: BaseException, op: PrimOp) -> Location:
+    """The part of the operation that was running, lambdas in it included."""
+    first, last = op.location.line, op.location.end_line
+    for frame in reversed(_user_frames(error)):
+        if frame.filename == op.location.file and first <= (frame.lineno or 0) <= last:
+            return _location(frame, op.location)
+    return op.location
 
 
 def _innermost(error: Exception, op: PrimOp) -> list[Note]:
-    """The user's own frame deepest in the traceback, if it is not the operation's own line."""
-    skip = ("/jax/", "/jaxlib/", "/hlobatch/", "/numpy/", "<")
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if not any(s in f.filename for s in skip)]
-    if not frames or (frames[-1].filename == op.location.file and frames[-1].lineno == op.location.line):
+    """The user's own frame deepest in the traceback, if it is not in the operation itself."""
+    frames = _user_frames(error)
+    if not frames or _location(frames[-1], op.location) == _place(error, op):
         return []
-    frame = frames[-1]
-    return [Note(f"in {frame.name}, {frame.filename}:{frame.lineno}: {frame.line}")]
+    return [Note(f"here, in {frames[-1].name}", _location(frames[-1], op.location))]
+
+
+def _location(frame: traceback.FrameSummary, default: Location) -> Location:
+    line, end_line, offset, end_offset = frame.lineno, frame.end_lineno, frame.colno, frame.end_colno
+    if line is None or end_line is None or offset is None or end_offset is None:
+        return default
+    return Location.from_offsets(frame.filename, line, offset, end_line, end_offset, default.function)

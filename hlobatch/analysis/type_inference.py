@@ -21,7 +21,7 @@ import jax
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.tracing import TracedFunction, trace, widened
-from hlobatch.analysis.type_join import Disagreement, join
+from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
@@ -74,17 +74,22 @@ class _Inferrer:
         self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
         self.readers = _readers(program)
         self.definitions = collections.Counter(v for op in program.ops for v in op.defs)
+        self.results = _results(program)
         self.order = {
             (f.name, b.name): i for i, (f, b) in enumerate((f, b) for f in program.all_functions for b in f.graph)
         }
         self.work: dict[Place, None] = {}
+        self.called_from: dict[str, tuple[str, Location]] = {}
 
     def run(self) -> Inference:
         self._reach(MAIN, self.program.graph.enter_block().name)
         while self.work:
             place = min(self.work, key=self.order.__getitem__)
             del self.work[place]
-            self._block(place)
+            try:
+                self._block(place)
+            except HloBatchError as error:
+                raise _through_calls(error, place[0], self.called_from) from error.__cause__
         for function in self.program.functions:
             _check_declared(function, self.found.types)
         return self.found
@@ -129,7 +134,7 @@ class _Inferrer:
         in_types = tuple(self.found.types[name] for name in op.vars_in)
         before = self.found.traced.get((place, index))
         if before is None or before.in_types != in_types:
-            keep = [self.definitions[name] == 1 for name in op.vars_out]
+            keep = [self.definitions[name] == 1 and name not in self.results for name in op.vars_out]
             before = trace(op, in_types, keep)
             self.found.traced[place, index] = before
         for name, type_ in zip(op.vars_out, before.out_types, strict=True):
@@ -138,6 +143,7 @@ class _Inferrer:
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:
         """Pass arguments in and results out; whether the callee is known to return."""
         callee = self.functions[op.function]
+        self.called_from.setdefault(callee.name, (caller.name, op.location))
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_ = self.found.types[argument]
@@ -154,9 +160,10 @@ class _Inferrer:
     def _flow(self, name: str, type_: Type, location: Location) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
         old = self.found.types.get(name)
+        type_ = widened(type_) if name in self.results else type_
         try:
             new = type_ if old is None else join(old, type_)
-        except Disagreement as reason:
+        except DisagreementError as reason:
             raise self._disagreement(name, type_, location, str(reason)) from None
         self.origins[name].append((location, type_))
         if new != old:
@@ -167,19 +174,52 @@ class _Inferrer:
         short = user_name(name)
         what = "the values returned" if short == "$result" else f"the values of {short!r}"
         what = "the two sides" if short.startswith("$") and short != "$result" else what
-        notes = []
-        for where, other in self.origins[name]:
-            try:
-                join(other, type_)
-            except Disagreement:
-                notes = [Note(f"here it is {other}", where)]
-                break
+        where, other = next((w, t) for w, t in self.origins[name] if not _joinable(t, type_))
         return BatchTypeError(
             f"{what} have types that disagree between two paths: {reason}",
             location,
-            notes=notes,
-            help=f"make both the same, with jnp.asarray(…, dtype) or .astype(…); here it is {type_}.",
+            notes=[Note(f"here it is {other}", where)],
+            help=f"here it is {type_}; {_advice(type_, other, short == '$result')}",
         )
+
+
+def _joinable(left: Type, right: Type) -> bool:
+    try:
+        join(left, right)
+    except DisagreementError:
+        return False
+    return True
+
+
+def _advice(left: Type, right: Type, returned: bool) -> str:
+    """How to make two types agree."""
+    if left.treedef != right.treedef:
+        if returned and any(not t.leaves and t.tensors is None for t in (left, right)):
+            return "a path that ends without `return` returns None: return a value on every path."
+        return "give both the same structure: as many items, and no None where there is an array."
+    shapes = [[leaf.shape for leaf in t.tensor_leaves] for t in (left, right)]
+    if shapes[0] != shapes[1] and len(shapes[0]) == len(shapes[1]):
+        return "make the shapes equal, as with jnp.broadcast_to or by padding."
+    return "make both the same, with jnp.asarray(…, dtype) or .astype(…)."
+
+
+def _through_calls(
+    error: HloBatchError, function: str, called_from: Mapping[str, tuple[str, Location]]
+) -> HloBatchError:
+    """An error with the calls by which control first reached its function."""
+    seen: set[str] = set()
+    while function in called_from and function not in seen:
+        seen.add(function)
+        function, location = called_from[function]
+        if function != MAIN:
+            error = error.with_note(Note("called from here", location))
+    return error
+
+
+def _results(program: Program) -> frozenset[str]:
+    """Variables that hold the program's results, which are arrays even where they are Python numbers in the code."""
+    called = [site.op.function for site in CallGraph(program).sites if site.function.name == MAIN]
+    return frozenset(program.vars_out).union(*(program.function(name).vars_out for name in called))
 
 
 def _readers(program: Program) -> dict[str, list[Place]]:

@@ -14,7 +14,7 @@ from hlobatch.analysis.tracing import is_scalar, widened_leaf
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 
-class Disagreement(Exception):
+class DisagreementError(Exception):
     """Two types that no one variable can hold; the text says how they differ."""
 
 
@@ -22,12 +22,12 @@ def join(left: Type, right: Type) -> Type:
     """The least type above both.
 
     Raises:
-        Disagreement: There is none.
+        DisagreementError: There is none.
     """
     if left == right:
         return left
     if left.treedef != right.treedef:
-        raise Disagreement(f"one is {left}, the other {right}")
+        raise DisagreementError(f"one is {left}, the other {right}")
     pairs = zip(left.leaves, right.leaves, strict=True)
     return Type.of_leaves(tuple(_join_leaves(a, b) for a, b in pairs), left.treedef)
 
@@ -37,22 +37,22 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
         return left
     if isinstance(left, Static) or isinstance(right, Static):
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
-            raise Disagreement(f"one is {left}, the other {right}")
+            raise DisagreementError(f"one is {left}, the other {right}")
         return _join_leaves(widened_leaf(left), widened_leaf(right))
     if left.shape != right.shape:
-        raise Disagreement(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
+        raise DisagreementError(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
     return _join_dtypes(left, right)
 
 
 def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:
     if left.dtype == right.dtype:
         return TensorType(left.dtype, left.shape, left.weak and right.weak)
-    if left.weak and right.weak and not bool in (left.dtype, right.dtype):
+    if left.weak and right.weak and bool not in (left.dtype, right.dtype):
         return left if jnp.promote_types(left.dtype, right.dtype) == left.dtype else right
     for weak, strong in ((left, right), (right, left)):
         if weak.weak and not strong.weak and adopts(weak, strong):
             return strong
-    raise Disagreement(f"one is {left}, the other {right}")
+    raise DisagreementError(f"one is {left}, the other {right}")
 
 
 def adopts(weak: TensorType, strong: TensorType) -> bool:

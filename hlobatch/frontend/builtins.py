@@ -1,6 +1,7 @@
 """What the frontend puts in place of Python's own control on values: truth, ``not``, chained comparison, ``range``.
 
-Each works on Python objects at trace time, so that a static condition folds, and on traced scalars.
+Each works on Python objects at trace time, so that a static condition folds, and on traced scalars. The errors raised
+here have no place; whoever traces the code adds it.
 """
 
 from __future__ import annotations
@@ -11,9 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-
-class ScalarExpected(TypeError):
-    """A condition or a range bound that is not a scalar; the frontend's caller adds the place."""
+from hlobatch.diagnostics import BatchTypeError
 
 
 def is_array(value: Any) -> bool:
@@ -23,7 +22,10 @@ def is_array(value: Any) -> bool:
 
 def _scalar(value: Any, what: str) -> Any:
     if np.shape(value) != ():
-        raise ScalarExpected(f"{what} has shape {list(np.shape(value))}, it has to be a scalar")
+        raise BatchTypeError(
+            f"{what} has shape {list(np.shape(value))}, it has to be a scalar",
+            help="reduce it, as jnp.any(…), jnp.all(…) or jnp.max(…) do; the code runs on one example.",
+        )
     return value
 
 
@@ -55,14 +57,20 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
     The span is taken only where it is positive, so that unsigned bounds do not wrap.
     """
     if is_array(step):
-        raise ScalarExpected("the step of a range has to be known when the program is built")
+        raise BatchTypeError(
+            "the step of a range has to be known when the program is built",
+            help="write a number, pass it through static_argnames, or write a `while`.",
+        )
     if step == 0:
-        raise ValueError("range() arg 3 must not be zero")
+        raise BatchTypeError("the step of a range must not be zero", help="count by 1 or -1.")
     if not is_array(start) and not is_array(stop):
         return len(range(start, stop, step))
     for value in (start, stop):
         if not jnp.issubdtype(jnp.result_type(value), jnp.integer):
-            raise ScalarExpected(f"a bound of a range is {jnp.result_type(value)}, it has to be an integer")
+            raise BatchTypeError(
+                f"a bound of a range is {jnp.result_type(value)}, it has to be an integer",
+                help="round it and convert it, as in `range(jnp.floor(x).astype(int))`.",
+            )
     low, high = (start, stop) if step > 0 else (stop, start)
     low, high = (_at_least_32_bits(_scalar(v, "the bound of a range")) for v in (low, high))
     span = jnp.where(high > low, high - low, 0)

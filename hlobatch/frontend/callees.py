@@ -12,6 +12,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, runtime_checkable
 
+from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 
 SYNC_MARK: Final = "__hlobatch_sync__"
@@ -39,11 +40,13 @@ class Callee:
         name: Its name in the program.
         source: Where it is written.
         type_inference: The user's word on its result type.
+        called_from: The first call of it in the program.
     """
 
     name: str
     source: Source
     type_inference: Callable[..., Any] | None = None
+    called_from: Location | None = None
 
 
 @dataclass
@@ -80,7 +83,10 @@ class Callees:
         """The callee of a call expression, if it is batched."""
         if not isinstance(node, ast.Call):
             return None
-        return self.of_object(static_value(node.func, source, local))
+        try:
+            return self.of_object(static_value(node.func, source, local))
+        except HloBatchError as error:
+            raise error.at(source.location(node)) from None
 
 
 def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:

@@ -79,13 +79,11 @@ class ExpressionLowering:
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
         code = ast.Module(list(body), type_ignores=[])
-        written: set[str] = set()
-        inputs = []
-        for name in read_names(code):
-            if name in self.local or name.startswith(_TEMPORARY):
-                inputs.append(name)
-            elif name not in HELPERS and name not in self.constants and name not in written:
-                self._check_global(name, node)
+        reads = read_names(code)
+        inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
+        for name, where in reads.items():
+            if name not in inputs and name not in HELPERS and name not in self.constants:
+                self._check_global(name, where)
         function = compile_primitive(self.source, body, inputs, outputs, self.constants)
         self.blocks.add(
             PrimOp(
@@ -94,6 +92,7 @@ class ExpressionLowering:
                 function,
                 text.replace(_TEMPORARY, "$"),
                 self.location(node),
+                tuple(self.location(reads[name]) for name in inputs),
             )
         )
 
@@ -203,7 +202,7 @@ class ExpressionLowering:
         self.branch(node.test, names[0], names[1])
         for name, value in zip(names, (node.body, node.orelse), strict=False):
             self.blocks.start(name, self.location(value))
-            self.store(result, value, node)
+            self.store(result, value, value)
             self.blocks.end(GotoOp(names[2], location=self.location(node)))
         self.blocks.start(names[2], self.location(node))
         return result
@@ -218,7 +217,7 @@ class ExpressionLowering:
             targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
             self.branch(self._load(result, value), *targets)
             self.blocks.start(rest, self.location(value))
-        self.store(result, node.values[-1], node)
+        self.store(result, node.values[-1], node.values[-1])
         self.blocks.start(done, self.location(node))
         return result
 
@@ -257,19 +256,17 @@ class ExpressionLowering:
         """Emit a call of a batched function; returns the name of the variable that receives its result."""
         callee = self.callees.of_call(node, self.source, self.local)
         assert callee is not None
-        arguments = []
-        for parameter, value in self._bind(node, callee).items():
-            expression = value if isinstance(value, ast.expr) else self.constant(value)
-            before = self.simple(expression)
-            arguments.append(self._argument(before, node, parameter))
-        names = tuple(map(self.variable, arguments))
         location = self.location(node)
-        self.blocks.add(FunctionCallOp(callee.name, names, (self.variable(result),), location=location))
+        callee.called_from = callee.called_from or location
+        names, places = [], []
+        for value in self._bind(node, callee).values():
+            given = value if isinstance(value, ast.expr) else ast.copy_location(self.constant(value), node)
+            argument = self.simple(given)
+            names.append(self.variable(self.as_variable(argument, node)))
+            places.append(self.location(argument))
+        result_name = (self.variable(result),)
+        self.blocks.add(FunctionCallOp(callee.name, tuple(names), result_name, location, tuple(places)))
         return result
-
-    def _argument(self, value: ast.expr, node: ast.Call, parameter: str) -> str:
-        del parameter
-        return self.as_variable(ast.copy_location(value, node) if not hasattr(value, "lineno") else value, node)
 
     def _bind(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""
@@ -296,6 +293,8 @@ class ExpressionLowering:
 def definition(source: Source) -> Location:
     """The span of a function's ``def`` line."""
     whole = source.location(source.node)
+    if source.function.__name__ == "<lambda>":
+        return whole
     line = source.lines[whole.line - 1].rstrip() if whole.line else ""
     return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)
 

@@ -1,7 +1,7 @@
 """Straight-line code -> the Python function of a ``PrimOp``.
 
-The function takes the variables the code reads and returns a tuple of those it writes. It is compiled from the user's own
-syntax nodes, under the user's file name and lines, so a traceback or a profiler shows the user's source.
+The function takes the variables the code reads and returns a tuple of those it writes. It is compiled from the user's
+own syntax nodes, under the user's file name and lines, so a traceback or a profiler shows the user's source.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ def compile_primitive(
     module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
     _place(module, body[0])
     namespace: dict[str, Any] = {}
-    exec(compile(module, source.file, "exec"), source.function.__globals__, namespace)  # noqa: S102
+    exec(compile(module, source.file, "exec"), source.function.__globals__, namespace)
     function: types.FunctionType = namespace["__hb_factory"](*bound.values())
     return function
 
@@ -60,7 +60,7 @@ def _definition(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) 
         posonlyargs=[], args=[ast.arg(p) for p in parameters], kwonlyargs=[], kw_defaults=[], defaults=[]
     )
     if "type_params" in ast.FunctionDef._fields:
-        return ast.FunctionDef(name, arguments, list(body), [], None, None, [])  # type: ignore[call-arg]
+        return ast.FunctionDef(name, arguments, list(body), [], None, None, [])  # type: ignore[call-arg,arg-type]
     return ast.FunctionDef(name, arguments, list(body), [], None, None)
 
 

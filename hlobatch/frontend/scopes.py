@@ -41,15 +41,18 @@ def _assigned(node: ast.AST) -> Iterator[str]:
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-def read_names(node: ast.AST) -> list[str]:
-    """The names a piece of code reads from around it, in order of appearance, each once."""
-    return list(dict.fromkeys(_reads(node, frozenset())))
+def read_names(node: ast.AST) -> dict[str, ast.Name]:
+    """The names a piece of code reads from around it, in order of appearance, with where each is first read."""
+    found: dict[str, ast.Name] = {}
+    for name in _reads(node, frozenset()):
+        found.setdefault(name.id, name)
+    return found
 
 
-def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
     if isinstance(node, ast.Name):
         if isinstance(node.ctx, ast.Load) and node.id not in bound:
-            yield node.id
+            yield node
         return
     if isinstance(node, ast.Lambda):
         inner = bound | {a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)}
@@ -64,7 +67,7 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
         yield from _reads(child, bound)
 
 
-def _comprehension_reads(node: ast.AST, bound: frozenset[str]) -> Iterator[str]:
+def _comprehension_reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
     for generator in node.generators:  # type: ignore[attr-defined]
         yield from _reads(generator.iter, bound)
         bound = bound | set(target_names(generator.target))

@@ -1,7 +1,7 @@
 """A Python function -> its syntax tree in the file's own coordinates, and what its free names stand for.
 
-Invariant: every span that comes out of here is one that an editor would show: the whole file is parsed, never a dedented
-copy, and Python's UTF-8 byte columns are turned into character columns.
+Invariant: every span that comes out of here is one that an editor would show: the whole file is parsed, never a
+dedented copy, and Python's UTF-8 byte columns are turned into character columns.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch.diagnostics import Location, UnsupportedSyntaxError
+from hlobatch.frontend.support import refusal
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
@@ -80,7 +81,7 @@ class Source:
         """The source of a node, on one line."""
         try:
             return " ".join(ast.unparse(node).split())
-        except Exception:
+        except (ValueError, RecursionError):
             return type(node).__name__
 
 
@@ -131,12 +132,19 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
                 return node  # type: ignore[return-value]
         if isinstance(node, ast.Lambda) and node.lineno == line:
             lambdas.append(node)
+    if len(lambdas) > 1:
+        lambdas = [node for node in lambdas if _span(node.body) in fun.__code__.co_positions()]
     if fun.__name__ == "<lambda>" and len(lambdas) == 1:
         return _as_definition(lambdas[0])
     raise UnsupportedSyntaxError(
         f"the definition of {fun.__qualname__!r} was not found at {fun.__code__.co_filename}:{line}",
         help="if the file changed after import, import it again; give a lambda a line of its own.",
     )
+
+
+def _span(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
+    """Where a node stands, as ``co_positions`` tells it of the code made from it."""
+    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
 
 
 def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
@@ -147,16 +155,17 @@ def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
 
 def _check_kind(source: Source, fun: types.FunctionType) -> None:
     """Refuse generators, coroutines and open-ended parameter lists."""
-    if inspect.iscoroutinefunction(fun) or inspect.isgeneratorfunction(fun):
+    strange = (ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom)
+    if inspect.iscoroutinefunction(fun) or inspect.isasyncgenfunction(fun) or inspect.isgeneratorfunction(fun):
+        node = next(node for node in ast.walk(source.node) if isinstance(node, strange))
+        what, instead = refusal(node)
         raise UnsupportedSyntaxError(
-            f"{fun.__qualname__!r} is a generator or a coroutine",
-            source.location(source.node),
-            help="return a value; collect several in an array with x.at[i].set(…).",
+            f"{what} is not supported in a batched function", source.location(node), help=instead
         )
-    for parameter in source.signature.parameters.values():
-        if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):
+    for stars, argument in (("*", source.node.args.vararg), ("**", source.node.args.kwarg)):
+        if argument is not None:
             raise UnsupportedSyntaxError(
-                f"{fun.__qualname__!r} takes *{parameter.name}",
-                source.location(source.node.args),
+                f"{fun.__qualname__!r} takes {stars}{argument.arg}",
+                source.location(argument),
                 help="name each parameter; pass a tuple or a dict for several values.",
             )

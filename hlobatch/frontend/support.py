@@ -43,7 +43,7 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.Global: ("`global`", "pass the value in and return it."),
     ast.Nonlocal: ("`nonlocal`", "pass the value in and return it."),
     ast.NamedExpr: ("`:=`", "assign in a statement of its own."),
-    ast.Yield: ("`yield`", "return a value."),
+    ast.Yield: ("`yield`", "return a value; collect several in an array with `x.at[i].set(…)`."),
     ast.YieldFrom: ("`yield from`", "return a value."),
     ast.Await: ("`await`", "use ordinary code."),
 }

@@ -142,7 +142,7 @@ class FunctionLowering(ExpressionLowering):
     def _return(self, node: ast.Return) -> None:
         self.give_back(node.value or ast.copy_location(ast.Constant(None), node), node)
 
-    def give_back(self, value: ast.expr, node: ast.stmt) -> None:
+    def give_back(self, value: ast.expr, node: ast.AST) -> None:
         """Return a value. Choices are returned from each side, so that calls in them stay in tail position."""
         match value:
             case ast.IfExp():
@@ -150,21 +150,21 @@ class FunctionLowering(ExpressionLowering):
                 self.branch(value.test, *names)
                 for name, side in zip(names, (value.body, value.orelse), strict=True):
                     self.blocks.start(name, self.location(side))
-                    self.give_back(side, node)
+                    self.give_back(side, side)
             case ast.BoolOp() if self.callees.of_call(value.values[-1], self.source, self.local):
-                self._give_back_short_circuit(value, node)
+                self._give_back_short_circuit(value)
             case _:
                 self.store(RESULT, value, node)
                 self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
-    def _give_back_short_circuit(self, value: ast.BoolOp, node: ast.stmt) -> None:
+    def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
         for operand in value.values[:-1]:
             self.store(RESULT, operand, operand)
             rest = self.blocks.name("and" if isinstance(value.op, ast.And) else "or")
             targets = (rest, HALT) if isinstance(value.op, ast.And) else (HALT, rest)
             self.branch(self._load(RESULT, operand), *targets)
             self.blocks.start(rest, self.location(operand))
-        self.give_back(value.values[-1], node)
+        self.give_back(value.values[-1], value.values[-1])
 
     @statement.register
     def _if(self, node: ast.If) -> None:

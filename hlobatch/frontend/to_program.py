@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hlobatch.diagnostics import HloBatchError, Note
 from hlobatch.frontend.callees import Callee, Callees
 from hlobatch.frontend.expressions import definition, parameter_names
 from hlobatch.frontend.to_cfg import FunctionLowering
@@ -29,7 +30,12 @@ def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] 
     lowered: dict[str, Function] = {}
     while pending := [c for c in callees.by_function.values() if c.name not in lowered]:
         for callee in pending:
-            lowered[callee.name] = FunctionLowering(callee, callees).function()
+            try:
+                lowered[callee.name] = FunctionLowering(callee, callees).function()
+            except HloBatchError as error:
+                if callee.called_from is None or callee is main:
+                    raise
+                raise error.with_note(Note("called from here", callee.called_from)) from None
     return _with_main(main, tuple(lowered.values()))
 
 

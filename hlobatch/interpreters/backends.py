@@ -42,7 +42,7 @@ class Backend(Protocol):
         """``stack`` with ``values[b]`` at ``[rows[b], b]`` for the lanes of ``mask``."""
 
     def wrap_straightline_callable(self, function: LaneFunction) -> BatchFunction:
-        """Single-example code on arrays without a batch axis, as code on ``[lanes, *event]`` and a mask of active lanes.
+        """Single-example code as code on arrays ``[lanes, *event]`` and a mask of active lanes.
 
         What it returns in inactive lanes has no meaning.
         """
@@ -123,7 +123,7 @@ class XlaBackend(JaxBackend):
 
 def batched(function: LaneFunction, arrays: Sequence[Any], lanes: int) -> list[Any]:
     """Single-example code over a leading axis, also where it has no inputs."""
-    return list(jax.vmap(lambda *a: function(*a), axis_size=lanes)(*arrays))
+    return list(jax.vmap(function, axis_size=lanes)(*arrays))
 
 
 def in_active_lanes(array: Any, mask: Any) -> Any:

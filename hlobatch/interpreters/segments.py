@@ -1,6 +1,7 @@
 """A block's instructions -> straight-line segments, each one function on one lane's arrays, compiled once and cached.
 
-A segment is a run of primitives between other operations. Variables written and read inside a segment only never leave it.
+A segment is a run of primitives between other operations. Variables written and read inside a segment only never leave
+it.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Local static autobatching: masks and a queue of waiting points; recursion is borrowed from Python.
 
 Each function call runs in its own recursive call of the interpreter, with a mask of the lanes that made it, so lanes do
-not meet across calls at different depths. Invariants: the masks in a queue are disjoint and never empty, and there is at
-most one entry per block (entries that wait for the same block are coalesced).
+not meet across calls at different depths. Invariants: the masks in a queue are disjoint and never empty, and there is
+at most one entry per block (entries that wait for the same block are coalesced).
 
 Reference: paper section 2, algorithm 1; TFP ``auto_batching.stackless.execute``; Bradbury and Fu (2018).
 """
@@ -25,7 +25,7 @@ from hlobatch.interpreters.segments import (
     run_segment,
 )
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
-from hlobatch.ir.physical import flatten, rebuild, width
+from hlobatch.ir.physical import flatten, physical, rebuild, width
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 
 
@@ -79,8 +79,6 @@ def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache
 def _result(program: Program, env: Environment, name: str, batch: int, backend: Backend) -> Any:
     type_ = program.var_defs[name]
     if not batch:
-        from hlobatch.ir.physical import physical
-
         leaves = [physical(t) for t in type_.tensor_leaves]
         return rebuild([backend.zeros((0, *t.shape), t.dtype) for t in leaves], type_)
     return rebuild(env.get(name, []), type_)

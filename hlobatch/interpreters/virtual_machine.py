@@ -116,7 +116,7 @@ class Machine:
         stack = self.stacks.get(name)
         if stack is None:
             return
-        over = np.flatnonzero(mask & (stack.pointer >= self.depth))
+        over = np.flatnonzero(mask & (stack.pointer >= self.depth)).tolist()
         if len(over):
             raise StackOverflowError(
                 f"{name_lanes(over)} needed more than {self.depth} stack frames",
@@ -202,7 +202,7 @@ def execute(
     steps = 0
     while machine.lanes and machine.step():
         steps += 1
-        unfinished = np.flatnonzero(machine.counter != program.graph.exit_index())
+        unfinished = np.flatnonzero(machine.counter != program.graph.exit_index()).tolist()
         if max_steps is not None and steps >= max_steps and len(unfinished):
             raise StepLimitError(
                 f"{name_lanes(unfinished)} had not finished after {steps} steps", program.location, lanes=unfinished

@@ -67,6 +67,7 @@ class PrimOp(Op):
         function: Single-example code; after type inference an object that no longer runs the user's Python.
         text: The source it stands for, for the printer.
         location: The user's span.
+        read_at: Where each of ``vars_in`` is first read, if known.
     """
 
     vars_in: tuple[str, ...]
@@ -74,6 +75,7 @@ class PrimOp(Op):
     function: Callable[..., tuple[Any, ...]]
     text: str = ""
     location: Location = field(default=UNKNOWN, compare=False)
+    read_at: tuple[Location, ...] = field(default=(), compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -96,12 +98,15 @@ class FunctionCallOp(Op):
         function: Name of the callee.
         vars_in: Argument variables, as many as the callee has parameters.
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
+        location: The user's span.
+        read_at: Where each of ``vars_in`` is first read, if known.
     """
 
     function: str
     vars_in: tuple[str, ...]
     vars_out: tuple[str, ...]
     location: Location = field(default=UNKNOWN, compare=False)
+    read_at: tuple[Location, ...] = field(default=(), compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:

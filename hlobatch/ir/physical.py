@@ -1,7 +1,7 @@
 """Leaves of types -> arrays that can be masked, stacked and passed anywhere.
 
-A typed PRNG key is stored as its words (``uint32[…, 2]`` for the default generator); everything else is stored as it is.
-All state of all executors is physical; user code sees the logical values.
+A typed PRNG key is stored as its words (``uint32[…, 2]`` for the default generator); everything else is stored as it
+is. All state of all executors is physical; user code sees the logical values.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ class Static:
             return False
         try:
             return bool(self.value == other.value)
-        except Exception:
+        except Exception:  # noqa: BLE001  # the comparison is the user's code
             return False
 
     def __hash__(self) -> int:

@@ -40,7 +40,7 @@ from hlobatch.ir.ops import (
     PushGotoOp,
     PushOp,
 )
-from hlobatch.ir.printer import print_block, print_op
+from hlobatch.ir.printer import print_block
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 

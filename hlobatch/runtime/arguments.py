@@ -71,9 +71,10 @@ class Binder:
         """Match arguments to parameters and find the batch.
 
         Raises:
-            BatchTypeError: Too many or too few arguments, a scalar where a batch is needed, or batch sizes that disagree.
+            BatchTypeError: Too many or too few arguments, a scalar where a batch is needed, or batch sizes that
+                disagree.
         """
-        values = self._values(args, kwargs)
+        values, defaults = self._values(args, kwargs)
         axes = self._axes(values)
         types: list[tuple[str, Type]] = []
         shared: set[str] = set()
@@ -82,6 +83,9 @@ class Binder:
         for name, value in values.items():
             if name in self.static:
                 types.append((name, Type(Static(value))))
+                continue
+            if name in defaults:
+                types.append((name, _constant(value)))
                 continue
             type_, leaves, own = self._parameter(name, value, axes[name])
             types.append((name, type_))
@@ -93,15 +97,17 @@ class Binder:
         arrays = self._broadcast(types, shared, arrays, size)
         return Call(tuple(types), frozenset(shared), tuple(arrays), size)
 
-    def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> dict[str, Any]:
+    def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
+        """The value of each parameter, and the parameters that have their default."""
         try:
             bound = self.signature.bind(*args, **kwargs)
         except TypeError as error:
             raise self._error(
                 f"{self.name}() is called wrongly: {error}", help=f"its parameters are {self.signature}."
             ) from None
+        given = set(bound.arguments)
         bound.apply_defaults()
-        return dict(bound.arguments)
+        return dict(bound.arguments), set(bound.arguments) - given
 
     def _axes(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """For each parameter its axes, an int or None or a pytree of them."""
@@ -150,9 +156,10 @@ class Binder:
         return Type.of_leaves(tuple(leaves), treedef), arrays, sizes
 
     def _object(self, where: str, value: Any) -> Leaf:
+        parameter = where.split("[", maxsplit=1)[0]
         raise self._error(
             f"{where} is {value!r}, a {type(value).__name__}, not an array",
-            help=f"name the parameter in static_argnames, as in @hb.batch(static_argnames=({where.split('[')[0]!r},)).",
+            help=f"name the parameter in static_argnames, as in @hb.batch(static_argnames={parameter!r}).",
         )
 
     def _batch_first(self, where: str, leaf: Any, axis: int) -> Any:
@@ -160,7 +167,7 @@ class Binder:
             what = "a scalar" if leaf.ndim == 0 else f"an array of shape {list(leaf.shape)}"
             raise self._error(
                 f"{where} is {what}, but a batch with axis {axis} is needed",
-                help=f"pass an array whose axis {axis} is the batch, or share one value between all lanes with in_axes=None.",
+                help=f"pass an array whose axis {axis} is the batch, or share one value with in_axes=None.",
             )
         if axis % leaf.ndim == 0:
             return leaf
@@ -229,6 +236,12 @@ class _Axis:
 @dataclass(frozen=True)
 class _Unbatched:
     value: Any
+
+
+def _constant(value: Any) -> Type:
+    """The type of a value that is part of the program, like the default of a parameter."""
+    leaves, treedef = jax.tree.flatten(value)
+    return Type.of_leaves(tuple(map(Static, leaves)), treedef)
 
 
 def _is_none(value: Any) -> bool:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import config
+from hlobatch.ir.physical import rebuild
 from hlobatch.lowering.lanes import PARKED
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
 from hlobatch.runtime.plan import Plan
@@ -91,8 +92,6 @@ def complete(
 
 
 def _stopped(plan: Plan, outputs: Sequence[Any], count: int, depth: int) -> Exception:
-    from hlobatch.ir.physical import rebuild
-
     return stop_error(plan, outputs[count + 1], depth=depth, outputs=rebuild(list(outputs[:count]), plan.out_type))
 
 

@@ -1,7 +1,7 @@
 """A program for inputs of given types -> what is needed to run it, at any batch size and stack depth.
 
-A plan is made once per function, types, and choice of shared inputs; it is compared by identity and may be a parameter of a
-JAX primitive.
+A plan is made once per function, types, and choice of shared inputs; it is compared by identity and may be a parameter
+of a JAX primitive.
 """
 
 from __future__ import annotations
@@ -36,8 +36,8 @@ class Options:
         max_stack_depth: Frames per stack to begin with.
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None for all of them.
-        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"cost"`` (earliest, with expensive
-            blocks last), ``"sweep"`` (all in turn), ``"auto"``.
+        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"cost"`` (earliest, with
+            expensive blocks last), ``"sweep"`` (all in turn), ``"auto"``.
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
         optimizations: Which passes run.
     """

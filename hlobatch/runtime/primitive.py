@@ -1,8 +1,9 @@
 """A plan as a JAX primitive, so that a batched function is an ordinary traceable JAX function.
 
-``run_p`` takes ``[captured…, inputs…]`` (and the state, to resume) and gives back ``[results…, stopped, status]`` (and the
-state). Its lowering rule merges the plan's StableHLO module into the module around it; its batching rule adds lanes.
-``guard_p`` passes results on, and reports when the run was stopped, since inside ``jax.jit`` nobody can grow a stack.
+``run_p`` takes ``[captured…, inputs…]`` (and the state, to resume) and gives back ``[results…, stopped, status]`` (and
+the state). Its lowering rule merges the plan's StableHLO module into the module around it; its batching rule adds
+lanes. ``guard_p`` passes results on, and reports when the run was stopped, since inside ``jax.jit`` nobody can grow a
+stack.
 """
 
 from __future__ import annotations
@@ -16,15 +17,16 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import (
+    NOT_MAPPED,
     Primitive,
     ShapedArray,
-    NOT_MAPPED,
     batching,
     embed_module,
     is_for_export,
     lower_as_jax,
     lowering_platforms,
     mlir,
+    refuse_derivative,
 )
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
@@ -42,7 +44,6 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
     return operands[start : start + len(plan.input_shared)]
 
 
-@run_p.def_abstract_eval
 def _run_abstract(*operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool) -> list[Any]:
     del resume
     size = plan.batch_size(_inputs(plan, operands))
@@ -53,7 +54,6 @@ def _run_abstract(*operands: Any, plan: Plan, depth: int, stats: bool, resume: b
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
-@run_p.def_impl
 def _run_impl(*operands: Any, **params: Any) -> Any:
     return jax.jit(partial(run_p.bind, **params))(*operands)
 
@@ -71,6 +71,8 @@ def _run_lowering(
     return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
 
 
+run_p.def_abstract_eval(_run_abstract)
+run_p.def_impl(_run_impl)
 mlir.register_lowering(run_p, _run_lowering)
 
 
@@ -108,13 +110,22 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
 batching.primitive_batchers[run_p] = _run_batching
 
 
-@guard_p.def_abstract_eval
+def _no_derivative(*_: Any, plan: Plan, **__: Any) -> Any:
+    raise HloBatchError(
+        f"{plan.name!r} cannot be differentiated through",
+        plan.specialized.location,
+        help="differentiate inside the batched function, with jax.grad of straight-line code.",
+    )
+
+
+refuse_derivative(run_p, _no_derivative)
+
+
 def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:
     del plan
     return list(operands[:-2])
 
 
-@guard_p.def_impl
 def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
     return list(_reported(*operands, plan=plan))
 
@@ -151,7 +162,7 @@ def _poison(dtype: Any) -> Any:
     if jnp.issubdtype(dtype, jnp.inexact):
         return jnp.asarray(jnp.nan, dtype)
     if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.asarray(jnp.iinfo(dtype).min, dtype)
+        return jnp.asarray(np.iinfo(dtype).min, dtype)
     return jnp.zeros((), dtype)
 
 
@@ -159,6 +170,8 @@ def _guard_lowering(ctx: Any, *operands: Any, plan: Plan) -> Any:
     return lower_as_jax(ctx, partial(_poisoned if is_for_export(ctx) else _reported, plan=plan), operands)
 
 
+guard_p.def_abstract_eval(_guard_abstract)
+guard_p.def_impl(_guard_impl)
 mlir.register_lowering(guard_p, _guard_lowering)
 
 

@@ -23,7 +23,7 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     """
     status = np.asarray(status)
     location = plan.specialized.location
-    limited = np.flatnonzero(status == LIMITED)
+    limited = np.flatnonzero(status == LIMITED).tolist()
     if len(limited):
         waiting = int(np.sum(status == UNSTARTED))
         more = f"; {waiting} inputs had not started" if waiting else ""
@@ -34,7 +34,7 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
             outputs=outputs,
             help="raise max_steps, or look at these inputs; the other lanes' results are in `error.outputs`.",
         )
-    parked = np.flatnonzero(status == PARKED)
+    parked = np.flatnonzero(status == PARKED).tolist()
     frames = depth or plan.options.max_stack_depth
     if in_jit:
         reason = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."

@@ -1,11 +1,12 @@
-"""Puts expensive blocks last, so that under the earliest-first schedule they wait for the lanes that can still reach them.
+"""Puts expensive blocks last: under the earliest-first schedule they wait for lanes that can still reach them.
 
 ::
 
     entry, leapfrog, join, choose   ==>   entry, join, choose, leapfrog
 
-A lane stands at an expensive block until every other lane stands at one too, or is done: cheap blocks run early and often,
-costly ones late and full. The entry stays first. Among expensive blocks, and among the others, program order stays.
+A lane stands at an expensive block until every other lane stands at one too, or is done: cheap blocks run early and
+often, costly ones late and full. The entry stays first. Among expensive blocks, and among the others, program order
+stays.
 
 Reference: paper section 2, "always run the earliest available block in program order … more refined heuristics are
 definitely possible".

@@ -46,7 +46,7 @@ def hoist_shared(program: Program) -> Program:
 def _without(
     function: Function, program: Program, roots: Mapping[str, str], aliases: Mapping[str, str], hoisted: list[PrimOp]
 ) -> Function:
-    """A function without its shared primitives (they go to ``hoisted``) and without parameters that are always the same."""
+    """A function without its shared primitives, which go to ``hoisted``, and without parameters that never vary."""
 
     def kept(op: Op) -> Op | None:
         if isinstance(op, PrimOp) and op.vars_out and all(roots.get(v) == v for v in op.vars_out):

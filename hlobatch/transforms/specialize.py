@@ -17,7 +17,7 @@ from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import Inference, infer_types
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.ops import GotoOp, Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 
@@ -57,7 +57,8 @@ def _folded(function: Function, found: Inference) -> Function:
 
 def _check_returns(found: Inference) -> None:
     """Refuse calls that no path comes back from."""
-    for call in found.stuck.values():
+    within = sorted(found.stuck, key=lambda place: place[0] == MAIN)
+    for call in (found.stuck[place] for place in within):
         raise BatchTypeError(
             f"{call.function!r} never returns: every path through it calls it again",
             call.location,

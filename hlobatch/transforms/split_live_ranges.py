@@ -6,8 +6,8 @@
     %x = prim "x.sum()" (%x)      ==>  %x:1 = prim "x.sum()" (%x)
     %y = prim "x + 1" (%x)             %y = prim "x + 1" (%x:1)
 
-Two definitions keep one name only if some read may see either. So a name may be rebound to another type, and a value that
-lives briefly takes no storage because a namesake lives long.
+Two definitions keep one name only if some read may see either. So a name may be rebound to another type, and a value
+that lives briefly takes no storage because a namesake lives long.
 
 Reference: webs, in Muchnick, Advanced Compiler Design and Implementation, section 16.3.
 """
@@ -21,7 +21,7 @@ from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 
 Definition = tuple[str, str, int]
-"""A variable, and where it is written: block and position; position -1 in block "" is a parameter or no write at all."""
+"""A variable, and where it is written: block and position; block "" means a parameter, or no write at all."""
 Definitions = frozenset[Definition]
 
 

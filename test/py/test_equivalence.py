@@ -1,0 +1,203 @@
+"""Every program of the zoo, through every executor, equals the plain Python function example by example.
+
+The quick grid gives the compiled default and the NumPy virtual machine every batch size, and the others those that they
+treat differently. At night every executor gets every size, every dispatch form a queue, and each optimization is off by
+itself.
+"""
+
+import contextlib
+import dataclasses
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from zoo import ROWS, ZOO, ZooProgram
+
+import hlobatch as hb
+from hlobatch import stackless, virtual_machine
+
+BATCHES = (0, 1, 2, ROWS)
+DEPTH = 64
+"""Enough for every program of the zoo: the virtual machine's stacks do not grow."""
+
+Run = Callable[[ZooProgram, int], Any]
+"""Runs a program on a batch; its result has a batch axis."""
+
+
+# Executors
+
+
+@functools.cache
+def variant(program: ZooProgram, **options: Any) -> hb.BatchedFunction:
+    return program.variant(**options)
+
+
+@contextlib.contextmanager
+def compiled_fast() -> Iterator[None]:
+    """Within it XLA optimizes little, which halves the time of these tests. The default form is compiled in full."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", False)
+
+
+def compiled(program: ZooProgram, batch: int) -> Any:
+    return program.function(*program.inputs(batch))
+
+
+def compiled_with(**options: Any) -> Run:
+    def run(program: ZooProgram, batch: int) -> Any:
+        with compiled_fast():
+            return variant(program, **options)(*program.inputs(batch))
+
+    return run
+
+
+@functools.cache
+def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
+    """One cache for all eager executors of a program."""
+    return {}
+
+
+def run_stackless(backend: stackless.Backend) -> Run:
+    def run(program: ZooProgram, batch: int) -> Any:
+        cache = block_code_cache(program)
+        (result,) = stackless.execute(program.traced.program, backend, cache, *program.batch_first(batch))
+        return result
+
+    return run
+
+
+def run_virtual_machine(backend: virtual_machine.Backend) -> Run:
+    def run(program: ZooProgram, batch: int) -> Any:
+        lowered, cache = program.traced.lowered_program, block_code_cache(program)
+        (result,) = virtual_machine.execute(lowered, program.batch_first(batch), DEPTH, backend, cache)
+        return result
+
+    return run
+
+
+def interpreted(select: Callable[[hb.Traced], hb.Program]) -> Run:
+    """The definitional interpreter, example by example."""
+
+    def run(program: ZooProgram, batch: int) -> Any:
+        code = select(program.traced)
+        return stacked([hb.instructions.interpret(code, *program.example(row)) for row in range(batch)])
+
+    return run
+
+
+PASSES = [field.name for field in dataclasses.fields(hb.Optimizations)]
+
+EXECUTORS: dict[str, Run] = {
+    "compiled": compiled,
+    "interpret": interpreted(lambda traced: traced.program),
+    "interpret_lowered": interpreted(lambda traced: traced.lowered_program),
+    "stackless_numpy": run_stackless(stackless.NumpyBackend()),
+    "stackless_jax": run_stackless(stackless.JaxBackend()),
+    "stackless_xla": run_stackless(stackless.XlaBackend()),
+    "vm_numpy": run_virtual_machine(virtual_machine.NumpyBackend()),
+    "vm_jax": run_virtual_machine(virtual_machine.JaxBackend()),
+    "vm_xla": run_virtual_machine(virtual_machine.XlaBackend()),
+    "case": compiled_with(dispatch="case", schedule="earliest"),
+    "chain": compiled_with(dispatch="chain", schedule="earliest"),
+    "guarded": compiled_with(dispatch="guarded"),
+    "sweep": compiled_with(dispatch="sweep"),
+    "cost": compiled_with(dispatch="case", schedule="cost"),
+    "cost_chain": compiled_with(dispatch="chain", schedule="cost"),
+    "queue": compiled_with(lanes=3),
+    "queue_case": compiled_with(lanes=3, dispatch="case"),
+    "queue_guarded": compiled_with(lanes=3, dispatch="guarded"),
+    "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
+    "unoptimized": compiled_with(optimizations=hb.Optimizations(**dict.fromkeys(PASSES, False))),
+    **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
+}
+
+QUICK: dict[str, tuple[int, ...]] = {
+    "compiled": BATCHES,
+    "vm_numpy": BATCHES,
+    "interpret": (2,),
+    "interpret_lowered": (2,),
+    "stackless_numpy": (0, ROWS),
+    "stackless_jax": (2,),
+    "stackless_xla": (ROWS,),
+    "case": (ROWS,),
+    "chain": (ROWS,),
+    "guarded": (ROWS,),
+    "sweep": (ROWS,),
+    "queue": (ROWS,),
+    "unoptimized": (ROWS,),
+}
+"""The grid of the usual run; all else waits for the night."""
+
+
+def grid() -> Iterator[Any]:
+    """Cases program by program: neighbors share what is cached. An empty batch has no example to interpret."""
+    for program in ZOO:
+        for executor in EXECUTORS:
+            for batch in BATCHES[executor.startswith("interpret") :]:
+                marks = () if batch in QUICK.get(executor, ()) else (pytest.mark.slow,)
+                yield pytest.param(program, executor, batch, id=f"{program.name}-{executor}-{batch}", marks=marks)
+
+
+# Comparison
+
+
+def array(leaf: Any) -> np.ndarray[Any, Any]:
+    """A leaf of a result as NumPy has it: keys as their words, Python numbers in JAX's default types."""
+    if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        leaf = jax.random.key_data(leaf)
+    return np.asarray(jnp.asarray(leaf))
+
+
+def stacked(results: list[Any]) -> Any:
+    """Results of examples as one result with a batch axis."""
+    return jax.tree.map(lambda *leaves: np.stack([array(leaf) for leaf in leaves]), *results)
+
+
+def strong_types(results: list[Any]) -> list[set[Any]]:
+    """For each leaf, the types of its arrays: those of Python numbers adopt them."""
+
+    def types(*leaves: Any) -> set[Any]:
+        return {array(x).dtype for x in leaves if isinstance(x, jax.Array) and not getattr(x, "weak_type", False)}
+
+    return jax.tree.leaves(jax.tree.map(types, *results), is_leaf=lambda x: isinstance(x, set))
+
+
+def assert_close(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: int) -> None:
+    """Equal; floats to within some steps of their precision."""
+    if not jnp.issubdtype(got.dtype, jnp.inexact) or not ulps:
+        np.testing.assert_array_equal(got, wanted)
+        return
+    wanted = wanted.astype(got.dtype)
+    difference = np.abs(got - wanted)
+    allowed = ulps * float(jnp.finfo(got.dtype).eps) * np.abs(wanted)
+    assert (difference <= allowed).all(), f"off by {(difference / np.abs(wanted)).max():.3g}: {got} against {wanted}"
+
+
+def assert_is_expected(program: ZooProgram, batch: int, result: Any) -> None:
+    """The result of a batch equals the results of its examples: structure, shapes, types, values."""
+    wanted = stacked(program.expected)
+    assert jax.tree.structure(result) == jax.tree.structure(wanted)
+    triples = zip(jax.tree.leaves(result), jax.tree.leaves(wanted), strong_types(program.expected), strict=True)
+    for got, rows, types in triples:
+        got, rows = array(got), rows[:batch]
+        assert got.shape == rows.shape
+        assert types <= {got.dtype}
+        assert_close(got, rows, program.ulps)
+
+
+@pytest.mark.parametrize(("program", "executor", "batch"), list(grid()))
+def test_zoo(program: ZooProgram, executor: str, batch: int) -> None:
+    assert_is_expected(program, batch, EXECUTORS[executor](program, batch))
+
+
+@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+def test_only_recursion_needs_a_stack(program: ZooProgram) -> None:
+    allocations = program.traced.lowered_program.var_alloc.values()
+    assert (hb.VariableAllocation.FULL in allocations) == program.recursive

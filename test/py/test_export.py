@@ -1,0 +1,141 @@
+"""Artifacts: what is saved and loaded gives the same results, checks its arguments, and is never silently wrong."""
+
+import json
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+
+@hb.batch
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+INPUTS = np.array([0, 1, 5, 7, 10], np.int32)
+
+
+class State(NamedTuple):
+    x: Any
+    key: Any
+
+
+WEIGHTS = np.arange(60, dtype=np.float32).reshape(20, 3) / 60
+
+
+@hb.batch(in_axes=(0, None))
+def shrink(state, data):
+    y = data @ (WEIGHTS @ state.x)
+    while jnp.sum(y) > 1.0:
+        y = y / 2
+    return State(y, state.key), {"none": None, "sum": jnp.sum(y)}
+
+
+def arguments() -> tuple[State, np.ndarray]:
+    rng = np.random.default_rng(0)
+    state = State(rng.random((5, 3), np.float32), jax.random.split(jax.random.key(0), 5))
+    return state, rng.random((7, 20), np.float32)
+
+
+def test_round_trip(tmp_path: Path) -> None:
+    args = arguments()
+    path = hb.export(shrink, *args).save(tmp_path / "shrink.hlob")
+    loaded = hb.load(path).call(*args)
+    wanted = shrink(*args)
+    assert jax.tree.structure(loaded) == jax.tree.structure(wanted)
+    for one, other in zip(jax.tree.leaves(loaded), jax.tree.leaves(wanted), strict=True):
+        assert bool((one == other).all())
+
+
+def test_any_batch_size(tmp_path: Path) -> None:
+    (b,) = jax.export.symbolic_shape("b")
+    path = hb.export(fibonacci, jax.ShapeDtypeStruct((b,), jnp.int32)).save(tmp_path / "fibonacci.hlob")
+    artifact = hb.load(path)
+    for size in (5, 2, 1, 0):
+        assert artifact.call(INPUTS[:size]).tolist() == fibonacci(INPUTS[:size]).tolist()
+
+
+def test_loads_where_the_code_is_not(tmp_path: Path) -> None:
+    """A namedtuple whose class cannot be imported comes back as one like it."""
+    state, data = arguments()
+    path = hb.export(shrink, state, data).save(tmp_path / "shrink.hlob")
+    np.savez(tmp_path / "data.npz", x=state.x, data=data)
+    script = f"""
+import collections, jax, numpy as np, hlobatch as hb
+z = np.load({str(tmp_path / "data.npz")!r})
+artifact = hb.load({str(path)!r})
+State = type(artifact.result_type.tensors[0])
+(state, rest) = artifact.call(State(z["x"], jax.random.split(jax.random.key(0), 5)), z["data"])
+print(state._fields, state.x.shape, sorted(rest))
+"""
+    root = Path(__file__).parent.parent.parent
+    environment = {"PYTHONPATH": str(root), "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(
+        command, env=environment, cwd=tmp_path, capture_output=True, text=True, timeout=300, check=False
+    )
+    assert done.stdout == "('x', 'key') (5, 7) ['none', 'sum']\n", done.stderr
+
+
+def test_overflow_is_reported() -> None:
+    artifact = hb.export(hb.batch(fibonacci.function, max_stack_depth=4), INPUTS)
+    with pytest.raises(hb.StackOverflowError, match="lanes 3, 4 of 'fibonacci' needed more than 4 stack frames"):
+        artifact.call(INPUTS)
+    assert artifact.call(np.zeros(5, np.int32)).tolist() == [1] * 5
+
+
+def test_step_limit_is_reported() -> None:
+    artifact = hb.export(hb.batch(fibonacci.function, max_steps=30), INPUTS)
+    with pytest.raises(hb.StepLimitError, match="had not finished after 30 blocks"):
+        artifact.call(INPUTS)
+
+
+def test_arguments_are_checked() -> None:
+    artifact = hb.export(shrink, *arguments())
+    state, data = arguments()
+    with pytest.raises(hb.BatchTypeError, match="exported for"):
+        artifact.call(state)
+    with pytest.raises(hb.BatchTypeError, match="exported for"):
+        artifact.call(State(state.x[:, :2], state.key), data)
+
+
+def test_files_that_are_no_artifacts_are_refused(tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense"
+    nonsense.write_bytes(b"not a zip file")
+    with pytest.raises(hb.ArtifactError, match="is not an artifact"):
+        hb.load(nonsense)
+    path = hb.export(fibonacci, INPUTS).save(tmp_path / "f.hlob")
+    newer = tmp_path / "newer.hlob"
+    with zipfile.ZipFile(path) as old, zipfile.ZipFile(newer, "w") as new:
+        for name in old.namelist():
+            content = old.read(name)
+            new.writestr(name, json.dumps({**json.loads(content), "format": 99}) if name == "manifest.json" else content)
+    with pytest.raises(hb.ArtifactError, match="has format 99"):
+        hb.load(newer)
+
+
+def test_results_that_a_file_cannot_describe_are_refused() -> None:
+    @hb.batch
+    def odd(x):
+        return {1: x}
+
+    with pytest.raises(hb.ArtifactError, match="cannot be described"):
+        hb.export(odd, INPUTS)
+
+
+def test_bare_artifact_is_portable_stablehlo() -> None:
+    """The bare module has the inputs as operands and nothing else: captured arrays are constants in it."""
+    artifact = hb.export(shrink, *arguments())
+    assert artifact.stablehlo.startswith(b"ML\xefR\rStableHLO_v1.")
+    assert "stablehlo.while" in artifact.as_text()

@@ -1,0 +1,229 @@
+"""A batched function is an ordinary JAX function: under jit, vmap, scan, shard_map and export, with any pytrees."""
+
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import jax
+import jax.export
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+
+@hb.batch
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+@hb.batch(in_axes=(0, None))
+def sum_to(i, data):
+    total = 0.0
+    while i > 0:
+        total += data[i]
+        i -= 1
+    return total
+
+
+INPUTS = np.array([0, 1, 5, 7, 10], np.int32)
+FIBONACCI = np.array([1, 1, 8, 21, 89])
+DATA = jnp.arange(10.0)
+TO = np.array([1, 5, 9], np.int32)
+SUMS = np.array([1.0, 15.0, 45.0])
+
+
+def test_jit() -> None:
+    assert jax.jit(lambda x: fibonacci(x) + 1)(INPUTS).tolist() == (FIBONACCI + 1).tolist()
+
+
+def test_jit_of_jit_shares_one_program() -> None:
+    twice = jax.jit(lambda x: fibonacci(x) + fibonacci(x))
+    assert twice(INPUTS).tolist() == (2 * FIBONACCI).tolist()
+
+
+def test_vmap_adds_lanes() -> None:
+    pair = np.stack([INPUTS, INPUTS[::-1]])
+    assert jax.vmap(fibonacci)(pair).tolist() == [FIBONACCI.tolist(), FIBONACCI[::-1].tolist()]
+    columns = jax.vmap(fibonacci, in_axes=1, out_axes=1)(pair.T)
+    assert columns.T.tolist() == [FIBONACCI.tolist(), FIBONACCI[::-1].tolist()]
+    assert jax.vmap(jax.vmap(fibonacci))(pair[None]).shape == (1, 2, 5)
+
+
+def test_vmap_of_a_shared_argument() -> None:
+    data = jnp.stack([DATA, 2 * DATA])
+    assert jax.vmap(sum_to, (None, 0))(TO, data).tolist() == [SUMS.tolist(), (2 * SUMS).tolist()]
+    assert jax.vmap(sum_to, (0, None))(np.stack([TO, TO]), DATA).tolist() == [SUMS.tolist()] * 2
+    both = jax.vmap(jax.vmap(sum_to, (0, None)), (None, 0))(np.stack([TO, TO]), data)
+    assert both.tolist() == [[SUMS.tolist()] * 2, [(2 * SUMS).tolist()] * 2]
+
+
+def power_of(weight, steps):
+    @hb.batch
+    def power(n):
+        product = weight * 0 + 1
+        while n > 0:
+            product = product * weight
+            n -= 1
+        return product
+
+    return power(steps)
+
+
+def test_closure_over_a_traced_value() -> None:
+    """A batched function may be made inside a traced one, around its values."""
+    weight, steps = jnp.array([1.0, 2.0, 3.0]), np.array([0, 2, 3], np.int32)
+    wanted = np.asarray(weight) ** steps[:, None]
+    assert jax.jit(power_of)(weight, steps).tolist() == wanted.tolist()
+    assert jax.jit(power_of)(2 * weight, steps).tolist() == ((2 * np.asarray(weight)) ** steps[:, None]).tolist()
+
+
+def test_mapped_value_in_a_closure_is_refused() -> None:
+    with pytest.raises(hb.HloBatchError, match="takes a mapped value from its closure"):
+        jax.vmap(power_of, (0, None))(jnp.array([1.0, 2.0]), np.array([0, 2, 3], np.int32))
+
+
+@hb.batch
+def weighted(n):
+    total = 0.0
+    while n > 0:
+        total += TABLE[n]
+        n -= 1
+    return total
+
+
+TABLE = jnp.arange(32.0)
+
+
+def test_first_call_inside_a_trace_leaks_nothing() -> None:
+    assert jax.jit(weighted)(INPUTS[:3]).tolist() == [0.0, 1.0, 15.0]
+    assert weighted(INPUTS[:3]).tolist() == [0.0, 1.0, 15.0]
+
+
+def test_scan() -> None:
+    _, found = jax.lax.scan(lambda c, x: (c, fibonacci(x)), 0, np.stack([INPUTS, INPUTS]))
+    assert found.tolist() == [FIBONACCI.tolist()] * 2
+
+
+def test_empty_batch_in_jit() -> None:
+    assert jax.jit(fibonacci)(np.zeros(0, np.int32)).shape == (0,)
+
+
+def test_gradient_is_refused() -> None:
+    with pytest.raises(hb.HloBatchError, match="cannot be differentiated"):
+        jax.grad(lambda data: sum_to(TO, data).sum())(DATA)
+
+
+@pytest.mark.parametrize("vmapped", [False, True])
+def test_overflow_inside_jit_is_reported(vmapped: bool) -> None:
+    shallow = hb.batch(fibonacci.function, max_stack_depth=4)
+    call = jax.jit(jax.vmap(shallow)) if vmapped else jax.jit(shallow)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="needed more than 4 stack frames"):
+        jax.block_until_ready(call(np.stack([INPUTS, INPUTS]) if vmapped else INPUTS))
+    assert jax.jit(shallow)(INPUTS[:3]).tolist() == FIBONACCI[:3].tolist()
+
+
+def test_step_limit_inside_jit_is_reported() -> None:
+    limited = hb.batch(fibonacci.function, max_steps=20)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="had not finished after 20 blocks"):
+        jax.block_until_ready(jax.jit(limited)(INPUTS))
+
+
+def test_jax_export_with_symbolic_sizes() -> None:
+    (b,) = jax.export.symbolic_shape("b")
+    doubled = jax.export.export(jax.jit(lambda x: fibonacci(x) * 2))(jax.ShapeDtypeStruct((b,), jnp.int32))
+    assert doubled.call(INPUTS).tolist() == (2 * FIBONACCI).tolist()
+    assert doubled.call(INPUTS[:2]).tolist() == [2, 2]
+    thrice = jax.export.export(jax.jit(lambda x: fibonacci(jnp.concatenate([x, x, x[:1]]))))
+    expression = thrice(jax.ShapeDtypeStruct((b,), jnp.int32))
+    assert expression.call(INPUTS).tolist() == [*FIBONACCI, *FIBONACCI, FIBONACCI[0]]
+    shapes = jax.export.symbolic_shape("k, b")
+    mapped = jax.export.export(jax.jit(jax.vmap(fibonacci)))(jax.ShapeDtypeStruct(shapes, jnp.int32))
+    assert mapped.call(np.stack([INPUTS, INPUTS])).tolist() == [FIBONACCI.tolist()] * 2
+
+
+def test_jax_export_never_gives_a_wrong_number() -> None:
+    """What is exported has no host to report to: results of lanes that overflowed are poisoned."""
+    shallow = hb.batch(fibonacci.function, max_stack_depth=4)
+    found = jax.export.export(jax.jit(shallow))(INPUTS).call(INPUTS)
+    assert found.tolist() == [1, 1, 8, *[np.iinfo(np.int32).min] * 2]
+
+
+SHARDED = """
+import jax, numpy as np
+from jax.sharding import AxisType, NamedSharding, PartitionSpec as P
+from test_jax import fibonacci, sum_to
+mesh = jax.make_mesh((8,), ("x",), axis_types=(AxisType.Auto,))
+x = np.arange(16, dtype=np.int32) % 9
+for check in (True, False):
+    mapped = jax.jit(jax.shard_map(fibonacci, mesh=mesh, in_specs=P("x"), out_specs=P("x"), check_vma=check))
+    assert mapped(x).tolist() == fibonacci(x).tolist()
+    text = mapped.lower(x).compile().as_text()
+    assert not [w for w in ("all-reduce", "all-gather", "collective-permute", "all-to-all") if w in text]
+data = np.arange(10, dtype=np.float32)
+shared = jax.jit(jax.shard_map(sum_to, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x")))
+assert shared(x, data).tolist() == sum_to(x, data).tolist()
+print("sharded over", len(jax.devices()))
+"""
+
+
+def test_shard_map_on_eight_devices() -> None:
+    """Each device runs its own loop: no collectives."""
+    here = Path(__file__).parent
+    command = [sys.executable, "-c", SHARDED]
+    path = f"{here}:{here.parent.parent}"
+    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=8", "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "sharded over 8\n", done.stderr
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+
+
+def test_pytrees_in_and_out() -> None:
+    @hb.batch
+    def turn(state, key):
+        steps = 0
+        while state["pair"].a < state["pair"].b[0]:
+            key, part = jax.random.split(key)
+            state = {"pair": Pair(state["pair"].a + jax.random.uniform(part), state["pair"].b)}
+            steps += 1
+        return [Pair(state, key), (steps, None)]
+
+    state = {"pair": Pair(jnp.zeros(4), jnp.array([[0.5, 1.0], [2.0, 1.0], [0.0, 1.0], [3.0, 1.0]]))}
+    (pair, (steps, nothing)) = turn(state, jax.random.split(jax.random.key(0), 4))
+    assert nothing is None
+    assert isinstance(pair, Pair)
+    assert jnp.issubdtype(pair.b.dtype, jax.dtypes.prng_key)
+    assert steps[2] == 0
+    assert bool((pair.a["pair"].a >= state["pair"].b[:, 0]).all())
+
+
+def test_in_axes_of_a_pytree() -> None:
+    @hb.batch(in_axes=({"a": 1, "b": None},))
+    def add(t):
+        return t["a"] + t["b"]
+
+    found = add({"a": np.ones((2, 3), np.float32), "b": np.arange(2.0, dtype=np.float32)})
+    assert found.tolist() == [[1.0, 2.0]] * 3
+
+
+def test_x64_and_x32_do_not_share_code() -> None:
+    @hb.batch
+    def half(x):
+        while x > 1:
+            x = x / 2
+        return x
+
+    assert half(np.array([3.0, 5.0])).dtype == np.float32
+    with jax.enable_x64(True):
+        assert half(np.array([3.0, 5.0])).dtype == np.float64
+    assert half(np.array([3.0, 5.0])).dtype == np.float32

@@ -1,0 +1,227 @@
+"""Running: growth of stacks, limits, the queue, counts, caches, and what must never be silently wrong."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+
+def fib(n):
+    return 1 if n <= 1 else fib(n - 2) + fib(n - 1)
+
+
+@hb.batch
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+INPUTS = np.array([3, 7, 4, 5, 0, 11], np.int32)
+TRUTH = [fib(int(n)) for n in INPUTS]
+
+
+def variant(**options: object) -> hb.BatchedFunction:
+    return hb.batch(fibonacci.function, **options)
+
+
+@pytest.mark.parametrize(("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep", 1)])
+def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
+    found, stats = variant(max_stack_depth=2, dispatch=dispatch, lanes=lanes).with_stats(INPUTS)
+    assert found.tolist() == TRUTH
+    assert stats.depth == 16
+    assert stats.resumptions == 3
+
+
+def test_growth_is_remembered() -> None:
+    shallow = variant(max_stack_depth=2)
+    shallow(INPUTS)
+    assert shallow.with_stats(INPUTS)[1].resumptions == 0
+
+
+def test_no_work_is_lost_when_stacks_grow() -> None:
+    """A run that grew executed as many blocks for as many lanes as one that had room from the start."""
+    _, grown = variant(max_stack_depth=2).with_stats(INPUTS)
+    _, roomy = variant(max_stack_depth=16).with_stats(INPUTS)
+    assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
+
+
+def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
+
+    @hb.batch
+    def down(n):
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    with pytest.raises(hb.StackOverflowError, match="lane 1 of 'down' needed more than 64 stack frames") as caught:
+        down(np.array([3, -1, 5], np.int32))
+    assert caught.value.lanes == (1,)
+    assert caught.value.outputs[0] == 3
+    assert caught.value.outputs[2] == 5
+
+
+@pytest.mark.parametrize("lanes", [None, 2])
+def test_one_endless_lane_stops_alone(lanes: int | None) -> None:
+    @hb.batch(max_steps=200, lanes=lanes)
+    def count_down(n):
+        steps = 0
+        while n != 0:
+            n -= 1
+            steps += 1
+        return steps
+
+    with pytest.raises(hb.StepLimitError, match="lane 2 of 'count_down'") as caught:
+        count_down(np.array([3, 50, -1, 7], np.int32))
+    assert caught.value.lanes == (2,)
+    assert np.delete(np.asarray(caught.value.outputs), 2).tolist() == [3, 50, 7]
+
+
+def test_step_limit_counts_blocks_of_one_input_not_of_the_batch() -> None:
+    limited = variant(max_steps=2000, lanes=2)
+    many = np.tile(INPUTS, 50)
+    assert limited(many).tolist() == TRUTH * 50
+
+
+@pytest.mark.parametrize("lanes", [1, 2, 5, 6, 7, 100])
+def test_queue_of_inputs(lanes: int) -> None:
+    assert variant(lanes=lanes)(INPUTS).tolist() == TRUTH
+
+
+def test_queue_keeps_lanes_busy() -> None:
+    """Far more inputs than lanes: nearly every lane has something to do at every step of a sweep."""
+    many = np.random.default_rng(0).integers(0, 12, 2000).astype(np.int32)
+    _, streamed = variant(lanes=32, dispatch="guarded").with_stats(many)
+    assert streamed.lanes == 32
+    assert sum(block.active for block in streamed.blocks) / 32 > 0.95 * streamed.steps / 6 * 1.0
+    _, alone = variant(dispatch="guarded").with_stats(many[:32])
+    assert streamed.utilization > 1.2 * alone.utilization
+
+
+def test_inner_loops_never_see_junk() -> None:
+    """A primitive with a loop of its own would not end on the zeros of lanes that only pass by."""
+
+    def steps_to_one(n):
+        def body(state):
+            n, steps = state
+            return jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1
+
+        return jax.lax.while_loop(lambda state: state[0] != 1, body, (n, 0))[1]
+
+    @hb.batch
+    def collatz(n):
+        if n > 0:
+            return steps_to_one(n)
+        return -1
+
+    for dispatch in ("chain", "case", "guarded", "sweep"):
+        found = hb.batch(collatz.function, dispatch=dispatch)(np.array([0, 6, 0, 7, 1], np.int32))
+        assert found.tolist() == [-1, 8, -1, 16, 0]
+
+
+def test_a_loop_over_shared_data_is_not_run_ahead() -> None:
+    """What all lanes share is computed before the loop, but not what might never end."""
+
+    @hb.batch(in_axes=(0, None))
+    def maybe(n, data):
+        if n > 100:
+            return jax.lax.while_loop(lambda x: x != 0.5, lambda x: x, data)
+        return data + n
+
+    assert maybe(np.array([1, 2], np.int32), np.float32(3)).tolist() == [4.0, 5.0]
+
+
+def test_batch_mates_do_not_change_random_draws() -> None:
+    @hb.batch
+    def first_below(key, bound):
+        u = jax.random.uniform(key)
+        while u > bound:
+            key, part = jax.random.split(key)
+            u = jax.random.uniform(part)
+        return u
+
+    keys = jax.random.split(jax.random.key(0), 6)
+    bounds = jnp.array([0.1, 0.9, 0.2, 0.01, 0.5, 0.3])
+    together = first_below(keys, bounds)
+    alone = [first_below(keys[i : i + 1], bounds[i : i + 1])[0] for i in range(6)]
+    assert together.tolist() == [float(u) for u in alone]
+
+
+def test_statics_and_types_do_not_share_code() -> None:
+    @hb.batch(static_argnames="mode")
+    def fold(x, mode):
+        if mode == "sum":
+            return x.sum()
+        return x.max()
+
+    x = np.array([[1, 2], [3, 4]], np.int32)
+    assert fold(x, "sum").tolist() == [3, 7]
+    assert fold(x, "max").tolist() == [2, 4]
+    assert fold(x.astype(np.float32), "sum").dtype == np.float32
+
+
+def test_interpreters_may_share_a_cache() -> None:
+    """Compiled blocks of two programs in one cache do not get mixed up."""
+    cache: dict = {}
+    tripled = hb.batch(lambda n: n * 3)
+    squared = hb.batch(lambda n: n * n)
+    backend = hb.stackless.XlaBackend()
+    for _ in range(2):
+        for function, truth in ((tripled, [9, 21]), (squared, [9, 49])):
+            program = function.trace(INPUTS[:2]).program
+            assert hb.stackless.execute(program, backend, cache, INPUTS[:2])[0].tolist() == truth
+
+
+def test_stats_add_up() -> None:
+    found, stats = variant(dispatch="chain", schedule="earliest").with_stats(INPUTS[:4])
+    assert found.tolist() == TRUTH[:4]
+    assert stats.inputs == stats.lanes == 4
+    assert stats.steps == sum(block.executions for block in stats.blocks)
+    add = stats.block("fibonacci.after_fibonacci.return")
+    assert add.executions == 20
+    assert add.active == sum(truth - 1 for truth in TRUTH[:4])
+    assert add.location.line == fibonacci.function.__code__.co_firstlineno + 4
+    assert 0 < stats.utilization < 1
+    assert "fibonacci.entry" in str(stats)
+
+
+def test_stages() -> None:
+    traced = fibonacci.trace(jax.ShapeDtypeStruct((6,), jnp.int32))
+    lowered = traced.lower()
+    assert "push" in lowered.as_text("autobatch")
+    assert "stablehlo.while" in lowered.as_text("stablehlo")
+    assert lowered.as_text("hlo").startswith("HloModule")
+    compiled = lowered.compile()
+    assert compiled(INPUTS).tolist() == TRUTH
+    assert compiled.memory_analysis() is not None
+    assert "flops" in compiled.cost_analysis()
+    with pytest.raises(hb.BatchTypeError, match="compiled for other arguments"):
+        compiled(INPUTS[:2])
+    with pytest.raises(ValueError, match="dialect"):
+        lowered.as_text("llvm")
+
+
+def test_compiled_program_grows_too() -> None:
+    assert variant(max_stack_depth=2).trace(INPUTS).lower().compile()(INPUTS).tolist() == TRUTH
+
+
+def test_disable_batching_runs_one_example() -> None:
+    with hb.disable_batching():
+        assert fibonacci(10) == 89
+
+
+@pytest.mark.parametrize(
+    "options",
+    [{"schedule": "random"}, {"dispatch": "fast"}, {"max_stack_depth": 0}, {"lanes": -1}, {"max_steps": 1.5}],
+)
+def test_wrong_options_are_refused(options: dict) -> None:
+    with pytest.raises(ValueError, match=next(iter(options))):
+        variant(**options)
+
+
+def test_schedule_and_dispatch_have_to_fit() -> None:
+    with pytest.raises(ValueError, match="cannot be dispatched"):
+        variant(schedule="sweep", dispatch="chain")

@@ -1,0 +1,824 @@
+"""One zoo of single-example programs, shared by the tests of every stage.
+
+``ZOO`` holds them with inputs to run them on and the precision to expect; between them they use everything the frontend
+supports. A program is written as a user would write it. Seventeen rows of inputs are made for each, from its own seed;
+a batch of another size takes them in turn, so that a small batch is the start of a large one.
+
+``expected`` is the truth: the plain Python, example by example.
+"""
+
+import functools
+import zlib
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+import hlobatch as hb
+
+ROWS = 17
+"""Rows of inputs of each program; also the largest batch of the usual grid (0, 1, 2, 17)."""
+
+Column = Callable[[np.random.Generator], Any]
+"""Makes the rows of one argument, or of one array in it."""
+
+
+@dataclass(frozen=True, eq=False)
+class ZooProgram:
+    """A program with inputs.
+
+    Attributes:
+        name: The function's name.
+        function: The batched function, with default options.
+        columns: For each argument, a pytree of what makes its arrays.
+        in_axes: As for ``hb.batch``: one entry per argument that is not static.
+        static: Names of arguments that are Python objects.
+        ulps: Steps of the result's precision that executors may differ by; 0 asks for equality.
+        recursive: Whether it needs a stack: something in it calls itself other than in tail position.
+    """
+
+    name: str
+    function: hb.BatchedFunction
+    columns: tuple[Any, ...]
+    in_axes: tuple[int | None, ...]
+    static: tuple[str, ...] = ()
+    ulps: int = 0
+    recursive: bool = False
+
+    @functools.cached_property
+    def rows(self) -> tuple[Any, ...]:
+        """The arguments of ``ROWS`` examples."""
+        rng = np.random.default_rng(zlib.crc32(self.name.encode()))
+        return jax.tree.map(lambda column: column(rng) if callable(column) else column, self.columns)
+
+    @property
+    def _axes(self) -> list[int | None]:
+        """For each argument its batch axis; None for those that have none."""
+        axes = iter(self.in_axes)
+        return [None if name in self.static else next(axes) for name in self._parameters]
+
+    @property
+    def _parameters(self) -> list[str]:
+        code = self.function.function.__code__
+        return list(code.co_varnames[: len(self.columns)])
+
+    def inputs(self, batch: int) -> tuple[Any, ...]:
+        """The arguments of a batch."""
+        index = np.arange(batch) % ROWS
+
+        def rows(axis: int, array: Any) -> Any:
+            return array[(slice(None),) * axis + (index,)]
+
+        pairs = zip(self._axes, self.rows, strict=True)
+        return tuple(arg if axis is None else jax.tree.map(functools.partial(rows, axis), arg) for axis, arg in pairs)
+
+    def batch_first(self, batch: int) -> list[Any]:
+        """The arguments with axis 0 of every array the batch, as the eager executors take them."""
+        pairs = list(zip(self._parameters, self._axes, self.inputs(batch), strict=True))
+        moved = []
+        for name, axis, arg in pairs:
+            if name in self.static:
+                moved.append(arg)
+            elif axis is None:
+                moved.append(jax.tree.map(lambda a: np.broadcast_to(a, (batch, *np.shape(a))), arg))
+            else:
+                moved.append(jax.tree.map(lambda a, axis=axis: jnp.moveaxis(a, axis, 0), arg) if axis else arg)
+        return moved
+
+    def example(self, row: int) -> list[Any]:
+        """The arguments of one example, without a batch axis."""
+
+        def pick(array: Any) -> Any:
+            return array[row] if isinstance(array, jax.Array) else jnp.asarray(array[row])
+
+        pairs = zip(self._parameters, self.batch_first(ROWS), strict=True)
+        return [arg if name in self.static else jax.tree.map(pick, arg) for name, arg in pairs]
+
+    def variant(self, **options: Any) -> hb.BatchedFunction:
+        """The program under other options of ``hb.batch``."""
+        return hb.batch(self.function.function, in_axes=self.in_axes, static_argnames=self.static, **options)
+
+    @functools.cached_property
+    def traced(self) -> hb.Traced:
+        """The program for its inputs, with default options."""
+        return self.function.trace(*self.inputs(ROWS))
+
+    @functools.cached_property
+    def expected(self) -> list[Any]:
+        """The result of each example: the plain Python runs."""
+        with hb.disable_batching():
+            return [self.function(*self.example(row)) for row in range(ROWS)]
+
+
+ZOO: list[ZooProgram] = []
+
+
+def program(
+    *columns: Any, in_axes: Any = None, static: tuple[str, ...] = (), **facts: Any
+) -> Callable[[Callable[..., Any]], hb.BatchedFunction]:
+    """Batch the decorated function and put it into the zoo."""
+    axes = tuple(in_axes) if in_axes is not None else (0,) * (len(columns) - len(static))
+
+    def decorate(function: Callable[..., Any]) -> hb.BatchedFunction:
+        batched = hb.batch(function, in_axes=axes, static_argnames=static)
+        ZOO.append(ZooProgram(function.__name__, batched, columns, axes, static, **facts))
+        return batched
+
+    return decorate
+
+
+def integers(low: int, high: int, dtype: Any = np.int32, shape: tuple[int, ...] = ()) -> Column:
+    """Integers from ``low`` up to, and without, ``high``."""
+    return lambda rng: rng.integers(low, high, (ROWS, *shape), dtype)
+
+
+def floats(low: float, high: float, dtype: Any = np.float32, shape: tuple[int, ...] = ()) -> Column:
+    """Floats between two bounds."""
+    return lambda rng: rng.uniform(low, high, (ROWS, *shape)).astype(dtype)
+
+
+def given(*values: Any, dtype: Any = np.int32) -> Column:
+    """These values, in turn."""
+    return lambda _: np.resize(np.asarray(values, dtype), ROWS)
+
+
+def bools() -> Column:
+    return lambda rng: rng.integers(0, 2, ROWS) == 1
+
+
+def keys() -> Column:
+    """Typed PRNG keys."""
+    return lambda rng: jax.random.split(jax.random.key(int(rng.integers(1 << 30))), ROWS)
+
+
+# Recursion
+
+
+@program(integers(0, 12), recursive=True)
+def fibonacci(n: Array) -> Array:
+    """Two calls in one expression; a value is saved across each."""
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+@program(integers(0, 60), integers(-5, 5))
+def iota_sum(n: Array, total: Array) -> Array:
+    """A call of itself in tail position: a loop."""
+    if n <= 0:
+        return total
+    return iota_sum(n - 1, total + n)
+
+
+@program(integers(0, 40))
+def is_even(n: Array) -> Array:
+    """Mutual recursion in tail position."""
+    if n == 0:
+        return True
+    return is_odd(n - 1)
+
+
+@program(integers(0, 40))
+def is_odd(n: Array) -> Array:
+    if n == 0:
+        return False
+    return is_even(n - 1)
+
+
+@program(integers(0, 14), recursive=True)
+def hofstadter_female(n: Array) -> Array:
+    """Mutual recursion, nested and not in tail position.
+
+    Reference: Hofstadter, "Gödel, Escher, Bach", 1979, chapter 5.
+    """
+    if n == 0:
+        return 1
+    return n - hofstadter_male(hofstadter_female(n - 1))
+
+
+@hb.batch
+def hofstadter_male(n: Array) -> Array:
+    if n == 0:
+        return 0
+    return n - hofstadter_female(hofstadter_male(n - 1))
+
+
+@program(integers(0, 3), integers(0, 4), recursive=True)
+def ackermann(m: Array, n: Array) -> Array:
+    """A call as the argument of a call in tail position."""
+    if m == 0:
+        return n + 1
+    if n == 0:
+        return ackermann(m - 1, 1)
+    return ackermann(m - 1, ackermann(m, n - 1))
+
+
+@program(integers(70, 110), recursive=True)
+def mccarthy_91(n: Array) -> Array:
+    return n - 10 if n > 100 else mccarthy_91(mccarthy_91(n + 11))
+
+
+@program(integers(0, 6), integers(0, 5), integers(0, 4), recursive=True)
+def tak(x: Array, y: Array, z: Array) -> Array:
+    """Three calls as arguments of a fourth.
+
+    Reference: Takeuchi's function, in McCarthy, "An interesting LISP function", 1979.
+    """
+    if y >= x:
+        return z
+    return tak(tak(x - 1, y, z), tak(y - 1, z, x), tak(z - 1, x, y))
+
+
+@program(integers(1, 5000), integers(0, 5000))
+def gcd(a: Array, b: Array) -> Array:
+    return a if b == 0 else gcd(b, a % b)
+
+
+@program(integers(0, 5), integers(0, 4), integers(1, 4), recursive=True)
+def lattice_paths(rows: Array, columns: Array, weight: Array) -> Array:
+    """Two call sites across which different variables live."""
+    if rows == 0 or columns == 0:
+        return weight
+    scaled = weight * 3 - rows
+    left = lattice_paths(rows - 1, columns, weight + 1)
+    total = left * scaled
+    right = lattice_paths(rows, columns - 1, total % 5)
+    return total + right
+
+
+@program(integers(1, 6), given(0), given(0), given(0), recursive=True)
+def queens(size: Array, columns: Array, left: Array, right: Array) -> Array:
+    """Counts the ways to place queens on the rest of a board: a recursive call in a loop, sets as bit masks."""
+    everything = (1 << size) - 1
+    if columns == everything:
+        return 1
+    count = 0
+    free = everything & ~(columns | left | right)
+    while free != 0:
+        place = free & -free
+        free ^= place
+        count += queens(size, columns | place, ((left | place) << 1) & everything, (right | place) >> 1)
+    return count
+
+
+@program(floats(0.0, 1.0), floats(1.5, 4.0), recursive=True, ulps=16)
+def simpson(low: Array, high: Array) -> Array:
+    """Adaptive quadrature: floats across recursive calls."""
+    return refine(low, high, simpson_rule(low, high), 1e-3)
+
+
+def integrand(x: Array) -> Array:
+    return jnp.exp(-x) * (2.0 + jnp.sin(3.0 * x))
+
+
+def simpson_rule(low: Array, high: Array) -> Array:
+    middle = 0.5 * (low + high)
+    return (high - low) / 6.0 * (integrand(low) + 4.0 * integrand(middle) + integrand(high))
+
+
+@hb.batch
+def refine(low: Array, high: Array, whole: Array, tolerance: Array) -> Array:
+    middle = 0.5 * (low + high)
+    left, right = simpson_rule(low, middle), simpson_rule(middle, high)
+    if abs(left + right - whole) <= tolerance:
+        return left + right
+    return refine(low, middle, left, tolerance / 2) + refine(middle, high, right, tolerance / 2)
+
+
+@program(integers(-3, 4, shape=(3,)), integers(0, 5), recursive=True)
+def vectors_on_the_stack(v: Array, depth: Array) -> Array:
+    """Values with an event shape live across two recursive calls."""
+    if depth <= 0:
+        return v
+    left = vectors_on_the_stack(v * 2 + 1, depth - 1)
+    right = vectors_on_the_stack(left - v, depth - 2)
+    return (left + right * v) % 1009
+
+
+KD_POINTS = np.random.default_rng(0).integers(0, 100, (15, 2), np.int32)
+KD_POINTS = KD_POINTS[np.argsort(KD_POINTS[:, 0], kind="stable")]
+
+
+class Nearest(NamedTuple):
+    index: Array
+    distance: Array
+
+
+@program(integers(0, 100, shape=(2,)), KD_POINTS, in_axes=(0, None), recursive=True)
+def nearest_point(query: Array, points: Array) -> Nearest:
+    """A search tree in an array that all lanes share, passed on through the recursion."""
+    return search(0, 15, query, points, Nearest(-1, 1 << 20))
+
+
+@hb.batch
+def search(low: Array, high: Array, query: Array, points: Array, best: Nearest) -> Nearest:
+    if low >= high:
+        return best
+    middle = (low + high) // 2
+    apart = query - points[middle]
+    distance = jnp.sum(apart * apart)
+    if distance < best.distance:
+        best = Nearest(middle, distance)
+    before = apart[0] < 0
+    near = search(low, middle, query, points, best) if before else search(middle + 1, high, query, points, best)
+    if apart[0] * apart[0] >= near.distance:
+        return near
+    return search(middle + 1, high, query, points, near) if before else search(low, middle, query, points, near)
+
+
+ITEMS = {"weights": np.asarray([3, 4, 5, 9, 4], np.int32), "values": np.asarray([3, 4, 4, 10, 4], np.int32)}
+
+
+@program(given(0), integers(0, 20), ITEMS, in_axes=(0, 0, None), recursive=True)
+def knapsack(item: Array, capacity: Array, items: dict[str, Array]) -> Array:
+    """A shared dict of arrays, passed on as it is."""
+    if item == items["weights"].shape[0]:
+        return 0
+    without = knapsack(item + 1, capacity, items)
+    if items["weights"][item] > capacity:
+        return without
+    taken = items["values"][item] + knapsack(item + 1, capacity - items["weights"][item], items)
+    return jnp.maximum(without, taken)
+
+
+# Calls
+
+
+@hb.batch
+def half_up(x: Array) -> Array:
+    return (x + 1) // 2
+
+
+@hb.batch
+def odd_square(x: Array) -> Array:
+    if x % 2 == 0:
+        return x
+    return x * x
+
+
+@program(integers(-20, 20))
+def calls_in_one_expression(x: Array) -> Array:
+    """Functions that do not recurse, called from several sites, one within the other."""
+    return half_up(odd_square(x)) + half_up(x) * odd_square(half_up(x))
+
+
+@hb.batch
+def scaled(x: Array, factor: int = 3, *, offset: Any = 1) -> Array:
+    return x * factor + offset
+
+
+@program(integers(-9, 9), integers(-9, 9))
+def keywords_and_defaults(x: Array, y: Array) -> Array:
+    return scaled(x) + scaled(factor=2, x=y) - scaled(x, y, offset=x)
+
+
+@hb.batch
+def divide(a: Array, b: Array) -> tuple[Array, Array, None]:
+    if b == 0:
+        return 0, a, None
+    return a // b, a % b, None
+
+
+@hb.batch
+def nothing(x: Array) -> None:
+    if x > 0:
+        return
+    x = x + 1
+
+
+@program(integers(-30, 30), integers(0, 4))
+def several_results(a: Array, b: Array) -> Any:
+    """Results unpacked; None as a result, and inside one."""
+    quotient, remainder, rest = divide(a, b)
+    nothing(a)
+    empty = nothing(quotient)
+    return (quotient, rest), {"remainder": remainder, "empty": empty}
+
+
+@program(integers(0, 10), integers(1, 4), "product", static=("mode",), recursive=True)
+def static_argument(x: Array, n: Array, mode: str) -> Array:
+    """A Python object, passed on through the recursion; it decides branches when the program is built."""
+    if n == 0:
+        return 1 if mode == "product" else 0
+    rest = static_argument(x + 1, n - 1, mode)
+    if mode == "product":
+        return x * rest
+    elif mode == "sum":
+        return x + rest
+    return x.no_such_method()  # never reached, so never traced
+
+
+def make_walk(table: np.ndarray[Any, Any], stride: int) -> None:
+    weights = jnp.asarray(table)
+
+    @program(integers(0, 8), integers(0, 6), recursive=True)
+    def closure(position: Array, turns: Array) -> Array:
+        """Takes arrays and a number from the function around it, and calls itself by a name from there."""
+        if turns == 0:
+            return weights[position]
+        visited = closure((position + stride) % table.shape[0], turns - 1)
+        return visited * 2 + jnp.asarray(table)[position]
+
+
+make_walk(np.asarray([5, 3, 8, 1, 9, 2, 7, 4], np.int32), 3)
+
+
+@program(integers(0, 9), recursive=True)
+def tail_call_of_another(n: Array) -> Array:
+    """Ends in a call of a function that it is not recursive with."""
+    if n % 3 == 0:
+        return half_up(n)
+    return fibonacci(n)
+
+
+@program(integers(-10, 10), recursive=True)
+def calls_in_both_arms(x: Array) -> Array:
+    doubled = (odd_square(x) if x > 0 else half_up(-x)) * 2
+    return fibonacci(doubled % 7) if x % 2 == 0 else iota_sum(x, doubled)
+
+
+@program(integers(0, 12), integers(0, 3), recursive=True)
+def call_after_or(n: Array, a: Array) -> Array:
+    """``or`` and ``and`` give back the operand that decided; the last may be a call in tail position."""
+    if n <= 0:
+        return a
+    inner = call_after_or(n - 2, a) and n
+    return inner % 5 or call_after_or(n - 3, a + 1)
+
+
+fuel = 3
+"""Shadowed below."""
+
+
+@program(integers(0, 20))
+def shadowing(n: Array) -> Array:
+    """Local variables with the names of a number, a batched function and a builtin of the module."""
+    fuel = n + 1
+    half_up = fuel * 2
+    range = half_up - n  # noqa: A001
+    return fuel + half_up * range
+
+
+# Loops
+
+
+@program(integers(1, 60))
+def collatz(n: Array) -> Array:
+    steps = 0
+    while n != 1:
+        if n % 2 == 0:
+            n = n // 2
+        else:
+            n = 3 * n + 1
+        steps += 1
+    return steps
+
+
+@program(integers(1, 20), integers(0, 5))
+def nested_loops(start: Array, count: Array) -> tuple[Array, Array]:
+    """The longest Collatz sequence among some starts: a ``while`` in a ``for``."""
+    longest, where = -1, start
+    for offset in range(count):
+        n = start + offset
+        steps = 0
+        while n > 1:
+            n = n // 2 if n % 2 == 0 else 3 * n + 1
+            steps = steps + 1
+        if steps > longest:
+            longest, where = steps, start + offset
+    return longest, where
+
+
+@program(integers(0, 40))
+def early_return(target: Array) -> tuple[Array, Array]:
+    """Out of two loops at once."""
+    for i in range(1, 6):
+        for j in range(i, 7):
+            if i * j == target:
+                return i, j
+            if i * j > target:
+                break
+    return -1, -1
+
+
+@program(integers(0, 12), integers(2, 5))
+def break_continue_else(n: Array, divisor: Array) -> tuple[Array, Array]:
+    total = 0
+    for i in range(n):
+        if i % divisor == 1:
+            continue
+        if total > 20:
+            total = -total
+            break
+        total += i
+    else:
+        total = total + 1000
+    left = n
+    while left > 0:
+        left -= divisor
+        if left == 1:
+            continue
+        if left == 4:
+            break
+        total += 1
+    else:
+        left = left - 100
+    return total, left
+
+
+@program(integers(-6, 6), integers(-6, 6))
+def ranges(a: Array, b: Array) -> Array:
+    """Ranges with runtime bounds and negative steps, whose bounds the body may overwrite."""
+    total = 0
+    for i in range(a, b):
+        total = total * 3 + i
+        b = b + 1
+    for i in range(b, a, -2):
+        total = total * 2 + i
+    for i in range(3, -4, -3):
+        total = total - i * a
+    for _ in range(a):
+        total ^= 5
+    return total
+
+
+@program(integers(0, 6))
+def loop_variable_afterwards(n: Array) -> tuple[Array, Array]:
+    i = -1
+    last = 100
+    for i in range(n):
+        last = i * i
+        i = i + 10
+    return i, last
+
+
+@program(integers(1, 50), integers(2, 7))
+def while_true(n: Array, step: Array) -> Array:
+    turns = 0
+    while True:
+        n = n - step
+        turns += 1
+        if n < 0:
+            break
+        hb.sync()
+    return turns * 100 + n
+
+
+@program(given(0.25, 2.0, 3.0, 10.0, 144.0, 5e3, 1e-3, dtype=np.float32), ulps=4)
+def newton_sqrt(x: Array) -> Array:
+    guess = jnp.maximum(x, 1.0)
+    while abs(guess * guess - x) > 1e-5 * x:
+        guess = 0.5 * (guess + x / guess)
+    return guess
+
+
+@program(given(0.25 + 0.6j, -0.8 + 0.2j, 0.1 - 0.1j, 1 + 1j, -1.9 + 0.1j, 0.4 + 0.4j, -0.7 - 0.4j, dtype=np.complex64))
+def mandelbrot(c: Array) -> Array:
+    z = c
+    for turn in range(20):
+        if z.real * z.real + z.imag * z.imag > 4.0:
+            return turn
+        z = z * z + c
+    return -1
+
+
+SORTED = np.asarray([-7, -3, 0, 2, 2, 5, 11, 40], np.int32)
+
+
+@program(SORTED, integers(-9, 42), in_axes=(None, 0))
+def binary_search(values: Array, wanted: Array) -> Array:
+    """A shared argument before one with a batch."""
+    low, high = 0, values.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        low, high = (middle + 1, high) if values[middle] < wanted else (low, middle)
+    return low
+
+
+BYTECODE = np.asarray([[0, 1], [1, 3], [3, 5], [2, -1], [4, 0], [5, 0]], np.int32)
+
+
+@program(BYTECODE, integers(0, 12), in_axes=(None, 0))
+def bytecode(code: Array, x: Array) -> Array:
+    """A small interpreter; which branch a lane takes depends on its program counter."""
+    pc, accumulator = 0, 0
+    while True:
+        operation, operand = code[pc, 0], code[pc, 1]
+        pc = pc + 1
+        if operation == 0:
+            accumulator = accumulator + operand
+        elif operation == 1:
+            accumulator = accumulator * operand
+        elif operation == 2:
+            x = x + operand
+        elif operation == 3:
+            if x <= 0:
+                pc = operand
+        elif operation == 4:
+            pc = operand
+        else:
+            return accumulator
+
+
+# Values
+
+
+@program(integers(-3, 4), integers(-3, 4), integers(-3, 4))
+def logic(a: Array, b: Array, c: Array) -> Any:
+    """Conditions and their values; what is not needed is not computed."""
+    inside = -2 < a <= b < 3
+    ratio = a // b if b != 0 and (a > 0 or not c == 1) else 99
+    first = a or b or c
+    last = a and b and c
+    guarded = 0
+    if not (a == 0 or c // a > 0):
+        guarded = c // a
+    return inside, ratio, first, last, guarded, not a, not inside
+
+
+@program(integers(-9, 9), {"pair": (integers(-9, 9), integers(-9, 9)), "last": integers(-9, 9)})
+def unpacking(a: Array, rest: dict[str, Any]) -> Array:
+    (b, c), d = rest["pair"], rest["last"]
+    if a > b:
+        a, b = b, a
+    [a, (c, d)] = b, (d, a)
+    x = y = a - d
+    x -= 2
+    return a + 10 * b + 100 * c + 1000 * d + x * y
+
+
+@program(integers(0, 9))
+def rebinding(n: Array) -> Any:
+    """One name for values of different shapes and types."""
+    x = jnp.arange(4) * n
+    squares = [x[i] * k for i, k in enumerate((1, 2, 3, 4))]
+    x = x.sum() + sum(squares)
+    total = 0
+    if x > 20:
+        x = x.astype(jnp.float32) / 2
+        total = total + x
+    x = (n, n + 1)
+    total: Array = total + x[1]
+    x = jax.tree.map(lambda leaf: leaf % 3, x)
+    return x, total
+
+
+class Particle(NamedTuple):
+    position: Array
+    velocity: Array
+    tags: list[Array]
+
+
+@program(
+    Particle(integers(-5, 5, shape=(2,)), integers(-2, 3, shape=(2,)), [integers(0, 3), bools()]),
+    {"left": given(0), "right": integers(4, 9)},
+)
+def pytrees(particle: Particle, walls: dict[str, Array]) -> Any:
+    """A NamedTuple, a list and a dict, carried by a loop and given back."""
+    bounces = {"left": 0, "right": 0}
+    for _ in range(6):
+        moved = particle.position + particle.velocity
+        if moved[0] < walls["left"]:
+            bounces = {**bounces, "left": bounces["left"] + 1}
+            particle = particle._replace(velocity=-particle.velocity)
+        elif moved[0] > walls["right"]:
+            bounces = {**bounces, "right": bounces["right"] + 1}
+            particle = Particle(particle.position, -particle.velocity, [particle.tags[0] + 1, ~particle.tags[1]])
+        else:
+            particle = particle._replace(position=moved)
+    return [particle, bounces, ()]
+
+
+@program(keys(), integers(0, 5), recursive=True)
+def branching_process(key: Array, generations: Array) -> tuple[Array, Array]:
+    """Typed PRNG keys across recursive calls, and as results."""
+    if generations == 0:
+        return 1, key
+    key, here, there = jax.random.split(key, 3)
+    children = jax.random.randint(here, (), 0, 3)
+    total = 1
+    for child in range(children):
+        count, _ = branching_process(jax.random.fold_in(there, child), generations - 1)
+        total += count
+    return total, key
+
+
+@program(keys(), ulps=16)
+def random_walk(key: Array) -> tuple[Array, Array]:
+    """As many draws as it takes."""
+    position, turns = 0.0, 0
+    while abs(position) < 2.0:
+        key, now = jax.random.split(key)
+        position = position + jax.random.normal(now)
+        turns += 1
+    return position, turns
+
+
+@program(bools(), bools(), integers(0, 7), recursive=True)
+def booleans(a: Array, b: Array, depth: Array) -> Array:
+    if depth == 0:
+        return a ^ b
+    return booleans(b, a and not b, depth - 1) or booleans(a | b, b, depth - 2 if depth > 1 else 0)
+
+
+@program(integers(0, 256, np.uint8), integers(-128, 128, np.int8), integers(0, 1 << 32, np.uint32))
+def small_integers(byte: Array, signed: Array, word: Array) -> Any:
+    """Arithmetic that wraps; a range and a condition of a byte."""
+    for i in range(byte % 6):
+        signed = signed * 3 + 1
+        word = word * 1664525 + 1013904223
+        byte = byte + 77
+        word = word ^ (word >> 13) if signed else word - i
+    return byte, signed, word
+
+
+@program(floats(1, 30, np.float16), floats(-30, 30, jnp.bfloat16), recursive=True)
+def half_precision(x: Array, y: Array) -> Any:
+    """Powers of two only: exact in any precision."""
+    if x < 2:
+        return x, y, 0
+    left, right, depth = half_precision(x / 2, -y)
+    if right > 0:
+        right = right / 4
+    return left * 2, right, depth + 1
+
+
+@program(given(1 + 2j, 3 - 1j, -2 + 1j, 1j, 2 + 0j, dtype=np.complex64), integers(0, 8), recursive=True)
+def complex_power(z: Array, n: Array) -> Array:
+    """Repeated squaring of Gaussian integers, which is exact."""
+    if n == 0:
+        return 1
+    half = complex_power(z, n // 2)
+    return half * half * z if n % 2 == 1 else half * half
+
+
+@program(floats(-1, 1, shape=(3, 2)), floats(-1, 1, shape=(2,)), integers(0, 4), recursive=True, ulps=16)
+def linear_maps(matrix: Array, x: Array, depth: Array) -> Array:
+    """Matrices and vectors across calls."""
+    if depth == 0:
+        return x
+    y = matrix @ x
+    deeper = linear_maps(matrix.at[0, 0].add(0.5), jnp.tanh(y[:2]) + 2.0, depth - 1)
+    return deeper + jnp.abs(y[1:])
+
+
+@program(lambda rng: rng.integers(-3, 4, (4, ROWS), np.int32), integers(-3, 4), in_axes=(1, 0))
+def horner(coefficients: Array, x: Array) -> Array:
+    """A batch along another axis."""
+    value = 0
+    for i in range(coefficients.shape[0]):
+        value = value * x + coefficients[i]
+    return value
+
+
+@program(integers(0, 200), integers(1, 5))
+def lax_loops_inside(n: Array, rounds: Array) -> Array:
+    """JAX's own control flow in a helper; how often the inner loop turns depends on the lane."""
+    total = 0
+    for _ in range(rounds):
+        n = integer_sqrt(n) + n // 2
+        total = total * 7 + lax.cond(n % 2 == 0, successor, double, n)
+    return total
+
+
+@jax.jit
+def integer_sqrt(n: Array) -> Array:
+    return lax.while_loop(lambda r: (r + 1) * (r + 1) <= n, successor, jnp.zeros_like(n))
+
+
+def successor(n: Array) -> Array:
+    return n + 1
+
+
+def double(n: Array) -> Array:
+    return n * 2
+
+
+@program(integers(-5, 5), floats(-2, 2), ulps=2)
+def python_numbers(n: Array, x: Array) -> Any:
+    """Python numbers take the type of what they meet; a default of None decides a branch."""
+    total = 0
+    power = 1
+    if n > 0:
+        total = x
+        power = 2.5
+    elif n < -2:
+        power = n / 4
+    return total, power, doubled_or(x), 2.5 if n > 1 else 1
+
+
+@hb.batch
+def doubled_or(x: Array, other: Array | None = None) -> Array:
+    if other is None:
+        return x * 2
+    return x + other
+
+
+@program(integers(0, 9))
+def constant_results(n: Array) -> tuple[Array, int, bool, None]:
+    """Results that are known when the program is built have a batch axis like all others."""
+    return n, 7, not 7, None
