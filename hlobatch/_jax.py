@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import jax
+from jax._src import config as _config
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
@@ -37,6 +38,7 @@ __all__ = [
     "stablehlo",
     "subjaxprs",
     "subjaxprs_of",
+    "tracing_context",
 ]
 
 
@@ -71,9 +73,14 @@ def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa
     return _ShapedArray(shape, dtype)
 
 
+def tracing_context() -> Any:
+    """All settings of JAX that change what a trace is, such as 64-bit types and the default matmul precision."""
+    return _config.trace_context()
+
+
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:
     """Raise an error of our own where JAX wants the derivative of a primitive."""
-    ad.primitive_jvps[primitive] = lambda primals, tangents, **params: refuse(primals, tangents, **params)
+    ad.primitive_jvps[primitive] = refuse
 
 
 def lowering_platforms(ctx: Any) -> tuple[str, ...]:

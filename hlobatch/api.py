@@ -10,10 +10,9 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
-import jax
 import numpy as np
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_tracer, tracing_context
 from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.frontend.callees import SYNC_MARK
 from hlobatch.frontend.expressions import definition
@@ -171,8 +170,8 @@ class BatchedFunction:
         return to_program(self.function, self.type_inference)
 
     def _plan(self, call: Call) -> Plan:
-        """The plan for a call; found again only for equal types, static values and choice of shared inputs."""
-        key = (*call.key, bool(jax.config.read("jax_enable_x64")))
+        """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings."""
+        key = (*call.key, tracing_context())
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
             specialized = specialized_program(self._untyped, types)

@@ -29,11 +29,11 @@ import numpy as np
 from hlobatch._jax import serialize_portable
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, StackOverflowError, StepLimitError, name_lanes
 from hlobatch.ir.physical import from_physical, physical, to_physical
+from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Type
 from hlobatch.lowering.lanes import LIMITED
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.runtime.primitive import run_p
-from hlobatch.schema import Schema, from_schema, to_schema
 from hlobatch.stages import Traced
 
 FORMAT: Final = 1

@@ -209,6 +209,8 @@ class FunctionLowering(ExpressionLowering):
         turns, turn, start, step = self._range(node)
         head, body, latch = (self.blocks.name(stem) for stem in ("for", "body", "next"))
         otherwise, after = self.blocks.name("else"), self.blocks.name("after_for")
+        if self._surely_turns(node.iter):
+            self.blocks.end(GotoOp(body, location=self.location(node)))
         self.blocks.start(head, self.location(node.target))
         self._compare_turns(turn, turns, node)
         condition = self.variable(f"{turn}_if")
@@ -225,6 +227,21 @@ class FunctionLowering(ExpressionLowering):
             self.assign(turn, ast.copy_location(ast.BinOp(self._load(turn, node), ast.Add(), one), node), node.target)
         self.blocks.end(GotoOp(head, location=self.location(node)))
         self._loop_end(node, otherwise, after)
+
+    def _surely_turns(self, call: ast.expr) -> bool:
+        """Whether a range is known to have a turn: then what the body assigns has a value after the loop."""
+        assert isinstance(call, ast.Call)
+        bounds = [self._known_int(argument) for argument in call.args]
+        known = [bound for bound in bounds if bound is not None]
+        return len(known) == len(bounds) and (len(known) < 3 or known[2] != 0) and len(range(*known)) > 0
+
+    def _known_int(self, node: ast.expr) -> int | None:
+        """A number written out, or the one a name outside the function stands for."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self._known_int(node.operand)
+            return None if inner is None else -inner
+        value = node.value if isinstance(node, ast.Constant) else static_value(node, self.source, self.local)
+        return value if type(value) is int else None
 
     def _reaches(self, block: str) -> bool:
         """Whether control falls through to here or some block so far goes to ``block``."""

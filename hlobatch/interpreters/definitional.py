@@ -24,7 +24,7 @@ from hlobatch.ir.ops import (
     PushGotoOp,
     PushOp,
 )
-from hlobatch.ir.program import Function, Program
+from hlobatch.ir.program import Function, Program, VariableAllocation
 
 Stacks = dict[str, list[Any]]
 
@@ -39,12 +39,12 @@ def interpret(program: Program, *inputs: Any) -> Any:
     Returns:
         The value of ``program.vars_out``: by itself if there is one, else a tuple.
     """
-    results = _call(program, program.main_function(), inputs)
+    results = _call(program, program.main_function(), inputs, {})
     return results[0] if len(results) == 1 else results
 
 
-def _call(program: Program, function: Function, inputs: tuple[Any, ...]) -> tuple[Any, ...]:
-    stacks: Stacks = collections.defaultdict(list)
+def _call(program: Program, function: Function, inputs: tuple[Any, ...], shared: Stacks) -> tuple[Any, ...]:
+    stacks: Stacks = collections.defaultdict(list, shared)
     for name, value in zip(function.vars_in, inputs, strict=True):
         _write(program, stacks, name, value)
     name = function.graph.enter_block().name
@@ -64,7 +64,7 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
                 _write(program, stacks, name, value)
         case FunctionCallOp():
             arguments = tuple(_read(program, stacks, name) for name in op.vars_in)
-            results = _call(program, program.function(op.function), arguments)
+            results = _call(program, program.function(op.function), arguments, _shared(program, stacks))
             for name, value in zip(op.vars_out, results, strict=True):
                 _write(program, stacks, name, value)
         case PushOp():
@@ -75,6 +75,11 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
                 stacks[name].pop()
         case _:
             raise TypeError(f"no meaning is given to {op!r}")
+
+
+def _shared(program: Program, stacks: Stacks) -> Stacks:
+    """The variables that every function may read: computed once, by main, and never overwritten."""
+    return {name: values for name, values in stacks.items() if program.alloc(name) is VariableAllocation.SHARED}
 
 
 def _next(stacks: Stacks, terminator: Op) -> str:

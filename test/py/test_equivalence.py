@@ -38,7 +38,7 @@ def variant(program: ZooProgram, **options: Any) -> hb.BatchedFunction:
 
 @contextlib.contextmanager
 def compiled_fast() -> Iterator[None]:
-    """Within it XLA optimizes little, which halves the time of these tests. The default form is compiled in full."""
+    """Within it XLA optimizes little, which halves the time of a test. The default form is compiled in full as well."""
     jax.config.update("jax_disable_most_optimizations", True)
     try:
         yield

@@ -657,7 +657,7 @@ def rebinding(n: Array) -> Any:
     x = jnp.arange(4) * n
     squares = [x[i] * k for i, k in enumerate((1, 2, 3, 4))]
     x = x.sum() + sum(squares)
-    total = 0
+    total = 0.0
     if x > 20:
         x = x.astype(jnp.float32) / 2
         total = total + x
