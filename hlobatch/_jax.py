@@ -12,7 +12,7 @@ import jax
 from jax._src import config as _config
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
-from jax.extend.core import ClosedJaxpr, Primitive, jaxpr_as_fun
+from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
 from jax.extend.mlir.passmanager import PassManager
@@ -21,6 +21,7 @@ from jax.interpreters import ad, batching, mlir
 __all__ = [
     "NOT_MAPPED",
     "ClosedJaxpr",
+    "Literal",
     "Primitive",
     "ShapedArray",
     "batching",

@@ -27,7 +27,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import ir, stablehlo
-from hlobatch.lowering.blocks import BlockFunction, Slots
+from hlobatch.lowering.blocks import BlockFunction, Slots, trimmed
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.splice import Spliced, Splicer
@@ -109,9 +109,13 @@ class Turn:
         avals: Mapping[str, Any],
         name: str,
     ) -> Step:
+        part = trimmed(run, reads, writes, avals)
+        passed = [slot for slot in part.writes if slot not in part.reads]
+        reads = (*part.reads, *passed)
+        writes = part.writes
         taken = [avals[slot] for slot in reads]
         places = [reads.index(slot) for slot in writes]
-        spliced = self.splicer.add(run, taken, name)
+        spliced = self.splicer.add(lambda *v: part.run(*v[: len(part.reads)]), taken, name)
         conditional = self.form in ("chain", "guarded") or name == "turnover"
         skip = self.splicer.add(lambda *v: [v[i] for i in places], taken, f"{name}.skip") if conditional else None
         return Step(reads, writes, spliced, skip)

@@ -18,7 +18,8 @@ import statistics
 from typing import Final
 
 from hlobatch.analysis.cost import block_cost
-from hlobatch.ir.ops import IndirectGotoOp, PushGotoOp
+from hlobatch.analysis.machine_liveness import onward
+from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import ControlFlowGraph, Program
 
 EXPENSIVE: Final = 0.25
@@ -40,24 +41,16 @@ def expensive_last(program: Program) -> Program:
 
 def repeated_blocks(program: Program) -> frozenset[str]:
     """Blocks of a lowered program that a lane may come back to."""
-    returns: dict[str, list[str]] = {}
-    for block in program.graph:
-        if isinstance(block.terminator, PushGotoOp):
-            returns.setdefault(block.terminator.counter, []).append(block.terminator.push_block)
-    onward: dict[str, set[str]] = {}
-    for block in program.graph:
-        terminator = block.terminator
-        after = returns.get(terminator.counter, []) if isinstance(terminator, IndirectGotoOp) else terminator.successors
-        onward[block.name] = {name for name in after if name in program.graph}
-    return frozenset(name for name in onward if name in _closure(onward, onward[name]))
+    after = {name: {n for n in names if n != HALT} for name, names in onward(program).items()}
+    return frozenset(name for name in after if name in _closure(after, after[name]))
 
 
-def _closure(onward: dict[str, set[str]], start: set[str]) -> set[str]:
+def _closure(after: dict[str, set[str]], start: set[str]) -> set[str]:
     seen: set[str] = set()
     pending = list(start)
     while pending:
         name = pending.pop()
         if name not in seen:
             seen.add(name)
-            pending += onward[name]
+            pending += after[name]
     return seen

@@ -16,6 +16,7 @@ from hlobatch.analysis.allocation import allocate
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
+from hlobatch.transforms.coalesce import coalesce_copies
 from hlobatch.transforms.dead_code import eliminate_dead_code
 from hlobatch.transforms.hoist_shared import hoist_shared
 from hlobatch.transforms.lower_calls import lower_calls
@@ -36,11 +37,13 @@ class Optimizations:
         hoist_shared: Compute what is the same in every lane once.
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
+        coalesce: Let both sides of a copy share storage.
     """
 
     hoist_shared: bool = True
     dead_code: bool = True
     pop_push: bool = True
+    coalesce: bool = True
 
 
 ALL = Optimizations()
@@ -79,6 +82,9 @@ def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Pro
     passes: dict[str, Pass] = {"lower-calls": lower_calls, "simplify-lowered": simplify_cfg}
     if optimizations.pop_push:
         passes["pop-push-elimination"] = eliminate_pop_push
+    if optimizations.coalesce:
+        passes["coalesce-copies"] = coalesce_copies
+        passes["simplify-coalesced"] = simplify_cfg
     passes["allocate-lowered"] = allocate
     return run(program, passes)
 

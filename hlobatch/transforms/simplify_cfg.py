@@ -33,7 +33,7 @@ def simplify_graph(graph: ControlFlowGraph) -> ControlFlowGraph:
     """One graph, simplified until nothing changes."""
     while True:
         before = graph
-        graph = merge_lines(reachable(thread_jumps(graph)))
+        graph = merge_lines(reachable(without_empty_entry(thread_jumps(graph))))
         if graph == before:
             return before
 
@@ -61,6 +61,17 @@ def thread_jumps(graph: ControlFlowGraph) -> ControlFlowGraph:
         return terminator
 
     return ControlFlowGraph(tuple(b.replace(terminator=threaded(b.terminator)) for b in graph))
+
+
+def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """Start at the second block where the first does nothing but go there."""
+    first, *rest = graph.blocks
+    if first.instructions or not rest or first.terminator.successors != (rest[0].name,):
+        return graph
+    is_target = any(first.name in block.terminator.targets for block in graph)
+    if not isinstance(first.terminator, GotoOp) or is_target:
+        return graph
+    return ControlFlowGraph(tuple(rest))
 
 
 def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from zoo import ROWS, ZOO, ZooProgram
+from zoo import ROWS, ZOO, ZooProgram, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -36,23 +36,19 @@ def variant(program: ZooProgram, **options: Any) -> hb.BatchedFunction:
     return program.variant(**options)
 
 
-@contextlib.contextmanager
-def compiled_fast() -> Iterator[None]:
-    """Within it XLA optimizes little, which halves the time of a test. The default form is compiled in full as well."""
-    jax.config.update("jax_disable_most_optimizations", True)
-    try:
-        yield
-    finally:
-        jax.config.update("jax_disable_most_optimizations", False)
-
-
 def compiled(program: ZooProgram, batch: int) -> Any:
-    return program.function(*program.inputs(batch))
+    """As a user would run it; of the small batches XLA optimizes little."""
+    with contextlib.nullcontext() if batch == ROWS else optimizing_little():
+        return program.function(*program.inputs(batch))
+
+
+def compiled_in_full(program: ZooProgram, batch: int) -> Any:
+    return variant(program)(*program.inputs(batch))
 
 
 def compiled_with(**options: Any) -> Run:
     def run(program: ZooProgram, batch: int) -> Any:
-        with compiled_fast():
+        with optimizing_little():
             return variant(program, **options)(*program.inputs(batch))
 
     return run
@@ -96,6 +92,7 @@ PASSES = [field.name for field in dataclasses.fields(hb.Optimizations)]
 
 EXECUTORS: dict[str, Run] = {
     "compiled": compiled,
+    "compiled_in_full": compiled_in_full,
     "interpret": interpreted(lambda traced: traced.program),
     "interpret_lowered": interpreted(lambda traced: traced.lowered_program),
     "stackless_numpy": run_stackless(stackless.NumpyBackend()),

@@ -7,9 +7,10 @@ a batch of another size takes them in turn, so that a small batch is the start o
 ``expected`` is the truth: the plain Python, example by example.
 """
 
+import contextlib
 import functools
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -153,6 +154,16 @@ def bools() -> Column:
 def keys() -> Column:
     """Typed PRNG keys."""
     return lambda rng: jax.random.split(jax.random.key(int(rng.integers(1 << 30))), ROWS)
+
+
+@contextlib.contextmanager
+def optimizing_little() -> Iterator[None]:
+    """Within it XLA optimizes little, which halves the time of a test."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    try:
+        yield
+    finally:
+        jax.config.update("jax_disable_most_optimizations", False)
 
 
 # Recursion

@@ -1,0 +1,173 @@
+"""Lets the two sides of a copy share storage, and drops the copy, where neither is in the other's way.
+
+::
+
+    %build_tree.walk = prim "move" (%sample.walk)
+    push_jump build_tree.entry, …                        push_jump build_tree.entry, …
+    …                                              ==>   …
+    %sample.walk = prim "move" (%build_tree.$result)
+
+(all three being one variable then). A value that goes into every call and comes out of it is then written where it changes
+and nowhere else. Variables interfere if one is written while the other may still be read, other than by copying it.
+
+Reference: Chaitin (1982), register coalescing.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator
+
+from hlobatch.analysis.allocation import COUNTER
+from hlobatch.analysis.machine_liveness import points
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import TensorType, Type
+from hlobatch.transforms.lower_calls import move
+
+Interference = dict[str, set[str]]
+
+
+def coalesce_copies(program: Program) -> Program:
+    """The lowered program with fewer variables and fewer copies."""
+    program = program.replace(graph=ControlFlowGraph(tuple(map(_with_moves, program.graph))))
+    merged = _Merging(program)
+    for target, source in _copies(program):
+        merged.try_merge(target, source)
+    return merged.program()
+
+
+def is_copy(op: Op) -> bool:
+    """Whether a primitive gives back its inputs as they are."""
+    if not isinstance(op, PrimOp) or len(op.vars_in) != len(op.vars_out):
+        return False
+    function = op.function
+    if not isinstance(function, TracedFunction):
+        return function is move
+    jaxpr = function.jaxpr.jaxpr
+    return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars) and function.in_types == function.out_types
+
+
+def _with_moves(block: Block) -> Block:
+    """The block with the user's own copies as moves."""
+    ops = [op.replace(function=move) if isinstance(op, PrimOp) and is_copy(op) else op for op in block.instructions]
+    return block.replace(instructions=tuple(ops))
+
+
+def _copies(program: Program) -> Iterator[tuple[str, str]]:
+    """Targets and sources of copies, those in blocks that come later (and so in inner functions) first."""
+    for block in reversed(program.graph.blocks):
+        for op in block.instructions:
+            if isinstance(op, PrimOp) and op.function is move:
+                yield from zip(op.vars_out, op.vars_in, strict=True)
+
+
+def interference(program: Program) -> Interference:
+    """For each variable, those that hold a value still needed when it is written."""
+    found: Interference = collections.defaultdict(set)
+
+    def clash(one: str, others: set[str]) -> None:
+        for other in others - {one}:
+            found[one].add(other)
+            found[other].add(one)
+
+    for _, op, live in points(program):
+        for target in op.defs:
+            clash(target, (set(live) | set(op.defs)) - {_copied(op, target)})
+    for name in program.vars_in:
+        clash(name, set(program.vars_in))
+    return found
+
+
+def _copied(op: Op, target: str) -> str:
+    """What an operation copies to a variable, if it leaves the original as it is (a swap does not)."""
+    if not isinstance(op, PrimOp) or op.function is not move:
+        return target
+    source = op.vars_in[op.vars_out.index(target)]
+    return target if source in op.vars_out else source
+
+
+class _Merging:
+    """Variables merged so far (union-find) and what each class of them interferes with."""
+
+    def __init__(self, program: Program) -> None:
+        self.source = program
+        self.clashes = interference(program)
+        self.parent = {name: name for name in program.var_defs}
+
+    def find(self, name: str) -> str:
+        while self.parent[name] != name:
+            name = self.parent[name]
+        return name
+
+    def try_merge(self, target: str, source: str) -> None:
+        """Merge two variables unless they interfere, differ in type, or are stored in a way of their own."""
+        one, other = self.find(target), self.find(source)
+        if one == other or other in self.clashes[one] or not self._alike(one, other):
+            return
+        kept, gone = (other, one) if _plainer(other, one) else (one, other)
+        self.parent[gone] = kept
+        self.clashes[kept] |= self.clashes.pop(gone, set())
+        for name in self.clashes[kept]:
+            self.clashes[name] = (self.clashes[name] - {gone}) | {kept}
+
+    def _alike(self, one: str, other: str) -> bool:
+        kinds = (Alloc.TEMPORARY, Alloc.REGISTER, Alloc.FULL)
+        names = (one, other)
+        if any(self.source.alloc(name) not in kinds or name.endswith(COUNTER) for name in names):
+            return False
+        return stored_alike(*(self.source.var_defs[name] for name in names))
+
+    def program(self) -> Program:
+        def rename(block: Block) -> Block:
+            renamed = block.rename(self.find, self.find)
+            return renamed.replace(instructions=tuple(o for op in renamed.instructions for o in _needed(op)))
+
+        kept = {v: t for v, t in self.source.var_defs.items() if self.parent[v] == v}
+        allocation = {v: self.source.alloc(v) for v in kept}
+        for name in self.parent:
+            root = self.find(name)
+            allocation[root] = max(allocation[root], self.source.alloc(name))
+        return self.source.replace(
+            var_alloc=allocation,
+            graph=ControlFlowGraph(tuple(map(rename, self.source.graph))),
+            var_defs=kept,
+            vars_in=tuple(map(self.find, self.source.vars_in)),
+            vars_out=tuple(map(self.find, self.source.vars_out)),
+        )
+
+
+def stored_alike(one: Type, other: Type) -> bool:
+    """Whether two types differ in weakness at most: Python numbers are stored as arrays of the same dtype."""
+    if one.treedef != other.treedef:
+        return False
+    pairs = zip(one.leaves, other.leaves, strict=True)
+    return all(
+        (a.dtype, physical(a)) == (b.dtype, physical(b))
+        if isinstance(a, TensorType) and isinstance(b, TensorType)
+        else a == b
+        for a, b in pairs
+    )
+
+
+def _plainer(one: str, other: str) -> bool:
+    """Whether a name says more to the user than another: not main's, not a temporary."""
+    return _obscurity(one) < _obscurity(other)
+
+
+def _obscurity(name: str) -> tuple[bool, bool, bool, str]:
+    return name.startswith("main."), "$" in name, name[-1].isdigit(), name
+
+
+def _needed(op: Op) -> tuple[Op, ...]:
+    """The operation without copies of a variable to itself."""
+    if not (isinstance(op, PrimOp) and op.function is move):
+        return (op,)
+    pairs = [(t, s) for t, s in zip(op.vars_out, op.vars_in, strict=True) if t != s]
+    if not pairs:
+        return ()
+    targets, sources = zip(*pairs, strict=True)
+    return (op.replace(vars_in=sources, vars_out=targets),)
