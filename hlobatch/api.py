@@ -24,6 +24,7 @@ from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.plan import DISPATCHES, SCHEDULES, Options, Plan
+from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
 from hlobatch.transforms.pipeline import ALL, Optimizations, specialized_program
@@ -86,6 +87,7 @@ class BatchedFunction:
     type_inference: Callable[..., Any] | None = None
     options: Options = field(default_factory=Options)
     _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
+    _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function)
@@ -117,13 +119,16 @@ class BatchedFunction:
         """
         if _disabled.get():
             return self.function(*args, **kwargs)
+        key, leaves, known = self._shortcuts.look_up(args, kwargs)
+        if known is not None:
+            return rebuild(execute(known, leaves).results, known.out_type)
         call = self._bind(args, kwargs)
         plan = self._plan(call)
         inputs = call.physical()
         if any(map(is_tracer, (*inputs, *plan.captured))):
-            results = trace(plan, inputs)
-        else:
-            results = execute(plan, inputs).results
+            return rebuild(trace(plan, inputs), plan.out_type)
+        results = execute(plan, inputs).results
+        self._shortcuts.remember(key, leaves, call, plan)
         return rebuild(results, plan.out_type)
 
     def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:

@@ -28,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.api import BatchedFunction, batch
+from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
@@ -160,6 +161,8 @@ def load(target: str) -> BatchedFunction:
     sys.path.insert(0, str(path.parent.resolve()))
     spec.loader.exec_module(module)
     function = getattr(module, name, None)
+    if isinstance(function, ContextFunction):
+        return function.batched
     if isinstance(function, BatchedFunction):
         return function
     if not callable(function):

@@ -327,9 +327,7 @@ class Trimmed:
     run: Callable[..., list[Any]]
 
 
-def trimmed(
-    run: Callable[..., Any], reads: Sequence[str], writes: Sequence[str], avals: Mapping[str, Any]
-) -> Trimmed:
+def trimmed(run: Callable[..., Any], reads: Sequence[str], writes: Sequence[str], avals: Mapping[str, Any]) -> Trimmed:
     """Trace a function on slots once, and leave out what it does not use or change."""
     given = [avals[slot] for slot in reads]
     closed = jax.jit(lambda *values: list(run(*values)), keep_unused=True).trace(*given).jaxpr

@@ -2,7 +2,7 @@
 
 * ``NULL``: it holds no tensor, or nothing reads it.
 * ``SHARED``: an input that all lanes share, or computed from such in the entry block.
-* ``TEMPORARY``: every read comes after a write in the same block, and in one block only.
+* ``TEMPORARY``: every read comes after a write in the same block.
 * ``FULL``: it lives across a call during which its function may be entered again.
 * ``REGISTER``: everything else.
 
@@ -17,7 +17,7 @@ from collections.abc import Mapping
 
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.analysis.liveness import Names, liveness
-from hlobatch.ir.ops import PopOp, PrimOp, PushOp
+from hlobatch.ir.ops import IndirectGotoOp, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -52,20 +52,21 @@ def allocate(program: Program) -> Program:
     shared = _shared(program)
     full = set().union(*saved_across(program).values()) if program.functions else set()
     full |= {v for op in program.ops if isinstance(op, (PushOp, PopOp)) for v in op.vars}
+    counters = {op.counter for op in program.ops if isinstance(op, (PushGotoOp, IndirectGotoOp))}
     reads = _reads(program)
-    homes = _homes(program)
+    exposed = _exposed(program)
     allocation: dict[str, Alloc] = {}
     for name, type_ in program.var_defs.items():
         if name in shared:
             allocation[name] = Alloc.NULL if type_.is_static else Alloc.SHARED
-        elif name.endswith(COUNTER):
+        elif name in counters:
             allocation[name] = program.alloc(name)
         elif type_.is_static or not reads[name]:
             allocation[name] = Alloc.NULL
         elif name in full:
             allocation[name] = Alloc.FULL
         else:
-            allocation[name] = Alloc.TEMPORARY if homes[name] is not None else Alloc.REGISTER
+            allocation[name] = Alloc.REGISTER if name in exposed else Alloc.TEMPORARY
     return program.replace(var_alloc=allocation)
 
 
@@ -93,19 +94,13 @@ def _shared(program: Program) -> set[str]:
     return shared
 
 
-def _homes(program: Program) -> Mapping[str, str | None]:
-    """For variables that live inside one block, that block; None for the others."""
-    homes: dict[str, str | None] = {}
-    outside = {v for f in program.all_functions for v in (*f.vars_in, *f.vars_out)}
+def _exposed(program: Program) -> set[str]:
+    """Variables that live across blocks."""
+    exposed = {v for f in program.all_functions for v in (*f.vars_in, *f.vars_out)}
     for function in program.all_functions:
         for block in function.graph:
             written: set[str] = set()
-            home = f"{function.name}/{block.name}"
             for op in block.ops:
-                for name in op.uses:
-                    if name not in written:
-                        homes[name] = None
-                for name in (*op.uses, *op.defs):
-                    homes[name] = home if homes.setdefault(name, home) == home else None
+                exposed.update(v for v in op.uses if v not in written)
                 written.update(op.defs)
-    return {v: None if v in outside else homes.get(v) for v in program.var_defs}
+    return exposed

@@ -1,4 +1,4 @@
-"""Liveness in a lowered program, across calls: which variables may still be read once a block, or an operation, is done.
+"""Liveness in a lowered program, across calls: what may still be read once an operation is done.
 
 A return goes to every place that its return address may name. That is more than any one run does, so the sets are upper
 bounds: safe for deciding that two variables may share storage.

@@ -2,7 +2,8 @@
 
 A variable is shared if it is an input that all lanes share and nothing overwrites, if its one definition is a primitive
 of shared variables, or if it is a parameter that every call gives the same shared variable. Counting on control is not
-needed: a single definition from fixed values gives one value, however often and wherever a lane runs it.
+needed: a single definition from fixed values gives one value, however often and wherever a lane runs it. Results of
+functions are left alone: callers take them from the variable that the callee writes.
 
 Such a value can be computed once, before the loop, and is never broadcast to the batch (DESIGN: shared operands stay
 unbatched).
@@ -26,7 +27,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     Args:
         program: Typed, calls not lowered; inputs that all lanes share are marked ``SHARED`` in ``var_alloc``.
     """
-    parameters = {v for f in program.functions for v in f.vars_in}
+    crossing = {v for f in program.functions for v in (*f.vars_in, *f.vars_out)}
     definitions = collections.Counter(v for op in program.ops for v in op.defs)
     roots = {v: v for v in program.vars_in if program.var_alloc.get(v) is Alloc.SHARED and not definitions[v]}
     changed = True
@@ -34,7 +35,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
         before = len(roots)
         for op in program.ops:
             if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in) and surely_ends(op):
-                fixed = all(definitions[v] == 1 and v not in parameters for v in op.vars_out)
+                fixed = all(definitions[v] == 1 and v not in crossing for v in op.vars_out)
                 roots.update({v: v for v in op.vars_out} if fixed else {})
         roots.update(_parameter_roots(program, roots, definitions))
         changed = len(roots) != before

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ast
 import inspect
+import types
 from collections.abc import Sequence
 from typing import Any
 
@@ -24,13 +25,14 @@ from hlobatch.diagnostics import (
 )
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, Callees
-from hlobatch.frontend.primitives import HELPERS, compile_primitive
+from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive
 from hlobatch.frontend.scopes import local_names, read_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 
 _TEMPORARY = "_hb_"
+_LITERAL = (bool, int, float, complex, str, types.NoneType)
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
@@ -58,9 +60,11 @@ class ExpressionLowering:
         self._temporaries += 1
         return f"{_TEMPORARY}{stem}{self._temporaries}"
 
-    def constant(self, value: Any) -> ast.Name:
+    def constant(self, value: Any) -> ast.expr:
         """An expression for a Python object."""
-        name = f"__hb_constant{len(self.constants)}"
+        if type(value) in _LITERAL:
+            return ast.Constant(value)
+        name = f"{HELPER}constant{len(self.constants)}"
         self.constants[name] = value
         return ast.Name(name, ast.Load())
 
@@ -90,7 +94,7 @@ class ExpressionLowering:
                 tuple(map(self.variable, inputs)),
                 tuple(map(self.variable, outputs)),
                 function,
-                text.replace(_TEMPORARY, "$"),
+                text.replace(HELPER, "").replace(_TEMPORARY, "$"),
                 self.location(node),
                 tuple(self.location(reads[name]) for name in inputs),
             )
@@ -293,7 +297,7 @@ class ExpressionLowering:
 def definition(source: Source) -> Location:
     """The span of a function's ``def`` line."""
     whole = source.location(source.node)
-    if source.function.__name__ == "<lambda>":
+    if source.node.name == "<lambda>":
         return whole
     line = source.lines[whole.line - 1].rstrip() if whole.line else ""
     return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)

@@ -14,6 +14,9 @@ from typing import Any, Final
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.source import MISSING, Source
 
+HELPER: Final = "__hb_"
+"""How names begin by which compiled code reaches objects of the frontend."""
+
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
     "__hb_not": batched_builtins.logical_not,

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import functools
 import inspect
 import linecache
 import types
@@ -16,11 +17,16 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
+import jax
+
 from hlobatch.diagnostics import Location, UnsupportedSyntaxError
 from hlobatch.frontend.support import refusal
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
+
+_TRANSPARENT: Final = (jax.stages.Wrapped, functools._lru_cache_wrapper)
+"""Wrappers whose function may stand in for them: ``jax.jit`` and ``functools.cache``."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,7 +60,7 @@ class Source:
 
     @cached_property
     def signature(self) -> inspect.Signature:
-        return inspect.signature(self.function)
+        return inspect.signature(self.function, follow_wrapped=False)
 
     @cached_property
     def _closure(self) -> dict[str, Any]:
@@ -88,10 +94,15 @@ class Source:
 def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
     """The Python function behind a callable.
 
+    A decorator's function is taken as it is, not unwrapped: what it does around the function it wraps is part of what
+    is called. Only wrappers known to change nothing are looked through.
+
     Raises:
         UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
     """
-    inner = inspect.unwrap(fun)
+    inner = fun
+    while isinstance(inner, _TRANSPARENT) or hasattr(type(inner), "__hlobatch_function__"):
+        inner = inner.__wrapped__
     if isinstance(inner, types.FunctionType):
         return inner
     kind = type(fun).__name__
@@ -123,10 +134,10 @@ def read_source(fun: types.FunctionType) -> Source:
 
 def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
     """The definition whose code object this is: same first line, same name."""
-    line = fun.__code__.co_firstlineno
+    line, name = fun.__code__.co_firstlineno, fun.__code__.co_name
     lambdas = []
     for node in ast.walk(tree):
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == fun.__name__:
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name == name:
             first = min([node.lineno, *(d.lineno for d in node.decorator_list)])
             if first == line:
                 return node  # type: ignore[return-value]
@@ -134,7 +145,7 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
             lambdas.append(node)
     if len(lambdas) > 1:
         lambdas = [node for node in lambdas if _span(node.body) in fun.__code__.co_positions()]
-    if fun.__name__ == "<lambda>" and len(lambdas) == 1:
+    if name == "<lambda>" and len(lambdas) == 1:
         return _as_definition(lambdas[0])
     raise UnsupportedSyntaxError(
         f"the definition of {fun.__qualname__!r} was not found at {fun.__code__.co_filename}:{line}",

@@ -25,7 +25,9 @@ from hlobatch.ir.program import ControlFlowGraph, Program
 EXPENSIVE: Final = 0.25
 """Share of the work of all blocks that run repeatedly, from which one of them is expensive …"""
 OUTSTANDING: Final = 4.0
-"""… if it is also this many times the work of the median one."""
+"""… if it is also this many times the work of the median one …"""
+WORTH_WAITING: Final = 200.0
+"""… and at least so many operations per lane: for less it does not pay to wait."""
 
 
 def expensive_last(program: Program) -> Program:
@@ -33,7 +35,9 @@ def expensive_last(program: Program) -> Program:
     entry, *rest = program.graph.blocks
     repeated = repeated_blocks(program)
     costs = {block.name: block_cost(block) for block in rest if block.name in repeated}
-    threshold = max(EXPENSIVE * sum(costs.values()), OUTSTANDING * statistics.median_low(costs.values() or [0.0]))
+    threshold = max(
+        EXPENSIVE * sum(costs.values()), OUTSTANDING * statistics.median_low(costs.values() or [0.0]), WORTH_WAITING
+    )
     late = [block for block in rest if block.sync or costs.get(block.name, 0.0) > threshold]
     early = [block for block in rest if block not in late]
     return program.replace(graph=ControlFlowGraph((entry, *early, *late))) if late and early else program

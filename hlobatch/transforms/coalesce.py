@@ -7,8 +7,9 @@
     …                                              ==>   …
     %sample.walk = prim "move" (%build_tree.$result)
 
-(all three being one variable then). A value that goes into every call and comes out of it is then written where it changes
-and nowhere else. Variables interfere if one is written while the other may still be read, other than by copying it.
+(all three being one variable then). A value that goes into every call and comes out of it is then written where it
+changes and nowhere else. Variables interfere if one is written while the other may still be read, other than by copying
+it.
 
 Reference: Chaitin (1982), register coalescing.
 """

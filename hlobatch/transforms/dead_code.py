@@ -6,29 +6,32 @@
     %b = prim "x * 2" (%x)   ==>   %b = prim "x * 2" (%x)
     return b
 
-Calls stay even if their results are not used: whether a call ends is part of what the program means.
+Calls stay even if their results are not used: whether a call ends is part of what the program means. What main computes
+once for all functions (see ``hoist_shared``) stays if any of them reads it.
 """
 
 from __future__ import annotations
 
 from hlobatch.analysis.liveness import before, liveness
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 
 
 def eliminate_dead_code(program: Program) -> Program:
     """The program without dead primitives; calls not lowered."""
-    changed = program.with_functions({f.name: _function(f) for f in program.all_functions})
+    elsewhere = frozenset(v for f in program.functions for block in f.graph for op in block.ops for v in op.uses)
+    changed = program.with_functions({f.name: _function(f, elsewhere) for f in program.all_functions})
     mentioned = {v for f in changed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in changed.ops for v in (*op.uses, *op.defs)}
     changed = changed.replace(var_defs={v: t for v, t in changed.var_defs.items() if v in mentioned})
     return program if changed == program else changed
 
 
-def _function(function: Function) -> Function:
+def _function(function: Function, elsewhere: frozenset[str]) -> Function:
+    elsewhere = elsewhere if function.name == MAIN else frozenset()
     while True:
         live = liveness(function).after
-        blocks = tuple(_block(block, live[block.name]) for block in function.graph)
+        blocks = tuple(_block(block, live[block.name] | elsewhere) for block in function.graph)
         if blocks == function.graph.blocks:
             return function
         function = function.replace(graph=ControlFlowGraph(blocks))

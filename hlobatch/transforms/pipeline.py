@@ -19,8 +19,10 @@ from hlobatch.ir.verifier import verify
 from hlobatch.transforms.coalesce import coalesce_copies
 from hlobatch.transforms.dead_code import eliminate_dead_code
 from hlobatch.transforms.hoist_shared import hoist_shared
+from hlobatch.transforms.if_conversion import convert_ifs
 from hlobatch.transforms.lower_calls import lower_calls
 from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
+from hlobatch.transforms.rotate_loops import rotate_loops
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
 from hlobatch.transforms.split_live_ranges import split_live_ranges
@@ -35,12 +37,16 @@ class Optimizations:
 
     Attributes:
         hoist_shared: Compute what is the same in every lane once.
+        if_conversion: Turn cheap branches into selects.
+        rotate_loops: Test loop conditions where turns end.
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
     """
 
     hoist_shared: bool = True
+    if_conversion: bool = True
+    rotate_loops: bool = True
     dead_code: bool = True
     pop_push: bool = True
     coalesce: bool = True
@@ -71,6 +77,10 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
     passes: dict[str, Pass] = {}
     if optimizations.hoist_shared:
         passes["hoist-shared"] = hoist_shared
+    if optimizations.if_conversion:
+        passes["if-conversion"] = convert_ifs
+    if optimizations.rotate_loops:
+        passes["rotate-loops"] = rotate_loops
     if optimizations.dead_code:
         passes["dead-code"] = eliminate_dead_code
     passes["allocate"] = allocate

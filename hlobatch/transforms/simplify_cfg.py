@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import collections
 
-from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, Terminator
+from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, PushGotoOp, Terminator
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
 
@@ -55,6 +55,8 @@ def thread_jumps(graph: ControlFlowGraph) -> ControlFlowGraph:
         return name
 
     def threaded(terminator: Terminator) -> Terminator:
+        if isinstance(terminator, PushGotoOp):  # a call comes back to a block
+            return terminator.retarget(lambda name: name if final(name) == HALT else final(name))
         terminator = terminator.retarget(final)
         if isinstance(terminator, BranchOp) and terminator.true_block == terminator.false_block:
             return GotoOp(terminator.true_block, location=terminator.location)

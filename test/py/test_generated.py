@@ -94,9 +94,9 @@ class Function:
 
     def call(self) -> str:
         """A call with less fuel. Its arguments hold no call: the second would multiply the first."""
-        saved, self.calls = self.calls - (2 if self.loops else 1), 0
+        left, self.calls = self.calls - 1 - self.loops, 0
         arguments = ", ".join([self.fuel, self.number(1), self.number(0)])
-        self.calls = saved
+        self.calls = left
         return f"{self.draw(st.sampled_from(self.callees))}({arguments})"
 
     @property
@@ -174,7 +174,7 @@ class Function:
     def source(self, name: str) -> str:
         """The whole function."""
         start = [f"{local} = {value}" for local, value in zip(LOCALS, ("1", "b", "0"), strict=True)]
-        base = ["if fuel <= 0:", f"    return ({self.number(1)}) % 1009"]
+        base = ["if fuel <= 0:", f"    return {self.number(0)}"]
         lines = [f"    {line}" for line in (*start, *base)] + self.body(3)
         return "\n".join(["@hb.batch", f"def {name}({', '.join(PARAMETERS)}):", *lines, "    return x + y"])
 

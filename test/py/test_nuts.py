@@ -1,9 +1,9 @@
 """The No-U-Turn Sampler of ``examples/nuts.py``: does it sample what it should, in every way of running it?
 
 Moments are tested with chains as independent replicates: each chain gives one estimate of a moment, and the mean of the
-estimates over chains, divided by its standard error, is compared with Student's t. False-alarm rate: the threshold is the
-two-sided quantile at ``ALARM_RATE`` over the number of moments tested (Bonferroni), so that a correct sampler fails a test
-with probability at most ``ALARM_RATE`` over the choice of seed. Seeds are fixed.
+estimates over chains, divided by its standard error, is compared with Student's t. False-alarm rate: the threshold is
+the two-sided quantile at ``ALARM_RATE`` over the number of moments tested (Bonferroni), so that a correct sampler fails
+a test with probability at most ``ALARM_RATE`` over the choice of seed. Seeds are fixed.
 """
 
 from functools import cache

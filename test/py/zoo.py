@@ -356,6 +356,32 @@ def knapsack(item: Array, capacity: Array, items: dict[str, Array]) -> Array:
     return jnp.maximum(without, taken)
 
 
+SAMPLE = np.asarray([2, 3, 5, 7, 11, 13], np.int32)
+
+
+@program(integers(-3, 6), SAMPLE, integers(0, 4), in_axes=(0, None, 0), recursive=True)
+def computed_once(x: Array, sample: Array, depth: Array) -> Array:
+    """Values that are the same in every lane, used after branches, in a loop, and by another function."""
+    total = jnp.sum(sample)
+    largest = total - sample[0]
+    if depth == 0:
+        return x * total
+    rest = computed_once(x + 1, sample, depth - 1)
+    for _ in range(sample.shape[0] // 2):
+        if rest > 1000:
+            rest = rest - above_average(x, sample)
+        rest = rest + largest
+    return rest
+
+
+@hb.batch
+def above_average(x: Array, sample: Array) -> Array:
+    average = jnp.sum(sample) // sample.shape[0]
+    if x > 0:
+        return jnp.sum(sample > average)
+    return average
+
+
 # Calls
 
 
@@ -399,6 +425,20 @@ def nothing(x: Array) -> None:
     if x > 0:
         return
     x = x + 1
+
+
+@program(integers(-2, 3))
+def no_result(x: Array) -> None:
+    """Nothing to compute, and a call whose result needs no storage at the end."""
+    return nothing(x)
+
+
+@program(integers(-2, 3))
+def decided_return(x: Array) -> int:
+    """One constant, though the code has other ends."""
+    for _ in range(2):
+        return 81
+    return half_up(x)
 
 
 @program(integers(-30, 30), integers(0, 4))

@@ -1,0 +1,222 @@
+"""Turns cheap branches into selects, and short-circuit conditions into one.
+
+::
+
+    a:                                  a:
+      branch %c, b, d                     %x:then = prim "x + 1" (%x)
+    b:                                    %x = prim "select" (%c, %x:then, %x)
+      %x = prim "x + 1" (%x)      ==>     jump d
+      jump d
+
+    a:                                  a:
+      branch %c, b, z                     %d = prim "y > 0" (%y)
+    b:                                    %c:and = prim "and" (%c, %d)
+      %d = prim "y > 0" (%y)      ==>     branch %c:and, e, z
+      branch %d, e, z
+
+Primitives have no effects and are total, so running the side not taken changes nothing; it is worth it where the work
+is less than that of another turn through the dispatcher. Code that might not end (an inner ``while``) is never run
+ahead.
+
+Reference: Allen et al. (1983), conversion of control dependence to data dependence.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.cost import primitive_cost
+from hlobatch.analysis.liveness import Names, liveness
+from hlobatch.analysis.sharing import surely_ends
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.types import Type
+from hlobatch.transforms.simplify_cfg import simplify_graph
+
+CHEAP: Final = 48.0
+"""Operations per lane, selected elements among them, up to which a branch is converted."""
+
+
+def select(condition: Any, yes: Any, no: Any) -> tuple[Any]:
+    """The function of a primitive that picks one of two values of the same type."""
+    return (jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no),)
+
+
+def both(first: Any, second: Any) -> tuple[Any]:
+    """The function of a primitive that holds where both conditions do."""
+    return (jnp.logical_and(first, second),)
+
+
+def either(first: Any, second: Any) -> tuple[Any]:
+    """The function of a primitive that holds where one of two conditions does."""
+    return (jnp.logical_or(first, second),)
+
+
+def neither_but(first: Any, second: Any) -> tuple[Any]:
+    """The function of a primitive that holds where the second condition does and the first does not."""
+    return (jnp.logical_and(jnp.logical_not(first), second),)
+
+
+def unless(first: Any, second: Any) -> tuple[Any]:
+    """The function of a primitive that holds where the first condition does not or the second does."""
+    return (jnp.logical_or(jnp.logical_not(first), second),)
+
+
+def convert_ifs(program: Program) -> Program:
+    """The typed program with calls, cheap branches converted."""
+    types = dict(program.var_defs)
+    functions = {f.name: _Converter(f, types).function for f in program.all_functions}
+    return program.with_functions(functions).replace(var_defs=types)
+
+
+@dataclass
+class _Converter:
+    """Converts one function, branch by branch, until none is left to convert."""
+
+    source: Function
+    types: dict[str, Type]
+    function: Function = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.function = self.source
+        while self._convert_one():
+            self.function = self.function.replace(graph=simplify_graph(self.function.graph))
+
+    def _convert_one(self) -> bool:
+        graph = self.function.graph
+        live = liveness(self.function).before
+        for block in graph:
+            if not isinstance(block.terminator, BranchOp):
+                continue
+            converted = self._diamond(block, live) or self._short_circuit(block, live)
+            if converted is not None:
+                blocks = tuple(converted if b.name == block.name else b for b in graph)
+                self.function = self.function.replace(graph=ControlFlowGraph(blocks))
+                return True
+        return False
+
+    # Branches whose sides meet again
+
+    def _diamond(self, block: Block, live: Mapping[str, Names]) -> Block | None:
+        """The block with the sides of its branch run one after the other, if they meet in one place and are cheap."""
+        branch = block.terminator
+        assert isinstance(branch, BranchOp)
+        sides = [self._side(block, name) for name in (branch.true_block, branch.false_block)]
+        if len({side.join for side in sides}) != 1:
+            return None
+        join = sides[0].join
+        after = frozenset(self.function.vars_out) if join == HALT else live[join]
+        changed = sorted({v for side in sides for op in side.ops for v in op.defs} & after)
+        if not self._worth_it([op for side in sides for op in side.ops], changed):
+            return None
+        renamed = [self._renamed(side.ops, word) for side, word in zip(sides, ("then", "else"), strict=True)]
+        ops: list[Op] = [op for side_ops, _ in renamed for op in side_ops]
+        for name in changed:
+            values = [names.get(name, name) for _, names in renamed]
+            ops.append(PrimOp((branch.cond_var, *values), (name,), select, "select", location=branch.location))
+        instructions = (*block.instructions, *ops)
+        return block.replace(instructions=instructions, terminator=GotoOp(join, location=branch.location))
+
+    def _side(self, block: Block, name: str) -> _Side:
+        """What one side of a branch does before it goes on."""
+        graph = self.function.graph
+        if name == HALT or graph.predecessors[name] != (block.name,):
+            return _Side((), name)
+        other = graph.block(name)
+        if other.sync or not isinstance(other.terminator, GotoOp):
+            return _Side((), name)
+        if not all(isinstance(op, PrimOp) for op in other.instructions):
+            return _Side((), name)
+        return _Side(other.instructions, other.terminator.block)
+
+    def _worth_it(self, ops: Iterable[Op], selected: Iterable[str]) -> bool:
+        """Whether code is cheap and safe to run where it was not asked for."""
+        primitives = [op for op in ops if isinstance(op, PrimOp)]
+        if not all(op.function in _OURS or surely_ends(op) for op in primitives):
+            return False
+        elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
+        return sum(map(primitive_cost, primitives)) + elements <= CHEAP
+
+    def _renamed(self, ops: Iterable[Op], word: str) -> tuple[list[Op], dict[str, str]]:
+        """Operations that write to variables of their own, and what those are called."""
+        names: dict[str, str] = {}
+        renamed = []
+        for op in ops:
+            before = dict(names)
+            names |= {v: self._fresh(v, word) for v in op.defs if v not in names}
+            renamed.append(op.rename(partial(_look_up, before), partial(_look_up, names)))
+        return renamed, names
+
+    def _fresh(self, variable: str, word: str) -> str:
+        name, count = f"{variable}:{word}", 1
+        while name in self.types:
+            count += 1
+            name = f"{variable}:{word}{count}"
+        self.types[name] = self.types[variable]
+        return name
+
+    # Conditions in a row
+
+    def _short_circuit(self, block: Block, live: Mapping[str, Names]) -> Block | None:
+        """The block with its condition joined to that of the next, if both go to one place where they fail."""
+        branch = block.terminator
+        assert isinstance(branch, BranchOp)
+        for name, other_side in ((branch.true_block, branch.false_block), (branch.false_block, branch.true_block)):
+            second = self._condition_block(block, name)
+            if second is None or other_side not in second.terminator.successors:
+                continue
+            written = {v for op in second.instructions for v in op.defs}
+            kept = frozenset(self.function.vars_out) if other_side == HALT else live[other_side]
+            if written & kept or not self._worth_it(second.instructions, ()):
+                continue
+            return self._joined(block, second, other_side)
+        return None
+
+    def _condition_block(self, block: Block, name: str) -> Block | None:
+        graph = self.function.graph
+        if name == HALT or name == block.name or graph.predecessors[name] != (block.name,):
+            return None
+        second = graph.block(name)
+        if second.sync or not isinstance(second.terminator, BranchOp):
+            return None
+        return second if all(isinstance(op, PrimOp) for op in second.instructions) else None
+
+    def _joined(self, block: Block, second: Block, exit_: str) -> Block:
+        first, then = block.terminator, second.terminator
+        assert isinstance(first, BranchOp)
+        assert isinstance(then, BranchOp)
+        on_true = first.true_block == second.name
+        exit_on_false = then.false_block == exit_
+        function = {(True, True): both, (True, False): unless, (False, False): either, (False, True): neither_but}[
+            on_true, exit_on_false
+        ]
+        condition = self._fresh(then.cond_var, "joined")
+        join = PrimOp(
+            (first.cond_var, then.cond_var), (condition,), function, function.__name__, location=first.location
+        )
+        return block.replace(
+            instructions=(*block.instructions, *second.instructions, join),
+            terminator=then.replace(cond_var=condition),
+        )
+
+
+def _look_up(names: Mapping[str, str], name: str) -> str:
+    return names.get(name, name)
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One side of a branch: what it does before the sides may meet, and where that is."""
+
+    ops: tuple[Op, ...]
+    join: str
+
+
+_OURS: Final = (select, both, either, neither_but, unless)

@@ -1,0 +1,73 @@
+"""Tests a loop's condition where a turn ends instead of where it begins: one block less to run for every turn.
+
+::
+
+    a:                                   a:
+      jump head                            %c = prim "x < 9" (%x)
+    head:                                  branch %c, body, after
+      %c = prim "x < 9" (%x)       ==>   body:
+      branch %c, body, after               %x = prim "x + 1" (%x)
+    body:                                  %c = prim "x < 9" (%x)
+      %x = prim "x + 1" (%x)               branch %c, body, after
+      jump head
+
+Done for heads that are cheap and have two predecessors: the way in and the way round.
+"""
+
+from __future__ import annotations
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.transforms.if_conversion import CHEAP
+from hlobatch.transforms.simplify_cfg import simplify_graph
+
+_PREDECESSORS = 2
+
+
+def rotate_loops(program: Program) -> Program:
+    """The typed program with calls, its loops tested at their ends."""
+    rotated = program.map_graphs(_rotated)
+    return program if rotated == program else rotated
+
+
+def _rotated(graph: ControlFlowGraph) -> ControlFlowGraph:
+    heads = {block.name for block in graph if _is_head(graph, block)}
+    blocks = [_with_head(graph, block, heads) for block in graph]
+    return simplify_graph(ControlFlowGraph(tuple(blocks))) if heads else graph
+
+
+def _is_head(graph: ControlFlowGraph, block: Block) -> bool:
+    """Whether a block is a cheap loop condition, entered from two plain jumps, one of them its own loop's."""
+    before = graph.predecessors[block.name]
+    if block is graph.enter_block() or block.sync or len(before) != _PREDECESSORS:
+        return False
+    plain = all(isinstance(op, PrimOp) for op in block.instructions) and isinstance(block.terminator, BranchOp)
+    jumps = all(_is_plain_jump(graph.block(name)) for name in before)
+    return plain and jumps and block.name not in before and block_cost(block) <= CHEAP and _in_loop(graph, block)
+
+
+def _is_plain_jump(block: Block) -> bool:
+    ends_in_call = bool(block.instructions) and isinstance(block.instructions[-1], FunctionCallOp)
+    return isinstance(block.terminator, GotoOp) and not ends_in_call
+
+
+def _in_loop(graph: ControlFlowGraph, block: Block) -> bool:
+    seen: set[str] = set()
+    pending = list(block.terminator.successors)
+    while pending:
+        name = pending.pop()
+        if name == block.name:
+            return True
+        if name in graph and name not in seen:
+            seen.add(name)
+            pending += graph.block(name).terminator.successors
+    return False
+
+
+def _with_head(graph: ControlFlowGraph, block: Block, heads: set[str]) -> Block:
+    """The block with the condition it jumps to tested in place."""
+    if not isinstance(block.terminator, GotoOp) or block.terminator.block not in heads:
+        return block
+    head = graph.block(block.terminator.block)
+    return block.replace(instructions=(*block.instructions, *head.instructions), terminator=head.terminator)

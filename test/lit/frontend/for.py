@@ -1,0 +1,38 @@
+"""``for … in range``: the number of turns is counted before the loop; the body may assign to the loop variable."""
+# RUN: hlobatch trace %s:f --stage frontend | filecheck %s
+import hlobatch as hb
+
+
+@hb.batch
+def f(n):
+    total = 0
+    for i in range(1, n, 2):
+        total += i
+        n = 0
+    return total
+
+
+# Checks of f, made by update_checks.py
+# CHECK-LABEL: def f(%f.n) -> (%f.$result):
+# CHECK-NEXT:   entry:
+# CHECK-NEXT:     %f.total = prim "0" ()
+# CHECK-NEXT:     %f.$1 = prim "1" ()
+# CHECK-NEXT:     %f.$2 = prim "2" ()
+# CHECK-NEXT:     %f.$3 = prim "n" (%f.n)
+# CHECK-NEXT:     %f.$turns4 = prim "range_count($1, $3, $2)" (%f.$1, %f.$3, %f.$2)
+# CHECK-NEXT:     %f.$turn5 = prim "0" ()
+# CHECK-NEXT:     jump for
+# CHECK-NEXT:   for:
+# CHECK-NEXT:     %f.$turn5_if = prim "$turn5 < $turns4" (%f.$turn5, %f.$turns4)
+# CHECK-NEXT:     branch %f.$turn5_if, body, after_for
+# CHECK-NEXT:   body:
+# CHECK-NEXT:     %f.i = prim "range_item($turn5, $1, $2)" (%f.$turn5, %f.$1, %f.$2)
+# CHECK-NEXT:     %f.total = prim "total + i" (%f.total, %f.i)
+# CHECK-NEXT:     %f.n = prim "0" ()
+# CHECK-NEXT:     jump next
+# CHECK-NEXT:   next:
+# CHECK-NEXT:     %f.$turn5 = prim "$turn5 + 1" (%f.$turn5)
+# CHECK-NEXT:     jump for
+# CHECK-NEXT:   after_for:
+# CHECK-NEXT:     %f.$result = prim "total" (%f.total)
+# CHECK-NEXT:     halt

@@ -1,0 +1,97 @@
+"""If-conversion and loop rotation: fewer blocks, the same meaning, and nothing run ahead that might not end."""
+
+import jax
+import numpy as np
+
+import hlobatch as hb
+from hlobatch.ir.ops import BranchOp
+
+
+@hb.batch
+def mandelbrot(cx, cy):
+    x = 0.0
+    y = 0.0
+    n = 0
+    while x * x + y * y < 4.0 and n < 50:
+        x, y = x * x - y * y + cx, 2.0 * x * y + cy
+        n += 1
+    return n
+
+
+@hb.batch
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+@hb.batch
+def conditions(x, y):
+    a = 0
+    if x > 0 or y > 2:
+        a = 1
+    if not (x > 1 and y > 1):
+        a += 10
+    if x == 3:
+        a += 100
+    elif y == 3:
+        a += 200
+    else:
+        a += 300
+    return a
+
+
+@hb.batch
+def may_not_end(n):
+    steps = 0
+    if n > 0:
+        steps = jax.lax.while_loop(lambda s: s[0] != 1, lambda s: (s[0] // 2, s[1] + 1), (n, 0))[1]
+    return steps
+
+
+C = np.linspace(-2, 1, 17).astype(np.float32)
+N = np.arange(1, 18).astype(np.int32)
+
+
+def plain(function: hb.BatchedFunction, *args: np.ndarray) -> list[int]:
+    with hb.disable_batching():
+        return [int(function(*row)) for row in zip(*args, strict=True)]
+
+
+def blocks(function: hb.BatchedFunction, *args: np.ndarray) -> int:
+    return len(function.trace(*args).lowered_program.graph.blocks)
+
+
+def test_mandelbrot_is_one_block_that_loops() -> None:
+    assert mandelbrot(C, C[::-1]).tolist() == plain(mandelbrot, C, C[::-1])
+    program = mandelbrot.trace(C, C).lowered_program
+    assert len(program.graph.blocks) == 2
+    loop = program.graph.blocks[1]
+    assert isinstance(loop.terminator, BranchOp)
+    assert loop.terminator.successors == (loop.name, "halt")
+
+
+def test_collatz_is_one_block_that_loops() -> None:
+    assert collatz(N).tolist() == plain(collatz, N)
+    assert blocks(collatz, N) == 2
+
+
+def test_conditions_become_straight_line_code() -> None:
+    x, y = (a.ravel().astype(np.int32) for a in np.meshgrid(np.arange(5), np.arange(5)))
+    assert conditions(x, y).tolist() == plain(conditions, x, y)
+    assert blocks(conditions, x, y) == 1
+
+
+def test_what_might_not_end_is_not_run_ahead() -> None:
+    n = np.array([0, 8, -4, 3], np.int32)
+    assert may_not_end(n).tolist() == [0, 3, 0, 1]
+    assert blocks(may_not_end, n) > 1
+
+
+def test_each_switch_turns_its_pass_off() -> None:
+    plain_blocks = hb.Optimizations(if_conversion=False, rotate_loops=False)
+    assert blocks(hb.batch(mandelbrot.function, optimizations=plain_blocks), C, C) == 4
+    unrotated = hb.Optimizations(rotate_loops=False)
+    assert blocks(hb.batch(mandelbrot.function, optimizations=unrotated), C, C) == 3
