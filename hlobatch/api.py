@@ -13,17 +13,18 @@ from typing import Any, overload
 import numpy as np
 
 from hlobatch._jax import is_tracer, tracing_context
-from hlobatch.diagnostics import BatchTypeError, HloBatchError
+from hlobatch.analysis.tracing import is_one_lane
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import SYNC_MARK
 from hlobatch.frontend.expressions import definition
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import rebuild
-from hlobatch.ir.program import Program
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
+from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
 from hlobatch.runtime.execute import execute, trace
-from hlobatch.runtime.plan import DISPATCHES, SCHEDULES, Options, Plan
+from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
@@ -90,7 +91,7 @@ class BatchedFunction:
     _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
 
     def __post_init__(self) -> None:
-        functools.update_wrapper(self, self.function)
+        functools.update_wrapper(self, self.function, updated=())
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -119,6 +120,8 @@ class BatchedFunction:
         """
         if _disabled.get():
             return self.function(*args, **kwargs)
+        if is_one_lane():
+            raise _unseen_call(self)
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
             return rebuild(execute(known, leaves).results, known.out_type)
@@ -170,22 +173,27 @@ class BatchedFunction:
             )
         return Binder(source.node.name, source.signature, self.in_axes, self.static, definition(source), caller)
 
-    @cached_property
-    def _untyped(self) -> Program:
-        return to_program(self.function, self.type_inference)
-
     def _plan(self, call: Call) -> Plan:
         """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings."""
         key = (*call.key, tracing_context())
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
-            specialized = specialized_program(self._untyped, types)
+            untyped = to_program(self.function, self.type_inference)  # anew: what its names stand for may have changed
+            specialized = specialized_program(untyped, types)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:
                 return plan
             self._plans[key] = plan
         return self._plans[key]
+
+
+def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
+    """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
+    return UnsupportedSyntaxError(
+        f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
+        help="call it by the name it has outside the function, and decorate the function that calls it with @hb.batch.",
+    )
 
 
 @overload

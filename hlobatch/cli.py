@@ -33,7 +33,7 @@ from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
-from hlobatch.runtime.plan import DISPATCHES, SCHEDULES
+from hlobatch.runtime.choice import DISPATCHES, SCHEDULES
 from hlobatch.stages import Traced
 from hlobatch.transforms.pipeline import Optimizations, observed
 

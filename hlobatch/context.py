@@ -31,7 +31,7 @@ class ContextFunction:
     batched: BatchedFunction
 
     def __post_init__(self) -> None:
-        functools.update_wrapper(self, self.batched.function)
+        functools.update_wrapper(self, self.batched.function, updated=())
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:

@@ -30,7 +30,7 @@ from hlobatch._jax import serialize_portable
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, StackOverflowError, StepLimitError, name_lanes
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.lowering.lanes import LIMITED
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.runtime.primitive import run_p
@@ -99,20 +99,41 @@ class Artifact:
         return _rebuild(results, result)
 
     def _arrays(self, types: Type, args: Sequence[Any]) -> list[Any]:
+        """The arguments' arrays, checked. Python objects at the end, such as defaults, may be left out."""
+        missing = [Type(part) for part in types.tensors[len(args) :]]
+        args = (*args, *(part.rebuild([]) for part in missing if part.is_static))
         try:
-            leaves = types.flatten(tuple(args))
+            leaves = types.treedef.flatten_up_to(args)
         except ValueError as error:
             raise BatchTypeError(
                 f"{self.name} was exported for arguments {types}: {error}", help="pass the same pytrees of arrays."
             ) from None
-        arrays = [to_physical(leaf, t) for leaf, t in zip(leaves, types.tensor_leaves, strict=True)]
+        for leaf, wanted in zip(leaves, types.leaves, strict=True):
+            self._check_leaf(leaf, wanted)
+        given = [leaf for leaf, wanted in zip(leaves, types.leaves, strict=True) if isinstance(wanted, TensorType)]
+        arrays = [to_physical(leaf, t) for leaf, t in zip(given, types.tensor_leaves, strict=True)]
         for array, t, shared in zip(arrays, types.tensor_leaves, self._shared_leaves(types), strict=True):
-            if array.shape[0 if shared else 1 :] != physical(t).shape:
+            if array.ndim < (not shared) or array.shape[0 if shared else 1 :] != physical(t).shape:
                 raise BatchTypeError(
                     f"{self.name} was exported for {t} per lane, but an argument has shape {list(array.shape)}",
                     help="axis 0 is the batch.",
                 )
         return arrays
+
+    def _check_leaf(self, leaf: Any, wanted: Leaf) -> None:
+        """Refuse another Python object than was exported, and an array that would have to be converted."""
+        if isinstance(wanted, Static):
+            if Static(leaf) != wanted:
+                raise BatchTypeError(
+                    f"{self.name} was exported for {wanted}, but {leaf!r} is passed", help="export it for that as well."
+                )
+            return
+        dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf), allow_extended_dtype=True)
+        is_number = type(leaf) in (int, float, complex)
+        if dtype != wanted.dtype and not (is_number and jnp.result_type(leaf, wanted.dtype) == wanted.dtype):
+            raise BatchTypeError(
+                f"{self.name} was exported for {wanted}, but an argument is {dtype}", help="convert it with .astype(…)."
+            )
 
     def _shared_leaves(self, types: Type) -> list[bool]:
         arguments = types.tensors
@@ -212,8 +233,9 @@ def export(
     params = {"plan": plan, "depth": plan.depth, "stats": False, "resume": False, "keep_state": False}
     flat = jax.jit(lambda *arrays: run_p.bind(*plan.captured, *arrays, **params))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
-    layout = plan.layout(call.size, plan.depth)
-    request = Request(layout, plan.options.form, keep_state=False, embed_captures=True)
+    size = call.size if isinstance(call.size, int) else jax.export.symbolic_shape("b")[0]
+    layout = plan.layout(size, plan.depth)
+    request = Request(layout, plan.choice.form, plan.choice.rounds, keep_state=False, embed_captures=True)
     arguments = Type(tuple(t.tensors for _, t in call.types))
     return Artifact(
         plan.name,

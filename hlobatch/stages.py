@@ -49,16 +49,24 @@ class Traced:
 
     def lower(self) -> Lowered:
         """Generate StableHLO."""
-        return Lowered(self.plan, self.call, self.bind)
+        return Lowered(self.plan, self.call, self.bind, self.plan.depth)
 
 
 @dataclass(frozen=True)
 class Lowered:
-    """A batched function as a StableHLO module."""
+    """A batched function as a StableHLO module.
+
+    Attributes:
+        plan: What it became.
+        call: The arguments' types and batch.
+        bind: Checks later calls.
+        depth: Frames per stack.
+    """
 
     plan: Plan
     call: Call
     bind: Bind
+    depth: int
 
     @property
     def program(self) -> Program:
@@ -68,13 +76,13 @@ class Lowered:
     @cached_property
     def _jax(self) -> Any:
         avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
-        return entry_point(self.plan, self.plan.depth).lower(  # type: ignore[attr-defined]
+        return entry_point(self.plan, self.depth).lower(  # type: ignore[attr-defined]
             *avals, *self._inputs
         )
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
-        return self.plan.layout(self.call.size, self.plan.depth).input_avals
+        return self.plan.layout(self.call.size, self.depth).input_avals
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The module as text.
@@ -98,12 +106,12 @@ class Lowered:
 
     def module(self, *, keep_state: bool = False) -> Any:
         """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
-        layout = self.plan.layout(self.call.size, self.plan.depth)
-        return to_stablehlo(Request(layout, self.plan.options.form, keep_state=keep_state))
+        layout = self.plan.layout(self.call.size, self.depth)
+        return to_stablehlo(Request(layout, self.plan.choice.form, self.plan.choice.rounds, keep_state=keep_state))
 
     def compile(self) -> Compiled:
         """Compile for the default device."""
-        return Compiled(self.plan, self.call, self.bind, self._jax.compile())
+        return Compiled(self.plan, self.call, self.bind, self.depth, self._jax.compile())
 
 
 @dataclass(frozen=True)
@@ -113,12 +121,13 @@ class Compiled:
     plan: Plan
     call: Call
     bind: Bind
+    depth: int
     executable: Any
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and batch size it was compiled for."""
         call = self.bind(args, kwargs)
-        if call.key != self.call.key or call.size != self.call.size:
+        if not self.call.fits(call):
             raise BatchTypeError(
                 f"{self.plan.name!r} was compiled for other arguments",
                 caller(),
@@ -126,7 +135,7 @@ class Compiled:
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
         operands = [*self.plan.captured, *call.physical()]
-        outcome = complete(self.plan, operands, self.executable(*operands), self.plan.depth)
+        outcome = complete(self.plan, operands, self.executable(*operands), self.depth)
         return rebuild(outcome.results, self.plan.out_type)
 
     def as_text(self) -> str:

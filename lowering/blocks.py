@@ -232,12 +232,22 @@ class _Run:
             arguments = {
                 v: a if v in shared else [from_active_lane(self.mask, x) for x in a] for v, a in arguments.items()
             }
-        operands = _Operands(self.slots)
-        results = call_primitive(
-            self.function.captures.substituted(op, operands), arguments, shared, self.layout, self.lanes
+        substituted = self.function.captures.substituted(op, _Operands(self.slots))
+        results = self._unless_empty(
+            op, lambda: call_primitive(substituted, arguments, shared, self.layout, self.lanes)
         )
         for variable, arrays in results.items():
             self._write(variable, arrays)
+
+    def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
+        """The results of a primitive, which is left out where no lane is active and junk could keep it from ending.
+
+        A block runs for nobody in a sweep, or where all that wait at it have no stack or no steps left.
+        """
+        if not needs_real_inputs(op):
+            return run()
+        nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(run))
+        return jax.lax.cond(jnp.any(self.mask), run, lambda: nothing)
 
     def _write(self, variable: str, arrays: list[Any]) -> None:
         if self.layout.program.alloc(variable) in (Alloc.TEMPORARY, Alloc.NULL):

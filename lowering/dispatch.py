@@ -63,6 +63,7 @@ class Turn:
 
     Attributes:
         form: One of ``FORMS``.
+        rounds: Times that all blocks are dispatched in a turn.
         layout: The state.
         lanes: Entering and leaving.
         splicer: The module.
@@ -71,6 +72,7 @@ class Turn:
     """
 
     form: str
+    rounds: int
     layout: Layout
     lanes: Lanes
     splicer: Splicer
@@ -147,6 +149,32 @@ class Turn:
             (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], state[NEXT]])
             self._if(wanted, self.turnover, state)
             state[NEXT] = self._earliest(state)
+        if self.rounds == 1:
+            self._round(state)
+        else:
+            self._repeated(state)
+        return {name: state[name] for name in names}
+
+    def _repeated(self, state: Slots) -> None:
+        """Several rounds, in a loop whose test is a count."""
+        names = list(self.layout.slots)
+        entering = [constant(0), *(state[name] for name in names)]
+        types = [value.type for value in entering]
+        loop = stablehlo.WhileOp(types, entering)
+        condition = loop.cond.blocks.append(*types)
+        with ir.InsertionPoint(condition):
+            stablehlo.return_([compare(condition.arguments[0], constant(self.rounds), "LT")])
+        body = loop.body.blocks.append(*types)
+        with ir.InsertionPoint(body):
+            count, *values = body.arguments
+            inner = dict(zip(names, values, strict=True))
+            inner[NEXT] = self._earliest(inner) if self.form in EARLIEST else constant(0)
+            self._round(inner)
+            stablehlo.return_([stablehlo.add(count, constant(1)), *(inner[name] for name in names)])
+        state.update(zip(names, list(loop.results)[1:], strict=True))
+
+    def _round(self, state: Slots) -> None:
+        """Dispatch every block once."""
         if self.form == "case":
             self._case(state)
         for index, step in enumerate(self.steps if self.form != "case" else ()):
@@ -157,7 +185,6 @@ class Turn:
                 self._if(here, step, state)
             else:
                 self._if(compare(state[NEXT], constant(index), "EQ"), step, state)
-        return {name: state[name] for name in names}
 
     def _earliest(self, state: Slots) -> Any:
         (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])

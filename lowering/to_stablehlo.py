@@ -34,6 +34,7 @@ class Request:
     Attributes:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
+        rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -42,6 +43,7 @@ class Request:
 
     layout: Layout
     form: str
+    rounds: int = 1
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
@@ -140,7 +142,7 @@ class _Builder:
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures)
-        turn = Turn(self.request.form, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
+        turn = Turn(self.request.form, self.request.rounds, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
         turn.splice(avals)
         types = [value.type for value in state]
         loop = stablehlo.WhileOp(types, state)

@@ -6,6 +6,7 @@ the lowering call from then on: each straight-line segment is traced once per ty
 
 from __future__ import annotations
 
+import contextvars
 import itertools
 import re
 import traceback
@@ -30,6 +31,13 @@ from hlobatch.diagnostics import (
 )
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+_one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
+
+
+def is_one_lane() -> bool:
+    """Whether the user's code runs on one lane now, being traced, so that no array has a batch axis."""
+    return _one_lane.get()
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +123,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         supply = iter(tensors)
         arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         results = op.function(*arguments)
+        _check_unchanged(op, in_types, arguments, tensors)
         if any(_keeps(leaf, tensors) for leaf in jax.tree.leaves(results)):
             raise UnsupportedSyntaxError(
                 "a function kept in a variable uses a value that differs between lanes",
@@ -131,6 +140,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         return flat
 
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
+    token = _one_lane.set(True)
     try:
         jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except HloBatchError as error:
@@ -139,6 +149,8 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         raise error.with_note(Note("called from here", op.location)) from None
     except Exception as error:
         raise _explained(error, op, in_types) from error
+    finally:
+        _one_lane.reset(token)
     traced = TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
     callbacks = [name for name in sorted(traced.primitives()) if "callback" in name]
     if jaxpr.effects or callbacks:
@@ -148,6 +160,23 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
             help="return what you want to see; a batched program runs without the host.",
         )
     return traced
+
+
+def _check_unchanged(op: PrimOp, in_types: Sequence[Type], arguments: Sequence[Any], tensors: Sequence[Any]) -> None:
+    """Refuse code that changed a list or a dict in place: the variable would still hold it as it was."""
+    supply = iter(tensors)
+    for name, type_, value in zip(op.vars_in, in_types, arguments, strict=True):
+        before = [leaf.value if isinstance(leaf, Static) else next(supply) for leaf in type_.leaves]
+        try:
+            changed = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
+        except ValueError:
+            changed = True
+        if changed:
+            short = user_name(name)
+            raise UnsupportedSyntaxError(
+                f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
+                help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
+            )
 
 
 def _keeps(value: Any, tensors: Sequence[Any]) -> bool:

@@ -38,16 +38,18 @@ class Inference:
     Attributes:
         types: Type of each variable.
         traced: For each place, the traced function of each of its primitives, by position.
-        taken: For places that end in a branch decided when the program is built: the side taken.
+        taken: For places that end in a branch decided when the program is built: whether its condition holds.
         reached: Places that some lane may reach.
         stuck: Places at which control never gets past a call, with that call.
+        conflict: Why inference ended early, if it did.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
     traced: dict[tuple[Place, int], TracedFunction] = field(default_factory=dict)
-    taken: dict[Place, str] = field(default_factory=dict)
+    taken: dict[Place, bool] = field(default_factory=dict)
     reached: set[Place] = field(default_factory=set)
     stuck: dict[Place, FunctionCallOp] = field(default_factory=dict)
+    conflict: HloBatchError | None = None
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type]) -> Inference:
@@ -57,10 +59,9 @@ def infer_types(program: Program, in_types: Mapping[str, Type]) -> Inference:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of ``program.vars_in``.
 
-    Raises:
-        BatchTypeError: Two values that reach a variable have types that do not fit together, or code does not accept
-            its inputs.
-        UnsupportedSyntaxError: Code branches in Python on a value that differs between lanes.
+    Returns:
+        What was found. Where two values that reach a variable have types that do not fit together, or code does not
+        accept its inputs, inference ends early and ``conflict`` says why.
     """
     return _Inferrer(program, in_types).run()
 
@@ -89,7 +90,9 @@ class _Inferrer:
             try:
                 self._block(place)
             except HloBatchError as error:
-                raise _through_calls(error, place[0], self.called_from) from error.__cause__
+                self.found.conflict = _through_calls(error, place[0], self.called_from)
+                self.found.conflict.__cause__ = error.__cause__
+                return self.found
         for function in self.program.functions:
             _check_declared(function, self.found.types)
         return self.found
@@ -121,10 +124,10 @@ class _Inferrer:
         if isinstance(terminator, BranchOp):
             if terminator.cond_var not in self.found.types:
                 return
-            side = _decided(terminator, self.found.types[terminator.cond_var])
-            if side is not None:
-                self.found.taken[place] = side
-                self._reach(place[0], side)
+            holds = _decided(self.found.types[terminator.cond_var])
+            if holds is not None:
+                self.found.taken[place] = holds
+                self._reach(place[0], terminator.true_block if holds else terminator.false_block)
                 return
             self.found.taken.pop(place, None)
         for successor in terminator.successors:
@@ -237,12 +240,10 @@ def _readers(program: Program) -> dict[str, list[Place]]:
     return readers
 
 
-def _decided(branch: BranchOp, type_: Type) -> str | None:
-    """The side of a branch that is taken, where that is known when the program is built."""
-    leaf = type_.leaves[0] if type_.leaves else None
-    if isinstance(leaf, Static):
-        return branch.true_block if leaf.value else branch.false_block
-    return None
+def _decided(condition: Type) -> bool | None:
+    """Whether a condition holds, where that is known when the program is built."""
+    leaf = condition.leaves[0] if condition.leaves else None
+    return bool(leaf.value) if isinstance(leaf, Static) else None
 
 
 def _check_declared(function: Function, types: Mapping[str, Type]) -> None:

@@ -136,6 +136,8 @@ class ExpressionLowering:
                 return self._load(self._short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
                 return self._helper("__hb_not", [self.simple(node.operand)], node)
+            case ast.Compare() if self._is_conditional(node):
+                return self.simple(self._as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
                 return self._chained(node)
             case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
@@ -174,6 +176,8 @@ class ExpressionLowering:
     def _trace_time(self, node: ast.expr) -> ast.expr:
         """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
         for child in ast.walk(node):
+            if isinstance(child, ast.NamedExpr):
+                raise self.unsupported(child)
             if isinstance(child, ast.Call) and self.callees.of_call(child, self.source, self.local):
                 raise UnsupportedSyntaxError(
                     "a batched function is called inside a lambda or a comprehension",
@@ -198,6 +202,19 @@ class ExpressionLowering:
             for left, op, right in zip(values, node.ops, values[1:], strict=False)
         ]
         return self._helper("__hb_and", links, node)
+
+    def _is_conditional(self, node: ast.expr) -> bool:
+        """Whether a chained comparison has an operand with control of its own that may not be reached."""
+        return isinstance(node, ast.Compare) and not all(map(self._is_simple, node.comparators[1:]))
+
+    def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
+        """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
+        left = self.simple(node.left)
+        middle = self._load(self.as_variable(self.simple(node.comparators[0]), node), node)
+        first = ast.Compare(left, node.ops[:1], [middle])
+        rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
+        links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
+        return ast.copy_location(ast.BoolOp(ast.And(), links), node)
 
     def _choose(self, node: ast.IfExp) -> str:
         """``a if c else b`` as two blocks that write one variable."""
@@ -229,8 +246,23 @@ class ExpressionLowering:
         """Emit ``name = value`` for any expression; a call writes its result there directly."""
         if isinstance(value, ast.Call) and self.callees.of_call(value, self.source, self.local):
             self.call(value, name)
-        else:
-            self.assign(name, self.simple(value), node)
+            return
+        if isinstance(value, ast.Lambda):
+            self._check_kept(value)
+        self.assign(name, self.simple(value), node)
+
+    def _check_kept(self, node: ast.Lambda) -> None:
+        """Refuse to keep a lambda that uses a name assigned again later: Python would see the later value in it."""
+        reads = read_names(node)
+        for other in ast.walk(self.source.node):
+            again = isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads
+            if again and (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
+                raise UnsupportedSyntaxError(
+                    f"a lambda kept in a variable uses {other.id!r}, which is assigned again later",
+                    self.location(reads[other.id]),
+                    notes=[Note("here", self.location(other))],
+                    help="use another name for the later value.",
+                )
 
     # Control
 
@@ -246,6 +278,8 @@ class ExpressionLowering:
                 self.branch(test.values[-1], true, false)
             case ast.UnaryOp(op=ast.Not()):
                 self.branch(test.operand, false, true)
+            case ast.Compare() if self._is_conditional(test):
+                self.branch(self._as_conjunction(test), true, false)
             case _:
                 condition = self._helper("__hb_truth", [self.simple(test)], test)
                 name = self.temporary("if")

@@ -47,14 +47,15 @@ def compile_primitive(
     bound = {**{k: v for k, v in around.items() if v is not MISSING}, **HELPERS, **constants}
     bound = {name: value for name, value in bound.items() if name not in inputs}
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
-    name = source.node.name if source.node.name.isidentifier() else "lambda_"
-    inner = _definition(name, inputs, [*body, result])
-    factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name(name, ast.Load()))])
+    inner = _definition("__hb_code", inputs, [*body, result])
+    factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])
     module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
     _place(module, body[0])
     namespace: dict[str, Any] = {}
     exec(compile(module, source.file, "exec"), source.function.__globals__, namespace)
     function: types.FunctionType = namespace["__hb_factory"](*bound.values())
+    # Under the user's name from the start, it would hide what that name means to the code in it.
+    function.__code__ = function.__code__.replace(co_name=source.node.name)
     return function
 
 

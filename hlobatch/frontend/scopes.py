@@ -63,6 +63,8 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
     if isinstance(node, _COMPREHENSIONS):
         yield from _comprehension_reads(node, bound)
         return
+    if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
+        yield node.target
     for child in ast.iter_child_nodes(node):
         yield from _reads(child, bound)
 

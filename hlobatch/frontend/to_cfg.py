@@ -116,9 +116,9 @@ class FunctionLowering(ExpressionLowering):
     def _augmented(self, node: ast.AugAssign) -> None:
         self._check_target(node.target)
         assert isinstance(node.target, ast.Name)
-        left = ast.copy_location(ast.Name(node.target.id, ast.Load()), node.target)
-        value = ast.copy_location(ast.BinOp(left, node.op, self.simple(node.value)), node)
-        self.assign(node.target.id, value, node)
+        statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
+        text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
+        self.primitive([statement], [node.target.id], node, text)
 
     def _check_target(self, target: ast.expr) -> None:
         """Refuse to assign to anything but names: values are never changed in place."""

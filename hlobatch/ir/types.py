@@ -10,7 +10,7 @@ Tensors. … The shape excludes the batch dimension."
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jax
@@ -66,6 +66,12 @@ class Static:
             return True
         if type(self.value) is not type(other.value) or isinstance(self.value, (np.ndarray, jax.Array)):
             return False
+        if isinstance(self.value, tuple):  # (1,) and (1.0,) are equal, and not the same
+            return len(self.value) == len(other.value) and all(
+                map(Static.__eq__, map(Static, self.value), map(Static, other.value))
+            )
+        if isinstance(self.value, (float, complex)):  # 0.0 and -0.0 are equal, and not the same
+            return repr(self.value) == repr(other.value)
         try:
             return bool(self.value == other.value)
         except Exception:  # noqa: BLE001  # the comparison is the user's code
@@ -124,6 +130,12 @@ class Type:
     def is_static(self) -> bool:
         """Whether nothing in it differs between lanes or needs storage."""
         return not self.tensor_leaves
+
+    @property
+    def strong(self) -> Type:
+        """The type without weakness."""
+        leaves = (replace(leaf, weak=False) if isinstance(leaf, TensorType) else leaf for leaf in self.leaves)
+        return Type.of_leaves(tuple(leaves), self.treedef)
 
     def rebuild(self, values: Iterator[Any] | list[Any] | tuple[Any, ...]) -> Any:
         """The pytree with ``values`` for its tensors, in order, and the Python objects for its statics."""

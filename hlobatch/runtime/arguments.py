@@ -41,6 +41,11 @@ class Call:
         """What a plan depends on."""
         return self.types, self.shared
 
+    def fits(self, other: Call) -> bool:
+        """Whether what was made for this call serves another: numbers and arrays of one dtype are stored alike."""
+        strong = [[(name, type_.strong) for name, type_ in call.types] for call in (self, other)]
+        return strong[0] == strong[1] and self.shared == other.shared and self.size == other.size
+
     def physical(self) -> list[Any]:
         """The arrays as they are stored."""
         leaves = [leaf for _, type_ in self.types for leaf in type_.tensor_leaves]
@@ -82,12 +87,12 @@ class Binder:
         sizes: list[tuple[str, Any]] = []
         for name, value in values.items():
             if name in self.static:
-                types.append((name, Type(Static(value))))
+                types.append((name, Type(self._static(name, value))))
                 continue
-            if name in defaults:
+            if name in defaults and not any(map(_is_array, jax.tree.leaves(value))):
                 types.append((name, _constant(value)))
                 continue
-            type_, leaves, own = self._parameter(name, value, axes[name])
+            type_, leaves, own = self._parameter(name, value, None if name in defaults else axes[name])
             types.append((name, type_))
             arrays += leaves
             sizes += own
@@ -143,17 +148,34 @@ class Binder:
             if not _is_array(leaf) and not isinstance(leaf, (bool, int, float, complex)):
                 leaves.append(self._object(where, leaf))
                 continue
+            weak = type(leaf) in (int, float, complex) or bool(getattr(leaf, "weak_type", False))
             leaf = leaf if _is_array(leaf) else np.asarray(leaf)
             dtype = jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
             if axis.value is None:
-                leaves.append(TensorType(dtype, tuple(leaf.shape)))
+                leaves.append(TensorType(dtype, tuple(leaf.shape), weak))
                 arrays.append(_Unbatched(leaf))
                 continue
             leaf = self._batch_first(where, leaf, axis.value)
-            leaves.append(TensorType(dtype, tuple(leaf.shape[1:])))
+            if not all(isinstance(dim, int) for dim in leaf.shape[1:]):
+                raise self._error(
+                    f"{where} has shape {list(leaf.shape)}, but only the size of the batch may be symbolic",
+                    help="give the other sizes as numbers.",
+                )
+            leaves.append(TensorType(dtype, tuple(leaf.shape[1:]), weak))
             arrays.append(leaf)
             sizes.append((where, leaf.shape[0]))
         return Type.of_leaves(tuple(leaves), treedef), arrays, sizes
+
+    def _static(self, name: str, value: Any) -> Static:
+        """A Python object, which has to be hashable: a list or a dict may change under a plan that was made for it."""
+        try:
+            hash(value)
+        except TypeError:
+            raise self._error(
+                f"{name} is static, but a {type(value).__name__} cannot be hashed",
+                help="pass something immutable: a tuple, or a frozen dataclass.",
+            ) from None
+        return Static(value)
 
     def _object(self, where: str, value: Any) -> Leaf:
         parameter = where.split("[", maxsplit=1)[0]

@@ -65,8 +65,9 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     if size == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
     operands = [*plan.captured, *inputs]
-    outputs = entry_point(plan, plan.depth, stats=stats)(*operands)
-    return complete(plan, operands, outputs, plan.depth, stats=stats)
+    depth = plan.depth  # read once: a run in another thread may grow the stacks meanwhile
+    outputs = entry_point(plan, depth, stats=stats)(*operands)
+    return complete(plan, operands, outputs, depth, stats=stats)
 
 
 def complete(

@@ -19,49 +19,10 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
 from hlobatch.lowering.captures import Captures, captures
-from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
 from hlobatch.lowering.layout import Layout
+from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.transforms.block_order import expensive_last
-from hlobatch.transforms.pipeline import ALL, Optimizations, lowered_program, optimized_program, run
-
-SCHEDULES = ("auto", "earliest", "cost", "sweep")
-DISPATCHES = ("auto", *EARLIEST, *SWEEPS)
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a batched function runs; none changes what it computes.
-
-    Attributes:
-        max_stack_depth: Frames per stack to begin with.
-        max_steps: Blocks that one input may run, or None.
-        lanes: Inputs in flight at once, or None for all of them.
-        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"cost"`` (earliest, with
-            expensive blocks last), ``"sweep"`` (all in turn), ``"auto"``.
-        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
-        optimizations: Which passes run.
-    """
-
-    max_stack_depth: int = 32
-    max_steps: int | None = None
-    lanes: int | None = None
-    schedule: str = "auto"
-    dispatch: str = "auto"
-    optimizations: Optimizations = ALL
-
-    @property
-    def form(self) -> str:
-        """The dispatch form that is used."""
-        if self.dispatch != "auto":
-            return self.dispatch
-        return "guarded" if self.schedule == "sweep" else "chain"
-
-    @property
-    def order(self) -> str:
-        """The schedule that is used."""
-        if self.schedule != "auto":
-            return self.schedule
-        return "sweep" if self.form in SWEEPS else "cost" if self.dispatch == "auto" else "earliest"
+from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,10 +49,20 @@ class Plan:
         return optimized_program(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
+    def _in_order(self) -> Program:
+        """The program with explicit stacks, its blocks in program order."""
+        return lowered_program(self.program, self.options.optimizations)
+
+    @cached_property
+    def choice(self) -> Choice:
+        """How it runs: dispatch, order, lanes."""
+        return choose(self._in_order, self.options)
+
+    @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order of the schedule."""
-        program = lowered_program(self.program, self.options.optimizations)
-        return run(program, {"block-order": expensive_last}) if self.options.order == "cost" else program
+        program = self._in_order
+        return run(program, {"block-order": expensive_last}) if self.choice.expensive_last else program
 
     @cached_property
     def captures(self) -> Captures:
@@ -123,10 +94,14 @@ class Plan:
 
     def layout(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
-        lanes = self.options.lanes
-        queue = lanes is not None and not (isinstance(inputs, int) and inputs <= lanes)
+        lanes = self.choice.lanes
+        queue = lanes is not None and self._has_more(inputs, lanes)
         max_steps = self.options.max_steps
         return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats)
+
+    def _has_more(self, inputs: Any, lanes: int) -> bool:
+        """Whether a batch has more inputs than lanes; one of unknown size has if the user asked for lanes."""
+        return inputs > lanes if isinstance(inputs, int) else self.options.lanes is not None
 
     @property
     def in_types(self) -> tuple[Type, ...]:

@@ -54,8 +54,10 @@ def _run_abstract(*operands: Any, plan: Plan, depth: int, stats: bool, resume: b
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
-def _run_impl(*operands: Any, **params: Any) -> Any:
-    return jax.jit(partial(run_p.bind, **params))(*operands)
+def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
+    run = plan.compiled.setdefault(tuple(params.items()), jax.jit(partial(run_p.bind, plan=plan, **params)))
+    with jax.disable_jit(False):  # it would come back here
+        return run(*operands)
 
 
 def _run_lowering(
@@ -63,9 +65,11 @@ def _run_lowering(
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, ctx.avals_in))
     static = isinstance(size, int)
+    if static and size == 0:
+        return lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands)
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(inputs, depth, stats)
-    request = Request(layout, plan.options.form, resume, keep_state, lowering_platforms(ctx))
+    request = Request(layout, plan.choice.form, plan.choice.rounds, resume, keep_state, lowering_platforms(ctx))
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
@@ -89,7 +93,8 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
     outer = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED)
     arrays = list(zip(operands[captured:], dims[captured:], plan.input_shared, strict=True))
     mapped = [i for i, (_, d, shared) in enumerate(arrays) if shared and d is not NOT_MAPPED]
-    inner = plan.batch_size([x if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)[0] for x, d, _ in arrays])
+    first, axis, _ = arrays[plan.batch_size_position]
+    inner = first.shape[0 if axis is NOT_MAPPED or axis else 1]
     wider = plan.unsharing(mapped)
     owners = [not shared for shared in wider.input_shared]
     inputs = []

@@ -14,12 +14,13 @@ from collections.abc import Mapping
 
 from hlobatch.analysis.definedness import check_definedness
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.analysis.type_inference import Inference, infer_types
+from hlobatch.analysis.type_inference import Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.ops import GotoOp, Op, PrimOp
+from hlobatch.ir.ops import BranchOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
+from hlobatch.transforms.split_live_ranges import split_live_ranges
 
 
 def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
@@ -30,7 +31,7 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
-    found = infer_types(program, in_types)
+    program, found = _inferred(program, in_types)
     folded = program.with_functions({f.name: _folded(f, found) for f in program.all_functions})
     check_definedness(folded)
     _check_returns(found)
@@ -42,15 +43,52 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
     return simplify_cfg(typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned}))
 
 
+def _inferred(program: Program, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+    """The program, its live ranges split as far as decided branches allow, and its types.
+
+    ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. Where types conflict, the
+    branches decided so far are bent to the side they take, live ranges are split again, and inference starts anew. In
+    the end every bent branch has to be decided as it was.
+    """
+    found = infer_types(program, in_types)
+    conflict, bent = found.conflict, dict(found.taken)
+    while found.conflict is not None:
+        program = split_live_ranges(program.with_functions({f.name: _bent(f, bent) for f in program.all_functions}))
+        found = infer_types(program, in_types)
+        if found.conflict is not None and found.taken.keys() <= bent.keys():
+            raise found.conflict
+        bent |= found.taken
+    if conflict is not None and any(found.taken.get(place, holds) != holds for place, holds in bent.items()):
+        raise conflict
+    undecided = [place for place in bent if place in found.reached and place not in found.taken]
+    if conflict is not None and undecided:
+        raise conflict
+    return program, found
+
+
+def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
+    """The function with both sides of each decided branch leading where it goes."""
+
+    def bend(block: Block) -> Block:
+        holds, branch = taken.get((function.name, block.name)), block.terminator
+        if holds is None or not isinstance(branch, BranchOp):
+            return block
+        side = branch.true_block if holds else branch.false_block
+        return block.replace(terminator=branch.replace(true_block=side, false_block=side))
+
+    return function.replace(graph=reachable(ControlFlowGraph(tuple(map(bend, function.graph)))))
+
+
 def _folded(function: Function, found: Inference) -> Function:
     """The function with decided branches as jumps."""
 
     def fold(block: Block) -> Block:
-        side = found.taken.get((function.name, block.name))
-        if side is None:
+        holds = found.taken.get((function.name, block.name))
+        branch = block.terminator
+        if holds is None or not isinstance(branch, BranchOp):
             return block
-        location = block.terminator.location  # type: ignore[attr-defined]
-        return block.replace(terminator=GotoOp(side, location=location))
+        side = branch.true_block if holds else branch.false_block
+        return block.replace(terminator=GotoOp(side, location=branch.location))
 
     return function.replace(graph=reachable(ControlFlowGraph(tuple(map(fold, function.graph)))))
 

@@ -35,12 +35,9 @@ def checks(names: str, functions: dict[str, list[str]], prefix: str) -> str:
 def update(file: Path) -> None:
     """Rewrite one test, if it asks for it."""
     text = file.read_text(encoding="utf-8")
-    runs = RUN.finditer(text)
-    for mark in MARK.findall(text):
-        run = next(runs)
-        block = checks(mark, printed(run["command"], file), run["prefix"] or "CHECK")
-        pattern = re.compile(MARK.pattern.replace(r"([\w, ]+)", re.escape(mark), 1), re.MULTILINE)
-        text = pattern.sub(lambda _, block=block: block, text, count=1)
+    for mark, run in reversed(list(zip(MARK.finditer(text), RUN.finditer(text), strict=False))):
+        block = checks(mark[1], printed(run["command"], file), run["prefix"] or "CHECK")
+        text = text[: mark.start()] + block + text[mark.end() :]
     file.write_text(text, encoding="utf-8")
 
 

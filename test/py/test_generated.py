@@ -1,9 +1,10 @@
 """Programs that nobody thought of: random well-formed source, compiled and run, equals plain Python example by example.
 
-A generated module has one or two functions that recurse with less and less fuel, and an entry that calls them. Every
-variable has a value from the first line on, every loop a bound, and every product and assignment is reduced by a
-modulus, so that Python's integers and 32-bit ones agree. What is left to chance is control: branches that leave loops
-and functions at any place, calls in any expression, conditions that may be known when the program is built.
+A generated module has one or two functions that recurse with less and less fuel, and an entry that calls them; one
+argument is shared by all lanes. Every variable has a value from the first line on, every loop a bound, and every
+product and assignment is reduced by a modulus, so that Python's integers and 32-bit ones agree. What is left to chance
+is control: branches that leave loops and functions at any place, calls in any expression, conditions that may be known
+when the program is built.
 """
 
 import functools
@@ -29,8 +30,10 @@ Lines = list[str]
 
 ROWS = np.asarray([[0, 0, 0], [1, 2, 3], [-4, 3, 7], [9, -1, -8], [6, 11, 2]], np.int32)
 """The batch that every program runs on: one row per example."""
+SHARED = np.int32(5)
+"""The value of an argument that all lanes share."""
 DEPTH = 16
-PARAMETERS = ("fuel", "a", "b")
+PARAMETERS = ("fuel", "a", "b", "c")
 LOCALS = ("x", "y", "i")
 CALLS = 2
 """Call sites of each function, one in a loop for two outside: enough for tree recursion, and few calls in all."""
@@ -95,7 +98,7 @@ class Function:
     def call(self) -> str:
         """A call with less fuel. Its arguments hold no call: the second would multiply the first."""
         left, self.calls = self.calls - 1 - self.loops, 0
-        arguments = ", ".join([self.fuel, self.number(1), self.number(0)])
+        arguments = ", ".join([self.fuel, self.number(1), self.number(0), self.draw(st.sampled_from(("c", "c", "a")))])
         self.calls = left
         return f"{self.draw(st.sampled_from(self.callees))}({arguments})"
 
@@ -180,9 +183,11 @@ class Function:
 
     def entry(self) -> str:
         """The whole entry: it ends in a call."""
-        lines = [f"    {local} = {parameter}" for local, parameter in zip(LOCALS, PARAMETERS, strict=True)]
-        last = f"    return {self.callees[-1]}({self.fuel}, x, y)"
-        return "\n".join(["@hb.batch", f"def entry({', '.join(PARAMETERS)}):", *lines, *self.body(2), last])
+        lines = [f"    {local} = {parameter}" for local, parameter in zip(LOCALS, ("a", "b", "c"), strict=True)]
+        last = f"    return {self.callees[-1]}({self.fuel}, x, y, c)"
+        return "\n".join(
+            ["@hb.batch(in_axes=(0, 0, 0, None))", f"def entry({', '.join(PARAMETERS)}):", *lines, *self.body(2), last]
+        )
 
 
 NUMBERS = {
@@ -231,21 +236,21 @@ def load(source: str, folder: Path) -> ModuleType:
 def expected(module: ModuleType) -> list[int]:
     """What plain Python computes, example by example."""
     with hb.disable_batching():
-        return [module.entry(*map(int, row)) for row in ROWS]
+        return [module.entry(*map(int, row), int(SHARED)) for row in ROWS]
 
 
 def check(source: str, folder: Path, options: dict[str, Any]) -> None:
     """Compiled, eager with stacks, and eager with masks: all as plain Python."""
     module = load(source, folder)
     wanted = expected(module)
-    columns = list(ROWS.T)
-    traced, numpy = module.entry.trace(*columns), stackless.NumpyBackend()
+    columns = [*ROWS.T, np.broadcast_to(SHARED, len(ROWS))]
+    traced, numpy = module.entry.trace(*ROWS.T, SHARED), stackless.NumpyBackend()
     (result,) = virtual_machine.execute(traced.lowered_program, columns, DEPTH, numpy)
     assert result.tolist() == wanted, "virtual machine"
     (result,) = stackless.execute(traced.program, numpy, None, *columns)
     assert result.tolist() == wanted, "stackless"
     with optimizing_little():
-        result = hb.batch(module.entry.function, **options)(*columns)
+        result = hb.batch(module.entry.function, in_axes=module.entry.in_axes, **options)(*ROWS.T, SHARED)
     assert result.tolist() == wanted, "compiled"
 
 

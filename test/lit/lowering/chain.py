@@ -1,0 +1,28 @@
+"""dispatch=chain: for each block in order a conditional that runs it if it is the earliest anyone waits at."""
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain | filecheck %s
+import hlobatch as hb
+
+
+@hb.batch
+def f(n):
+    if n <= 1:
+        return 1
+    kept = n * n
+    return kept * f(n - 1)
+
+
+# CHECK: do {
+# CHECK-NEXT: [[NEXT:%[0-9]+]] = func.call @earliest
+# CHECK: [[HERE:%[0-9]+]] = stablehlo.compare EQ, [[NEXT]]
+# CHECK-NEXT: [[BRANCH:%[0-9]+]] = stablehlo.convert [[HERE]]
+# CHECK-NEXT: "stablehlo.case"([[BRANCH]])
+# CHECK-NEXT: func.call @block_0.f.entry.skip(
+# CHECK: func.call @block_0.f.entry(
+# CHECK: stablehlo.compare EQ
+# CHECK: "stablehlo.case"
+# CHECK: func.call @block_1.f.then(
+# CHECK: "stablehlo.case"
+# CHECK: func.call @block_2.f.after_if(
+# CHECK: "stablehlo.case"
+# CHECK: func.call @block_3.f.after_if.return(
+# CHECK: call @finish

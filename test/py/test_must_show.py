@@ -1,0 +1,157 @@
+"""What hlobatch has to show of the paper's own examples: exact results, exact counts, and loops that copy no stack."""
+
+from collections.abc import Callable
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from optimized_hlo import computations, inside_loops, whole_writes
+from zoo import ackermann, fibonacci, iota_sum, is_even, is_odd
+
+import hlobatch as hb
+from examples import nuts, targets
+from hlobatch import virtual_machine
+from hlobatch.instructions import IndirectGotoOp, PopOp, PrimOp, PushGotoOp, PushOp
+
+LANES = 1_000
+
+
+def test_fibonacci() -> None:
+    assert fibonacci(jnp.array([6, 7, 8, 9])).tolist() == [13, 21, 34, 55]
+
+
+def add_block(program: hb.Program) -> str:
+    """The name of the block that adds the results of the two calls."""
+    (name,) = [
+        block.name
+        for block in program.graph
+        if any(isinstance(op, PrimOp) and "+" in op.text for op in block.instructions)
+    ]
+    return name
+
+
+@pytest.mark.parametrize("dispatch", ["chain", "case"])
+def test_additions_of_the_longest_lane_alone(dispatch: str) -> None:
+    """The paper's schedule adds for all lanes when it adds for one: as often as the input 7 needs it."""
+    earliest = hb.batch(fibonacci.function, schedule="earliest", dispatch=dispatch)
+    inputs = jnp.array([3, 7, 4, 5])
+    _, stats = earliest.with_stats(inputs)
+    adding = stats.block(add_block(earliest.trace(inputs).lowered_program))
+    assert adding.executions == 20
+    assert adding.active == sum(fibonacci_additions(n) for n in (3, 7, 4, 5))
+
+
+def fibonacci_additions(n: int) -> int:
+    return 0 if n <= 1 else 1 + fibonacci_additions(n - 2) + fibonacci_additions(n - 1)
+
+
+def test_additions_in_the_virtual_machine() -> None:
+    earliest = hb.batch(fibonacci.function, schedule="earliest")
+    inputs = np.asarray([3, 7, 4, 5], np.int32)
+    program = earliest.trace(inputs).lowered_program
+    machine = virtual_machine.start(program, [inputs], 32, virtual_machine.NumpyBackend())
+    while machine.step():
+        pass
+    assert machine.executions[add_block(program)] == 20
+
+
+def test_tail_recursion_takes_no_stack() -> None:
+    """Neither for a variable nor for the program counter."""
+    traced = iota_sum.trace(jnp.arange(5), jnp.zeros(5, jnp.int32))
+    program = traced.lowered_program
+    assert not [op for op in program.ops if isinstance(op, (PushGotoOp, IndirectGotoOp, PushOp, PopOp))]
+    assert hb.VariableAllocation.FULL not in program.var_alloc.values()
+    assert not traced.plan.layout(LANES, 32).stacked
+    assert iota_sum(jnp.array([100_000]), jnp.array([7])).tolist() == [(100_000 * 100_001 // 2 + 7) % (1 << 32)]
+
+
+def test_mutual_tail_recursion() -> None:
+    n = jnp.arange(201)
+    assert is_even(n).tolist() == [i % 2 == 0 for i in range(201)]
+    assert is_odd(n).tolist() == [i % 2 == 1 for i in range(201)]
+    allocations = is_even.trace(n).lowered_program.var_alloc.values()
+    assert hb.VariableAllocation.FULL not in allocations
+
+
+def test_ackermann() -> None:
+    assert ackermann(jnp.full(5, 2), jnp.arange(5)).tolist() == [3, 5, 7, 9, 11]
+
+
+# Stacks that run full
+
+
+def shallow() -> hb.BatchedFunction:
+    """A Fibonacci function of its own: one that has grown once begins with deeper stacks."""
+    return hb.batch(fibonacci.function, max_stack_depth=4)
+
+
+def test_stacks_grow_while_running() -> None:
+    results, stats = shallow().with_stats(jnp.array([25, 3]))
+    assert results.tolist() == [121393, 3]
+    assert stats.resumptions > 0
+    assert stats.depth > 4
+
+
+TRACED: dict[str, Callable[[hb.BatchedFunction], Callable[[jax.Array], jax.Array]]] = {
+    "jit": jax.jit,
+    "part of jit": lambda f: jax.jit(lambda n: f(n) + 1),
+    "vmap": lambda f: jax.jit(lambda n: jax.vmap(f)(n[None])),
+    "scan": lambda f: lambda n: jax.lax.scan(lambda carry, m: (carry, f(m)), 0, n[:, None])[1],
+}
+
+
+@pytest.mark.parametrize("how", TRACED)
+def test_overflow_in_jit_never_returns_a_number(how: str) -> None:
+    run = TRACED[how](shallow())
+    with pytest.raises(jax.errors.JaxRuntimeError, match="lane 0 of 'fibonacci' needed more than 4 stack frames"):
+        np.asarray(run(jnp.array([25, 3])))
+    assert np.asarray(run(jnp.array([3, 4]))).ravel().tolist() == [
+        3 + (how == "part of jit"),
+        5 + (how == "part of jit"),
+    ]
+
+
+# Stacks inside the loop
+
+
+def compiled_fibonacci(dispatch: str) -> hb.Traced:
+    return hb.batch(fibonacci.function, dispatch=dispatch).trace(jax.ShapeDtypeStruct((LANES,), np.int32))
+
+
+def compiled_nuts(dispatch: str) -> hb.Traced:
+    density = targets.correlated_gaussian(targets.ar1_covariance(10, 0.5)).log_density
+    sample = nuts.make_nuts(density, step_size=0.25, num_draws=3, max_depth=5)
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), LANES))
+    positions = jax.ShapeDtypeStruct((LANES, 10), np.float32)
+    chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
+    return hb.batch(sample.function, dispatch=dispatch).trace(chains)
+
+
+def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
+    """The shapes ``[depth + 1, lanes, *event]`` of the stacks' buffers."""
+    layout = traced.plan.layout(LANES, traced.plan.depth)
+    return {layout.slots[slot].shape for variable in layout.stacked for slot in layout.frames(variable)}
+
+
+def test_hlo_is_read_in_full() -> None:
+    """Every instruction of a module is found, and those that move a stack are among those inside the loop."""
+    traced = compiled_fibonacci("auto")
+    text = traced.lower().compile().as_text()
+    assert sum(map(len, computations(text).values())) == sum(" = " in line for line in text.splitlines())
+    inside = [instruction for instruction in inside_loops(text) if "[33,1000]" in instruction.shape]
+    assert {"scatter", "conditional", "get-tuple-element"} <= {instruction.opcode for instruction in inside}
+    assert stack_shapes(traced) == {(33, LANES)}
+
+
+@pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
+def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -> None:
+    traced = build("auto")
+    assert stack_shapes(traced)
+    assert not whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))
+
+
+def test_copies_inside_the_loop_are_found() -> None:
+    """A multi-way conditional makes XLA copy every stack in every turn: what the test above looks for is to be seen."""
+    traced = compiled_fibonacci("case")
+    assert whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))["copy"] >= 5
