@@ -27,10 +27,11 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import ir, stablehlo
-from hlobatch.lowering.blocks import BlockFunction, Slots, trimmed
+from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.splice import Spliced, Splicer
+from hlobatch.lowering.trim import trimmed
 
 EARLIEST: Final = ("case", "chain")
 SWEEPS: Final = ("guarded", "sweep")

@@ -85,6 +85,6 @@ def _at_least_32_bits(value: Any) -> Any:
 
 
 def range_item(turn: Any, start: Any, step: Any) -> Any:
-    """The loop variable in a given turn."""
+    """The loop variable in a given turn; a Python number there, it does not wrap as a byte would."""
     item = turn if not is_array(step) and step == 1 else turn * step
-    return item if not is_array(start) and start == 0 else item + start
+    return item if not is_array(start) and start == 0 else item + _at_least_32_bits(start)

@@ -78,6 +78,8 @@ class Static:
             return False
 
     def __hash__(self) -> int:
+        if isinstance(self.value, (float, complex)):
+            return hash(repr(self.value))
         try:
             return hash(self.value)
         except TypeError:

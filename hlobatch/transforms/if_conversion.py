@@ -35,9 +35,10 @@ import jax.numpy as jnp
 from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
+from hlobatch.analysis.tracing import leaf_type
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import TensorType, Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 CHEAP: Final = 48.0
@@ -46,7 +47,12 @@ CHEAP: Final = 48.0
 
 def select(condition: Any, yes: Any, no: Any) -> tuple[Any]:
     """The function of a primitive that picks one of two values of the same type."""
-    return (jax.tree.map(lambda a, b: jnp.where(condition, a, b), yes, no),)
+    return (jax.tree.map(lambda a, b: jnp.where(condition, a, b) if _is_array(a) else a, yes, no),)
+
+
+def _is_array(value: Any) -> bool:
+    """Whether a leaf is an array; other objects are the same on both sides, as their types are."""
+    return isinstance(leaf_type(value), TensorType)
 
 
 def both(first: Any, second: Any) -> tuple[Any]:

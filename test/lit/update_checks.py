@@ -12,7 +12,9 @@ from pathlib import Path
 
 HERE = Path(__file__).parent
 MARK = re.compile(r"^# Checks of ([\w, ]+), made by update_checks\.py\n(?:# [A-Z]+-(?:LABEL|NEXT):.*\n)*", re.MULTILINE)
-RUN = re.compile(r"^# RUN: hlobatch (?P<command>.*?) \| filecheck %s(?: --check-prefix=(?P<prefix>\w+))?$", re.MULTILINE)
+RUN = re.compile(
+    r"^# RUN: hlobatch (?P<command>.*?) \| filecheck %s(?: --check-prefix=(?P<prefix>\w+))?$", re.MULTILINE
+)
 
 
 def printed(command: str, file: Path) -> dict[str, list[str]]:

@@ -27,8 +27,10 @@ def variant(**options: object) -> hb.BatchedFunction:
     return hb.batch(fibonacci.function, **options)
 
 
-@pytest.mark.parametrize(("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep",
-1)]) def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
+@pytest.mark.parametrize(
+    ("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep", 1)]
+)
+def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
     found, stats = variant(max_stack_depth=2, dispatch=dispatch, lanes=lanes).with_stats(INPUTS)
     assert found.tolist() == TRUTH
     assert stats.depth == 16

@@ -1,4 +1,5 @@
 """The type of a recursive function comes from its base case; results of calls are unknown until then."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" | filecheck %s
 import jax.numpy as jnp
 

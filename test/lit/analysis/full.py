@@ -1,4 +1,5 @@
 """FULL: what is read after a call during which its function may be entered again, and nothing else of a recursion."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" | filecheck %s
 import hlobatch as hb
 

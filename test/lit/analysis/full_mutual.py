@@ -1,4 +1,5 @@
 """FULL in mutual recursion: a call of another function of the group saves too; a call out of the group does not."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """A shared input that some lane may overwrite is stored per lane like any other variable."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], i32[]" --disable rotate-loops | filecheck %s
 import hlobatch as hb
 

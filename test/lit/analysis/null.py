@@ -1,4 +1,5 @@
 """NULL: what holds no array, and what nothing reads, takes no storage."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], 'fast'" --disable dead-code | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """Variables hold pytrees: dicts, named tuples, typed keys, Python objects among arrays."""
+
 # RUN: hlobatch trace %s:f --args "key<fry>[8], {'x': f32[8,3], 'n': i32[8]}" | filecheck %s
 from typing import NamedTuple
 

@@ -1,4 +1,5 @@
 """REGISTER: what lives from one block to another, but not across a call that may come back to its function."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --disable rotate-loops | filecheck %s
 import hlobatch as hb
 

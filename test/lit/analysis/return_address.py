@@ -1,4 +1,5 @@
 """Return addresses: a stack for a recursion, a register for a function that is never entered twice at once."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --stage lowered | filecheck %s
 import hlobatch as hb
 

@@ -1,7 +1,6 @@
 """SHARED: an input of all lanes, and what is computed from such, also in a function that is called with it."""
-# RUN: hlobatch trace %s:f --args "f32[8], f32[100,3]" | filecheck %s
-import jax.numpy as jnp
 
+# RUN: hlobatch trace %s:f --args "f32[8], f32[100,3]" | filecheck %s
 import hlobatch as hb
 
 

@@ -1,4 +1,5 @@
 """A function that calls itself in tail position only needs no stack, not even for its return address."""
+
 # RUN: hlobatch trace %s:iota_sum --args "i32[8], i32[8]" --stage lowered | filecheck %s
 import hlobatch as hb
 

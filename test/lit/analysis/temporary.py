@@ -1,4 +1,5 @@
 """TEMPORARY: what lives inside one block, wherever it has a namesake."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --disable rotate-loops | filecheck %s
 import hlobatch as hb
 

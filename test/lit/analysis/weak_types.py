@@ -1,4 +1,5 @@
 """A Python number takes the type of an array that it meets on another path; alone it stays a weak one."""
+
 # RUN: hlobatch trace %s:f --args "f32[8]" --disable rotate-loops --disable if-conversion | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """A wrong command line is answered with the usage, not with a traceback."""
+
 # RUN: not hlobatch trace %s:f --args "i32[8" 2>&1 | filecheck %s --check-prefix=GRAMMAR
 # RUN: not hlobatch trace %s:nothing --args "i32[8]" 2>&1 | filecheck %s --check-prefix=NAME
 # RUN: not hlobatch trace %s:f 2>&1 | filecheck %s --check-prefix=MISSING

@@ -1,4 +1,5 @@
 """A condition has to be a scalar."""
+
 # RUN: not hlobatch trace %s:f --args "f32[8,3]" 2>&1 | filecheck %s
 import hlobatch as hb
 
@@ -10,7 +11,7 @@ def f(x):
     return x
 
 
-# CHECK: {{.*}}condition.py:8:11: error: the condition has shape [3], it has to be a scalar
-# CHECK-NEXT: 8 |     while x > 1:
+# CHECK: {{.*}}condition.py:[[# @LINE - 5]]:11: error: the condition has shape [3], it has to be a scalar
+# CHECK-NEXT: |     while x > 1:
 # CHECK-NEXT: |           ^^^^^
 # CHECK: help: reduce it

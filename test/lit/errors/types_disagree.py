@@ -1,4 +1,5 @@
 """Types that disagree between two paths: both sides get a span."""
+
 # RUN: not hlobatch trace %s:f --args "i32[8]" 2>&1 | filecheck %s
 import jax.numpy as jnp
 
@@ -14,10 +15,10 @@ def f(x):
     return y
 
 
-# CHECK: {{.*}}types_disagree.py:13:9: error: the values of 'y' have types that disagree between two paths
-# CHECK-NEXT: 13 |         y = jnp.zeros((3, 2))
+# CHECK: {{.*}}types_disagree.py:[[# @LINE - 4]]:9: error: the values of 'y' have types that disagree between two paths
+# CHECK-NEXT: |         y = jnp.zeros((3, 2))
 # CHECK-NEXT: |         ^^^^^^^^^^^^^^^^^^^^^
-# CHECK: {{.*}}types_disagree.py:11:9: note: here it is f32[3]
-# CHECK-NEXT: 11 |         y = jnp.zeros(3)
+# CHECK: {{.*}}types_disagree.py:[[# @LINE - 9]]:9: note: here it is f32[3]
+# CHECK-NEXT: |         y = jnp.zeros(3)
 # CHECK-NEXT: |         ^^^^^^^^^^^^^^^^
 # CHECK: help: here it is f32[3,2]

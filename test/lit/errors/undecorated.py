@@ -1,4 +1,5 @@
 """Control on a traced value in a function that is not batched."""
+
 # RUN: not hlobatch trace %s:f --args "f32[8]" 2>&1 | filecheck %s
 import hlobatch as hb
 
@@ -12,6 +13,6 @@ def f(x):
     return helper(x)
 
 
-# CHECK: {{.*}}undecorated.py:12:12: error: a Python `if`, `while`, `and` or `or` inside this code depends on a value
-# CHECK: {{.*}}undecorated.py:7:17: note: here, in helper
+# CHECK: {{.*}}undecorated.py:[[# @LINE - 3]]:12: error: a Python `if`, `while`, `and` or `or` inside this code depends on a value
+# CHECK: {{.*}}undecorated.py:[[# @LINE - 9]]:17: note: here, in helper
 # CHECK: help: decorate the function that contains it with @hb.batch, or use jnp.where.

@@ -1,4 +1,5 @@
 """A statement without a rule: what it is, where, and what to write instead."""
+
 # RUN: not hlobatch trace %s:f --stage frontend 2>&1 | filecheck %s
 import hlobatch as hb
 

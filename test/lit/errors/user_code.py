@@ -1,4 +1,5 @@
 """An exception in the user's code, three calls deep: where it is, and how control got there."""
+
 # RUN: not hlobatch trace %s:f --args "f32[8,3]" 2>&1 | filecheck %s
 import jax.numpy as jnp
 
@@ -21,11 +22,11 @@ def f(x):
     return inner(x) + 1
 
 
-# CHECK: {{.*}}user_code.py:15:20: error: TypeError: dot_general requires contracting dimensions
-# CHECK-NEXT: 15 |         return 2 * helper(x)
+# CHECK: {{.*}}user_code.py:[[# @LINE - 9]]:20: error: TypeError: dot_general requires contracting dimensions
+# CHECK-NEXT: |         return 2 * helper(x)
 # CHECK-NEXT: |                    ^^^^^^^^^
 # CHECK-NEXT: in inner
-# CHECK: {{.*}}user_code.py:9:12: note: here, in helper
-# CHECK: {{.*}}user_code.py:21:12: note: called from here
+# CHECK: {{.*}}user_code.py:[[# @LINE - 19]]:12: note: here, in helper
+# CHECK: {{.*}}user_code.py:[[# @LINE - 8]]:12: note: called from here
 # CHECK: help: the code runs on one example, where x is f32[3].
 # CHECK-NOT: Traceback

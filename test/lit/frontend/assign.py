@@ -1,4 +1,5 @@
 """Assignment: chains and nested unpacking are one primitive; rebinding keeps the name here, passes rename it."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """In a condition ``and``, ``or`` and ``not`` only choose where to go: they compute nothing."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

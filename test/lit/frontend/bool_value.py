@@ -1,4 +1,5 @@
 """``and`` and ``or`` give the operand that decides, and evaluate no more than Python does."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

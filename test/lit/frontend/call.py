@@ -1,4 +1,5 @@
 """Calls come out of an expression in the order Python evaluates them; a call ends its block."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

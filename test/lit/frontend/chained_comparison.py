@@ -1,4 +1,5 @@
 """The middle of a chained comparison is evaluated once."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

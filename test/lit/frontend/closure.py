@@ -1,4 +1,5 @@
 """What a function takes from around it is no variable of the program; a batched function is found under any name."""
+
 # RUN: hlobatch trace %s:scaled --stage frontend | filecheck %s
 import jax.numpy as jnp
 

@@ -1,4 +1,5 @@
 """``return`` leaves from anywhere; what follows it is not part of the program. The end of a function returns None."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

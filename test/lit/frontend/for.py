@@ -1,4 +1,5 @@
 """``for … in range``: the number of turns is counted before the loop; the body may assign to the loop variable."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """``continue`` in a ``for`` goes to the block that counts; ``break`` past the ``else``."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

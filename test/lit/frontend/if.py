@@ -1,4 +1,5 @@
 """``if``, ``elif`` and ``else`` become branches whose sides meet again."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """A lambda is a function with one return."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

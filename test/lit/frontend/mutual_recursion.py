@@ -1,4 +1,5 @@
 """Functions that call each other are functions of one program."""
+
 # RUN: hlobatch trace %s:is_even --stage frontend | filecheck %s
 import hlobatch as hb
 

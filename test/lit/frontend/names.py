@@ -1,4 +1,5 @@
 """A local named like a global is a local; functions of one name get names of their own; ``main`` is taken."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

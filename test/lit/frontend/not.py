@@ -1,4 +1,5 @@
 """``not`` of a value."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

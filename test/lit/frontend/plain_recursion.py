@@ -1,4 +1,5 @@
 """A function batched later under another name recurses into the batched one, although its body names the plain one."""
+
 # RUN: hlobatch trace %s:fast --stage frontend | filecheck %s
 # RUN: hlobatch trace %s:slow --stage frontend | filecheck %s
 import hlobatch as hb

@@ -1,4 +1,5 @@
 """``hb.sync()`` starts a block that later passes leave alone."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 # RUN: hlobatch trace %s:f --args "i32[8]" | filecheck %s
 import hlobatch as hb

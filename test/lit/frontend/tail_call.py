@@ -1,4 +1,5 @@
 """A call in tail position writes the result and leaves, also from a conditional expression and from ``or``."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """A conditional expression becomes two blocks that write one variable; returned, each side returns by itself."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

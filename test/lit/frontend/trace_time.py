@@ -1,4 +1,5 @@
 """Lambdas and comprehensions run while the code is traced: they stay inside their primitive."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import jax
 import jax.numpy as jnp

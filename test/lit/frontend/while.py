@@ -1,4 +1,5 @@
 """``while``: a block that tests, a body that goes back to it."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

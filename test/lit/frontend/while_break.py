@@ -1,4 +1,5 @@
 """``break`` leaves a loop past its ``else``; ``continue`` goes to its test."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s
 import hlobatch as hb
 

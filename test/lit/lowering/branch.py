@@ -1,4 +1,5 @@
 """A branch picks the next program counter per lane; the block touches nothing but what it changes."""
+
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """dispatch=chain: for each block in order a conditional that runs it if it is the earliest anyone waits at."""
+
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain | filecheck %s
 import hlobatch as hb
 

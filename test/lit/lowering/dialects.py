@@ -1,4 +1,5 @@
 """The three dialects of one program, and StableHLO with places in the source."""
+
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect autobatch | filecheck %s --check-prefix=AUTOBATCH
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect hlo | filecheck %s --check-prefix=HLO
 # RUN: hlobatch lower %s:f --args "i32[8]" --debug-info | filecheck %s --check-prefix=DEBUG

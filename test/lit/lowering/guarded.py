@@ -1,4 +1,5 @@
 """dispatch=guarded: a sweep over all blocks, each behind a conditional that asks whether anyone waits there."""
+
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch guarded | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """An inner ``while`` sees no junk: lanes that only pass by get the values of one that does not."""
+
 # RUN: hlobatch lower %s:f --args "f32[8]" --dispatch chain | filecheck %s
 import jax
 

@@ -1,4 +1,5 @@
 """max_steps: each lane counts its blocks, and one that has used them up is taken out of the mask."""
+
 # RUN: hlobatch lower %s:f --args "f32[8]" --max-steps 77 --dispatch chain | filecheck %s
 import hlobatch as hb
 

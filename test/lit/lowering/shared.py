@@ -1,4 +1,5 @@
 """in_axes=None: a shared operand, and what is computed from it, never gets a batch axis."""
+
 # RUN: hlobatch lower %s:f --args "f32[8,3], f32[100,3]" --dispatch chain | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """dispatch=sweep: every block in order, masked, without any conditional."""
+
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch sweep | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """block-order puts an expensive block behind all others: lanes wait there until none can join them any more."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --schedule cost --print-after allocate-lowered | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --schedule cost --print-after block-order | filecheck %s --check-prefix=AFTER
 # RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --stage lowered --schedule earliest | filecheck %s --check-prefix=BEFORE

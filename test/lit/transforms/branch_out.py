@@ -1,4 +1,5 @@
 """lower-calls: a branch straight out of a function gets a block that returns."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after lower-calls | filecheck %s
 import hlobatch as hb
 

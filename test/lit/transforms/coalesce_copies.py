@@ -1,4 +1,5 @@
 """coalesce-copies: a value that goes into every call and comes out of it is one variable, moved nowhere."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --print-after pop-push-elimination | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --print-after coalesce-copies | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

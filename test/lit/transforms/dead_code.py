@@ -1,4 +1,5 @@
 """dead-code drops primitives whose results nothing reads; calls stay, since they might not end."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after hoist-shared | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after dead-code | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

@@ -1,4 +1,5 @@
 """hoist-shared leaves alone what differs between lanes or between calls."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], f32[100], f32[100]" --print-after hoist-shared | filecheck %s
 import hlobatch as hb
 

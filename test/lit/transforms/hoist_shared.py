@@ -1,4 +1,5 @@
 """hoist-shared computes once, in main, what is the same in every lane, and calls without it."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], f32[100]" --print-after specialize | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8], f32[100]" --print-after hoist-shared | filecheck %s --check-prefix=AFTER
 import jax.numpy as jnp

@@ -1,4 +1,5 @@
 """if-conversion turns a cheap branch into a select, and a short-circuit condition into one."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], i32[8]" --print-after hoist-shared | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8], i32[8]" --print-after if-conversion | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

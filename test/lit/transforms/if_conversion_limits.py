@@ -1,4 +1,5 @@
 """if-conversion leaves what is dear, what may not end, and what calls."""
+
 # RUN: hlobatch trace %s:f --args "f32[8,50]" --print-after if-conversion | filecheck %s
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,5 @@
 """lower-calls: the caller saves what it needs after the call, moves the arguments, and jumps with a return address."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after lower-calls | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """lower-calls: a call that cannot come back to its caller saves nothing; main's own call needs no return address."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after lower-calls | filecheck %s
 import hlobatch as hb
 

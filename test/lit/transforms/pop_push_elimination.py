@@ -1,4 +1,5 @@
 """pop-push-elimination: what is saved across two calls in a row stays saved between them."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after simplify-lowered | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after pop-push-elimination | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

@@ -1,4 +1,5 @@
 """pop-push-elimination keeps a pair between which the variable is read."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after pop-push-elimination | filecheck %s
 import hlobatch as hb
 

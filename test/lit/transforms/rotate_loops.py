@@ -1,4 +1,5 @@
 """rotate-loops tests a loop's condition where a turn ends."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after specialize | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after rotate-loops | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

@@ -1,4 +1,5 @@
 """simplify-cfg threads jumps through empty blocks, merges straight lines, and drops what no control reaches."""
+
 # RUN: hlobatch trace %s:f --stage frontend | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after simplify-cfg | filecheck %s --check-prefix=AFTER
 import hlobatch as hb

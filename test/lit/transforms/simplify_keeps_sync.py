@@ -1,4 +1,5 @@
 """simplify-cfg neither merges a block marked by ``hb.sync()`` nor jumps over it, empty as it may be."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after simplify-cfg | filecheck %s
 import hlobatch as hb
 

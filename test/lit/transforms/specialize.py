@@ -1,4 +1,5 @@
 """specialize follows only the branches that are possible, and Python objects leave the primitives."""
+
 # RUN: hlobatch trace %s:f --args "i32[8], 'fast'" --print-after specialize | filecheck %s --check-prefix=FAST
 # RUN: hlobatch trace %s:f --args "i32[8], 'slow'" --print-after specialize | filecheck %s --check-prefix=SLOW
 import hlobatch as hb

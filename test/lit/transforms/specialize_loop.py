@@ -1,4 +1,5 @@
 """A ``range`` known when the program is built still is a loop, whose condition is a tensor: its counter changes."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after specialize | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """split-live-ranges gives every independent use of a name a name of its own; where a read may see both, they share one."""
+
 # RUN: hlobatch trace %s:f --args "i32[8]" --print-after split-live-ranges | filecheck %s
 import jax.numpy as jnp
 

@@ -1,4 +1,5 @@
 """The arguments of a tail call are one parallel move: all are read before any is written."""
+
 # RUN: hlobatch trace %s:gcd --args "i32[8], i32[8]" --print-after lower-calls | filecheck %s
 import hlobatch as hb
 

@@ -1,4 +1,5 @@
 """lower-calls: a call in tail position within its group of functions is a jump, mutual ones too."""
+
 # RUN: hlobatch trace %s:is_even --args "i32[8]" --print-after lower-calls | filecheck %s
 import hlobatch as hb
 

@@ -1,0 +1,334 @@
+"""What once was wrong, each test named after it."""
+
+import functools
+import threading
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.numpy import exp
+
+import hlobatch as hb
+
+
+def ints(*values: int) -> np.ndarray:
+    return np.array(values, np.int32)
+
+
+# The meaning of Python
+
+
+def change(entries):
+    entries["n"] = entries["n"] + 1
+    return 0
+
+
+def test_change_in_place_was_lost() -> None:
+    @hb.batch
+    def pop(n):
+        items = [n, n + 1]
+        last = items.pop()
+        return last + len(items)
+
+    @hb.batch
+    def helper(n):
+        entries = {"n": n}
+        zero = change(entries)
+        return entries["n"] + zero
+
+    @hb.batch
+    def alias(n):
+        items = [n]
+        same = items
+        items += [n]
+        return n + len(same)
+
+    for function, name in ((pop, "items"), (helper, "entries"), (alias, "items")):
+        with pytest.raises(hb.UnsupportedSyntaxError, match=f"changes '{name}' in place"):
+            function(ints(1, 2))
+
+
+def test_walrus_in_a_comprehension_was_lost() -> None:
+    @hb.batch
+    def total(n):
+        s = sum([(n := n + k) for k in (1, 2)])
+        return s + n
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="`:=` is not supported"):
+        total(ints(1))
+
+
+def test_kept_lambda_did_not_see_a_later_value() -> None:
+    @hb.batch
+    def late(x):
+        k = 1
+        add = lambda y: y + k  # noqa: E731
+        k = 2
+        return add(x)
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="uses 'k', which is assigned again later"):
+        late(ints(1))
+
+
+def test_chained_comparison_evaluated_what_it_need_not() -> None:
+    @hb.batch
+    def count(n):
+        if 0 < n < count(n - 1) + 100:
+            return n
+        return 0
+
+    assert count(ints(3, 0, -2)).tolist() == [3, 0, 0]
+
+
+class Operations:
+    @staticmethod
+    @hb.batch
+    def exp(x):
+        if x > 0:
+            return exp(x)
+        return x
+
+
+def test_global_of_the_functions_own_name() -> None:
+    assert Operations.exp(np.float32([0, -2])).tolist() == [0, -2]
+    np.testing.assert_allclose(Operations.exp(np.float32([1])), [np.e], rtol=1e-6)
+
+
+def test_loop_variable_wrapped_like_its_start() -> None:
+    @hb.batch
+    def doubles(start, stop):
+        total = jnp.int32(0)
+        for i in range(start, stop):
+            total = total + i * 2
+        return total
+
+    assert doubles(np.uint8([100]), np.uint8([200])).tolist() == [sum(i * 2 for i in range(100, 200))]
+
+
+def test_negative_zero_was_taken_for_zero() -> None:
+    @hb.batch
+    def signed(x, zero):
+        return jnp.copysign(x, zero)
+
+    @hb.batch
+    def both(x):
+        return signed(x, 0.0), signed(x, -0.0)
+
+    plus, minus = both(np.float32([1]))
+    assert (float(plus[0]), float(minus[0])) == (1, -1)
+
+
+TURNS = 2
+
+
+def test_number_of_turns_of_an_earlier_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    @hb.batch
+    def step(x):
+        for _ in range(TURNS):
+            x = x + 1
+        return x
+
+    assert step(ints(0)).tolist() == [2]
+    monkeypatch.setitem(globals(), "TURNS", 0)
+    assert step(np.float32([0])).tolist() == [0]
+
+
+# Calls and decorators
+
+
+@hb.batch
+def total(v):
+    return jnp.sum(v)
+
+
+@pytest.mark.parametrize("how", ["alias", "helper", "argument"])
+def test_call_that_is_not_seen_took_an_event_axis_for_the_batch(how: str) -> None:
+    def helper(v):
+        return total(v)
+
+    @hb.batch
+    def alias(v):
+        f = total
+        return f(v)
+
+    @hb.batch
+    def through_helper(v):
+        return helper(v)
+
+    @hb.batch(static_argnames="f")
+    def given(v, f):
+        return f(v)
+
+    call = {"alias": alias, "helper": through_helper, "argument": functools.partial(given, f=total)}[how]
+    with pytest.raises(hb.UnsupportedSyntaxError, match="'total' is batched, but this call of it cannot be seen"):
+        call(np.ones((2, 3), np.float32))
+
+
+def test_decorator_below_was_dropped() -> None:
+    def doubled(f):
+        @functools.wraps(f)
+        def wrapper(y):
+            return 2 * f(y)
+
+        return wrapper
+
+    @hb.batch
+    @doubled
+    def increment(x):
+        return x + 1
+
+    assert increment(ints(1, 2)).tolist() == [4, 6]
+
+
+def test_options_of_an_inner_batch_won() -> None:
+    inner = hb.batch(lambda x, y: x + jnp.sum(y))
+    outer = hb.batch(inner, in_axes=(0, None))
+    assert outer(ints(1, 2), ints(1, 1, 1)).tolist() == [4, 5]
+
+
+def test_keywords_in_another_order_than_the_parameters() -> None:
+    @hb.batch
+    def difference(y, x):
+        return y - x
+
+    same = ints(5)
+    assert difference(x=same, y=same).tolist() == [0]
+    assert difference(x=ints(1), y=ints(11)).tolist() == [10]
+
+
+def test_changed_static_argument_had_an_old_plan() -> None:
+    @hb.batch(static_argnames="k")
+    def scale(x, k):
+        return x * k[0]
+
+    with pytest.raises(hb.BatchTypeError, match="k is static, but a list cannot be hashed"):
+        scale(ints(1), [2])
+    assert [scale(ints(1), k).dtype.name for k in ((1,), (1.0,))] == ["int32", "float32"]
+
+
+def test_shared_number_was_not_weak() -> None:
+    scale = hb.batch(lambda x, k: x * k, in_axes=(0, None))
+    assert scale(np.float16([1]), 2.0).dtype == np.float16
+    assert scale(np.float16([1]), np.float32(2)).dtype == np.float32
+
+
+def test_default_array_did_not_fit_itself() -> None:
+    @hb.batch
+    def count(n, total=jnp.zeros(2)):
+        if n <= 0:
+            return total
+        return count(n - 1, total + 1)
+
+    assert count(ints(0, 2)).tolist() == [[0, 0], [2, 2]]
+
+
+# Running
+
+
+@hb.batch(max_stack_depth=2)
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+def test_compiled_program_took_its_depth_for_a_later_one() -> None:
+    f = hb.batch(fibonacci.function, max_stack_depth=2)
+    compiled = f.trace(ints(5, 9)).lower().compile()
+    for _ in range(2):
+        assert compiled(ints(5, 9)).tolist() == [8, 55]
+
+
+def test_threads_grew_each_others_stacks() -> None:
+    f = hb.batch(fibonacci.function, max_stack_depth=2)
+    found: dict[int, list[int]] = {}
+
+    def run(n: int) -> None:
+        found[n] = f(ints(*range(n))).tolist()
+
+    threads = [threading.Thread(target=run, args=(n,)) for n in (4, 8, 12)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    truth = f(ints(*range(12))).tolist()
+    assert found == {n: truth[:n] for n in (4, 8, 12)}
+
+
+def collatz(n):
+    def step(state):
+        n, steps = state
+        return jnp.where(n % 2 == 0, n // 2, 3 * n + 1), steps + 1
+
+    return jax.lax.while_loop(lambda state: state[0] != 1, step, (n, 0))[1]
+
+
+@hb.batch
+def inner_loop(n, k):
+    """While a lane waits in the loop, ``m`` is 0, of which ``collatz`` never ends."""
+    m = 0
+    while k > 0:
+        m = jnp.where(k == 1, n, 0)
+        k = k - 1
+    return n + collatz(m)
+
+
+def test_inner_loop_ran_on_junk_in_a_sweep() -> None:
+    sweep = hb.batch(inner_loop.function, dispatch="sweep")
+    assert sweep(ints(1, 3), ints(3, 2)).tolist() == [1, 10]
+
+
+def test_inner_loop_ran_on_junk_where_steps_ran_out() -> None:
+    for steps in range(2, 8):
+        with pytest.raises(hb.StepLimitError):
+            hb.batch(inner_loop.function, max_steps=steps)(ints(3, 3), ints(50, 1))
+
+
+def test_vmap_over_nothing() -> None:
+    assert jax.vmap(fibonacci)(np.zeros((0, 3), np.int32)).shape == (0, 3)
+    assert jax.jit(jax.vmap(fibonacci))(np.zeros((2, 0), np.int32)).shape == (2, 0)
+
+
+def test_disable_jit_recursed_forever() -> None:
+    with jax.disable_jit():
+        assert fibonacci(ints(3, 4)).tolist() == [3, 5]
+
+
+def test_select_of_a_python_object() -> None:
+    @hb.batch
+    def tagged(x):
+        if x > 0:
+            pair = (x + 1, "tag")
+        else:
+            pair = (x * 2, "tag")
+        return pair[0]
+
+    assert tagged(ints(1, -2)).tolist() == [2, -4]
+
+
+# Artifacts
+
+
+def test_artifact_took_other_arguments_than_it_was_made_for() -> None:
+    @hb.batch(static_argnames="mode")
+    def combine(x, y=2, mode="add"):
+        return x + y if mode == "add" else x - y
+
+    artifact = hb.export(combine, ints(1, 2))
+    assert artifact.call(ints(1, 2)).tolist() == [3, 4]
+    for args in ((ints(1), 7), (ints(1), 2, "subtract"), (np.float32([1.5]),), (3,)):
+        with pytest.raises(hb.BatchTypeError, match="was exported for"):
+            artifact.call(*args)
+
+
+def test_artifact_of_a_compound_symbolic_size() -> None:
+    (b,) = jax.export.symbolic_shape("b")
+    artifact = hb.export(fibonacci, jax.ShapeDtypeStruct((2 * b + 1,), np.int32))
+    assert artifact.call(ints(0, 1, 2)).tolist() == [1, 1, 2]
+
+
+def test_symbolic_event_shape_is_refused() -> None:
+    b, k = jax.export.symbolic_shape("b, k")
+    with pytest.raises(hb.BatchTypeError, match="only the size of the batch may be symbolic"):
+        total.trace(jax.ShapeDtypeStruct((b, k), np.float32))
