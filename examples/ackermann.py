@@ -11,7 +11,7 @@ from jax import Array
 import hlobatch as hb
 
 
-@hb.batch(max_stack_depth=8)
+@hb.batch(max_stack_depth=32)
 def ackermann(m: Array, n: Array) -> Array:
     """Returns Ackermann's function in the form of Robinson and Péter.
 
@@ -33,7 +33,7 @@ def main() -> None:
     print("ackermann(m, n)" + "".join(f"    n={column}" for column in range(5)))
     for row, cells in enumerate(values.reshape(4, 5).tolist()):
         print(f"            m={row}" + "".join(f"{value:7d}" for value in cells))
-    print(f"\nThe stacks had 8 frames and grew {stats.resumptions} times, to {stats.depth}.")
+    print(f"\nThe stacks had 32 frames and grew {stats.resumptions} times, to {stats.depth}.")
     print(f"{stats.steps:,d} blocks ran for {stats.inputs} lanes.")
 
 

@@ -95,9 +95,9 @@ def is_for_export(ctx: Any) -> bool:
     return bool(ctx.module_context.lowering_parameters.for_export)
 
 
-def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:
     """Lower a JAX function of a rule's operands."""
-    return mlir.lower_fun(function, multiple_results=True)(ctx, *operands)
+    return list(mlir.lower_fun(function, multiple_results=True)(ctx, *operands))
 
 
 def embed_module(

@@ -14,7 +14,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, tracing_context
 from hlobatch.analysis.tracing import is_one_lane
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames
 from hlobatch.frontend.callees import SYNC_MARK
 from hlobatch.frontend.expressions import definition
 from hlobatch.frontend.source import plain_function, read_source
@@ -101,6 +101,7 @@ class BatchedFunction:
     def __hlobatch_type_inference__(self) -> Callable[..., Any] | None:
         return self.type_inference
 
+    @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the batch.
 
@@ -134,6 +135,7 @@ class BatchedFunction:
         self._shortcuts.remember(key, leaves, call, plan)
         return rebuild(results, plan.out_type)
 
+    @hiding_internal_frames
     def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
         """Run the batch and count what ran.
 
@@ -149,6 +151,7 @@ class BatchedFunction:
         assert outcome.stats is not None
         return rebuild(outcome.results, plan.out_type), outcome.stats
 
+    @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
         call = self._bind(args, kwargs)

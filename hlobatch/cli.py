@@ -16,6 +16,7 @@ import ast
 import importlib.util
 import inspect
 import json
+import os
 import re
 import sys
 from collections.abc import Callable, Sequence
@@ -66,6 +67,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.parser.error(str(error))
     except HloBatchError as error:
         print(_without_own_frame(error).render(), file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever reads has seen enough; Python would say so again when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     return 0
 
@@ -141,6 +145,10 @@ def _print_after(function: BatchedFunction, options: argparse.Namespace) -> None
 # Functions
 
 
+_MODULE: Final = "__hlobatch_main__"
+"""What the user's file is called as a module, as Python calls a script ``__main__``."""
+
+
 def load(target: str) -> BatchedFunction:
     """The batched function that ``FILE.py:FUNCTION`` names.
 
@@ -153,11 +161,11 @@ def load(target: str) -> BatchedFunction:
     if not colon:
         raise UsageError(f"{target!r} does not name a function; write FILE.py:FUNCTION")
     path = Path(file)
-    spec = importlib.util.spec_from_file_location(path.stem, path)
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
     if not path.is_file() or spec is None or spec.loader is None:
         raise UsageError(f"there is no Python file {file!r}")
     module = importlib.util.module_from_spec(spec)
-    sys.modules.setdefault(path.stem, module)
+    sys.modules[_MODULE] = module
     sys.path.insert(0, str(path.parent.resolve()))
     spec.loader.exec_module(module)
     function = getattr(module, name, None)
@@ -294,7 +302,7 @@ def as_json(result: Any) -> str:
     def plain(leaf: Any) -> Any:
         if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
             leaf = jax.random.key_data(leaf)
-        return np.asarray(leaf).tolist() if isinstance(leaf, (jax.Array, np.ndarray)) else leaf
+        return np.asarray(leaf).tolist() if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) else leaf
 
     return json.dumps(jax.tree.map(plain, result), default=_leaves)
 

@@ -7,13 +7,20 @@ In: what was found, where, and what to do about it. Out: an exception whose text
 
 from __future__ import annotations
 
+import functools
 import linecache
 import os
 import types
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
+
+from hlobatch import config
+
+P = ParamSpec("P")
+T = TypeVar("T")
+E = TypeVar("E", bound=BaseException)
 
 
 @dataclass(frozen=True, slots=True)
@@ -258,8 +265,10 @@ def is_internal(file: str) -> bool:
     return file.startswith(_INTERNAL) or file.endswith(_LIBRARY_FILES) or any(part in file for part in _LIBRARIES)
 
 
-def without_internal_frames(error: BaseException, is_internal: Callable[[str], bool]) -> BaseException:
-    """``error`` with the traceback frames of internal files taken out, the innermost user frames kept."""
+def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_internal) -> E:
+    """``error`` with the traceback frames of internal files taken out, here and in what caused it."""
+    if error.__cause__ is not None:
+        without_internal_frames(error.__cause__, is_internal)
     frames: list[types.TracebackType] = []
     tb = error.__traceback__
     while tb is not None:
@@ -270,3 +279,18 @@ def without_internal_frames(error: BaseException, is_internal: Callable[[str], b
     for frame in reversed(frames):
         chain = types.TracebackType(chain, frame.tb_frame, frame.tb_lasti, frame.tb_lineno)
     return error.with_traceback(chain)
+
+
+def hiding_internal_frames(function: Callable[P, T]) -> Callable[P, T]:
+    """An entry point whose errors show where the user's code is, and not how they were found (``config`` switches)."""
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> T:
+        try:
+            return function(*args, **kwargs)
+        except HloBatchError as error:
+            if config.internal_frames_shown():
+                raise
+            raise without_internal_frames(error)  # noqa: B904  # it is the same error, with the cause it has
+
+    return run

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from hlobatch.diagnostics import BatchTypeError, Note
+from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
@@ -124,6 +124,7 @@ class Compiled:
     depth: int
     executable: Any
 
+    @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and batch size it was compiled for."""
         call = self.bind(args, kwargs)

@@ -38,7 +38,9 @@ SWEEPS: Final = ("guarded", "sweep")
 FORMS: Final = (*EARLIEST, *SWEEPS)
 
 NEXT: Final = "next"
-"""Beside the state: the earliest program counter anyone waits at."""
+"""Carried beside the state: the earliest program counter anyone waits at; in ``guarded``, whether a block ran."""
+SOMEONE: Final = 0
+"""What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 
 
 @dataclass(frozen=True)
@@ -92,13 +94,14 @@ class Turn:
             self._splice_turnover(avals)
 
     def _block_step(self, block: BlockFunction, avals: Mapping[str, Any]) -> Step:
-        """A block; in a chain it also finds the earliest program counter after it."""
-        after = (NEXT,) if self.form == "chain" else ()
+        """A block; behind a conditional it also tells, in ``NEXT``, what its having run means for the turn."""
+        after = (NEXT,) if self.form in ("chain", "guarded") else ()
         position = block.writes.index(COUNTER)
 
         def run(*values: Any) -> list[Any]:
-            results = block(*values[: len(block.reads)])
-            return [*results, *(jnp.min(results[position]) for _ in after)]
+            results = list(block(*values[: len(block.reads)]))
+            told = jnp.min(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
+            return [*results, *(told for _ in after)]
 
         return self._step(
             run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}"
@@ -138,23 +141,32 @@ class Turn:
             "wants_turnover",
         )
 
-    def condition(self, state: Slots) -> Any:
-        """Whether anyone has something left to do."""
-        return compare(self._earliest(state), constant(self.layout.done), "LT")
+    def entering(self, state: Slots) -> Slots:
+        """What the loop carries: the state and ``NEXT``."""
+        return {**state, NEXT: self._earliest(state)}
 
-    def body(self, state: Slots) -> Slots:
-        """The state after one turn."""
-        names = list(state)
-        state = {**state, NEXT: self._earliest(state)}
+    def condition(self, carried: Slots) -> Any:
+        """Whether anyone has something left to do."""
+        return compare(carried[NEXT], constant(self.layout.done), "LT")
+
+    def body(self, carried: Slots) -> Slots:
+        """What the loop carries after one turn."""
+        state = dict(carried)
         if self.layout.queue:
-            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], state[NEXT]])
+            following = self._earliest(state) if self.form == "guarded" else state[NEXT]
+            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
             self._if(wanted, self.turnover, state)
+        if self.form == "guarded":
+            state[NEXT] = constant(self.layout.done)
+        elif self.layout.queue:
             state[NEXT] = self._earliest(state)
         if self.rounds == 1:
             self._round(state)
         else:
             self._repeated(state)
-        return {name: state[name] for name in names}
+        if self.form in ("case", "sweep"):
+            state[NEXT] = self._earliest(state)
+        return state
 
     def _repeated(self, state: Slots) -> None:
         """Several rounds, in a loop whose test is a count."""
@@ -169,7 +181,6 @@ class Turn:
         with ir.InsertionPoint(body):
             count, *values = body.arguments
             inner = dict(zip(names, values, strict=True))
-            inner[NEXT] = self._earliest(inner) if self.form in EARLIEST else constant(0)
             self._round(inner)
             stablehlo.return_([stablehlo.add(count, constant(1)), *(inner[name] for name in names)])
         state.update(zip(names, list(loop.results)[1:], strict=True))
@@ -200,8 +211,10 @@ class Turn:
     def _if(self, condition: Any, step: Step, state: Slots) -> None:
         """Run a step only where a scalar holds.
 
-        It is a ``case`` of two branches that call functions of the same values: XLA then passes both one operand and
-        updates the stacks in place. With an ``if`` whose branches capture different values it copies them.
+        It is a ``case`` of two branches that call functions of the same values: with an ``if`` whose branches capture
+        different values, XLA copies the stacks. It also copies them if the other branch takes all that the skipping
+        one takes; hence ``NEXT``, which only the skipping branch takes. ``docs/design.md`` has the measurements, and
+        a test counts the copies.
         """
         assert step.skip is not None
         operands = self._operands(step, state)

@@ -133,7 +133,9 @@ class Lanes:
             for top in self.layout.tops(v):
                 if top in finished:
                     out = slots[f"{top}.out"]
-                    slots[f"{top}.out"] = out.at[rows].set(finished[top], mode="promise_in_bounds")
+                    slots[f"{top}.out"] = out.at[rows].set(
+                        finished[top], mode="promise_in_bounds", wrap_negative_indices=False
+                    )
 
     def wants_turnover(self, counter: Any, following: Any) -> Any:
         """Whether it is time for turnover: an eighth of the lanes wait for it, or nobody can do anything else."""
@@ -174,9 +176,9 @@ class Lanes:
             return code
         count = jnp.asarray(self.layout.inputs, jnp.int32)
         rows = jnp.arange(self.layout.inputs + 1, dtype=jnp.int32)
-        status = jnp.where(rows >= slots[HEAD], UNSTARTED, 0)
+        status = jnp.where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
         held = jnp.where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
-        return status.at[held].set(code, mode="promise_in_bounds")[: self.layout.inputs]
+        return status.at[held].set(code, mode="promise_in_bounds", wrap_negative_indices=False)[: self.layout.inputs]
 
 
 PARKED, LIMITED, UNSTARTED = 1, 2, 4

@@ -32,13 +32,13 @@ def push(frames: Any, pointer: Any, top: Any, mask: Any) -> Any:
     spare = frames.shape[0] - 1
     rows = jnp.where(mask, pointer, spare)
     lanes = jnp.arange(top.shape[0], dtype=rows.dtype)
-    return frames.at[rows, lanes].set(top, mode="promise_in_bounds", unique_indices=True)
+    return frames.at[rows, lanes].set(top, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
 
 
 def saved(frames: Any, pointer: Any) -> Any:
     """What each lane finds in the row its pointer names."""
     lanes = jnp.arange(pointer.shape[0], dtype=pointer.dtype)
-    return frames.at[pointer, lanes].get(mode="promise_in_bounds", unique_indices=True)
+    return frames.at[pointer, lanes].get(mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
 
 
 def moved_down(pointer: Any, mask: Any) -> Any:

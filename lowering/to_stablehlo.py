@@ -144,9 +144,10 @@ class _Builder:
         blocks = block_functions(layout, self.captures)
         turn = Turn(self.request.form, self.request.rounds, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
         turn.splice(avals)
-        types = [value.type for value in state]
-        loop = stablehlo.WhileOp(types, state)
-        names = list(layout.slots)
+        carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
+        names, values = list(carried), list(carried.values())
+        types = [value.type for value in values]
+        loop = stablehlo.WhileOp(types, values)
         condition = loop.cond.blocks.append(*types)
         with ir.InsertionPoint(condition):
             stablehlo.return_([turn.condition(dict(zip(names, condition.arguments, strict=True)))])
@@ -154,7 +155,7 @@ class _Builder:
         with ir.InsertionPoint(body):
             after = turn.body(dict(zip(names, body.arguments, strict=True)))
             stablehlo.return_([after[name] for name in names])
-        return list(loop.results)
+        return list(loop.results)[: len(layout.slots)]
 
 
 def _symbol_of(size: Any) -> str | None:

@@ -95,7 +95,10 @@ def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:
         return MISSING if node.id in local else source.resolve(node.id)
     if isinstance(node, ast.Attribute):
         value = static_value(node.value, source, local)
-        return MISSING if value is MISSING else getattr(value, node.attr, MISSING)
+        try:
+            return MISSING if value is MISSING else getattr(value, node.attr, MISSING)
+        except Exception:  # noqa: BLE001  # the user's property; its error gets a place where the code runs
+            return MISSING
     return MISSING
 
 

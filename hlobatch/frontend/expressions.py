@@ -255,8 +255,9 @@ class ExpressionLowering:
         """Refuse to keep a lambda that uses a name assigned again later: Python would see the later value in it."""
         reads = read_names(node)
         for other in ast.walk(self.source.node):
-            again = isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads
-            if again and (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
+            if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
+                continue
+            if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
                 raise UnsupportedSyntaxError(
                     f"a lambda kept in a variable uses {other.id!r}, which is assigned again later",
                     self.location(reads[other.id]),

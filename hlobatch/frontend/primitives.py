@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
 """How names begin by which compiled code reaches objects of the frontend."""
@@ -52,7 +52,9 @@ def compile_primitive(
     module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
     _place(module, body[0])
     namespace: dict[str, Any] = {}
-    exec(compile(module, source.file, "exec"), source.function.__globals__, namespace)
+    with ONE_AT_A_TIME:
+        code = compile(module, source.file, "exec")
+    exec(code, source.function.__globals__, namespace)
     function: types.FunctionType = namespace["__hb_factory"](*bound.values())
     # Under the user's name from the start, it would hide what that name means to the code in it.
     function.__code__ = function.__code__.replace(co_name=source.node.name)

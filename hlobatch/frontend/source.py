@@ -11,6 +11,7 @@ import builtins
 import functools
 import inspect
 import linecache
+import threading
 import types
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -24,6 +25,9 @@ from hlobatch.frontend.support import refusal
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
+
+ONE_AT_A_TIME: Final = threading.Lock()
+"""Held while syntax trees are made or compiled: CPython 3.11 fails with a ``SystemError`` where two threads do so."""
 
 _TRANSPARENT: Final = (jax.stages.Wrapped, functools._lru_cache_wrapper)
 """Wrappers whose function may stand in for them: ``jax.jit`` and ``functools.cache``."""
@@ -100,7 +104,7 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
     Raises:
         UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
     """
-    inner = fun
+    inner: Any = fun
     while isinstance(inner, _TRANSPARENT) or hasattr(type(inner), "__hlobatch_function__"):
         inner = inner.__wrapped__
     if isinstance(inner, types.FunctionType):
@@ -125,7 +129,8 @@ def read_source(fun: types.FunctionType) -> Source:
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
             help="put the function in a file; code typed at the plain Python prompt or passed to exec has no source.",
         )
-    tree = ast.parse("".join(lines), filename=file)
+    with ONE_AT_A_TIME:
+        tree = ast.parse("".join(lines), filename=file)
     node = _find(tree, fun)
     source = Source(fun, file, node, tuple(lines))
     _check_kind(source, fun)
@@ -144,7 +149,7 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
         if isinstance(node, ast.Lambda) and node.lineno == line:
             lambdas.append(node)
     if len(lambdas) > 1:
-        lambdas = [node for node in lambdas if _span(node.body) in fun.__code__.co_positions()]
+        lambdas = [node for node in lambdas if _holds(node.body, fun.__code__)][-1:]
     if name == "<lambda>" and len(lambdas) == 1:
         return _as_definition(lambdas[0])
     raise UnsupportedSyntaxError(
@@ -153,9 +158,12 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
     )
 
 
-def _span(node: ast.expr) -> tuple[int | None, int | None, int | None, int | None]:
-    """Where a node stands, as ``co_positions`` tells it of the code made from it."""
-    return node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
+def _holds(node: ast.expr, code: types.CodeType) -> bool:
+    """Whether all of some code was made from within a node. Of nested ones that do, the last one found is meant."""
+    start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
+    spans = [(line, column, end_line, end_column) for line, end_line, column, end_column in code.co_positions()]
+    known = [span for span in spans if None not in span and span[:2] != span[2:]]
+    return all(start <= span[:2] and span[2:] <= end for span in known)
 
 
 def _as_definition(node: ast.Lambda) -> ast.FunctionDef:

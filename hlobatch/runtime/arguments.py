@@ -117,7 +117,7 @@ class Binder:
     def _axes(self, values: Mapping[str, Any]) -> dict[str, Any]:
         """For each parameter its axes, an int or None or a pytree of them."""
         names = [name for name in values if name not in self.static]
-        if self.in_axes is None or isinstance(self.in_axes, int):
+        if self.in_axes is None or isinstance(self.in_axes, (int, np.integer)):
             return dict.fromkeys(names, self.in_axes)
         if isinstance(self.in_axes, Mapping):
             return {name: self.in_axes.get(name, 0) for name in names}

@@ -66,7 +66,7 @@ def _run_lowering(
     size = plan.batch_size(_inputs(plan, ctx.avals_in))
     static = isinstance(size, int)
     if static and size == 0:
-        return lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands)
+        return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(inputs, depth, stats)
     request = Request(layout, plan.choice.form, plan.choice.rounds, resume, keep_state, lowering_platforms(ctx))

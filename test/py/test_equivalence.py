@@ -1,12 +1,11 @@
 """Every program of the zoo, through every executor, equals the plain Python function example by example.
 
 The quick grid gives the compiled default and the NumPy virtual machine every batch size, and the others those that they
-treat differently. At night every executor gets every size, every dispatch form a queue, and each optimization is off by
+treat differently. At night they all get every size, every dispatch form gets a queue, and each optimization is off by
 itself.
 """
 
 import contextlib
-import dataclasses
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -15,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from zoo import ROWS, ZOO, ZooProgram, optimizing_little
+from zoo import PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -63,7 +62,8 @@ def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
 def run_stackless(backend: stackless.Backend) -> Run:
     def run(program: ZooProgram, batch: int) -> Any:
         cache = block_code_cache(program)
-        (result,) = stackless.execute(program.traced.program, backend, cache, *program.batch_first(batch))
+        with optimizing_little():
+            (result,) = stackless.execute(program.traced.program, backend, cache, *program.batch_first(batch))
         return result
 
     return run
@@ -72,7 +72,8 @@ def run_stackless(backend: stackless.Backend) -> Run:
 def run_virtual_machine(backend: virtual_machine.Backend) -> Run:
     def run(program: ZooProgram, batch: int) -> Any:
         lowered, cache = program.traced.lowered_program, block_code_cache(program)
-        (result,) = virtual_machine.execute(lowered, program.batch_first(batch), DEPTH, backend, cache)
+        with optimizing_little():
+            (result,) = virtual_machine.execute(lowered, program.batch_first(batch), DEPTH, backend, cache)
         return result
 
     return run
@@ -87,8 +88,6 @@ def interpreted(select: Callable[[hb.Traced], hb.Program]) -> Run:
 
     return run
 
-
-PASSES = [field.name for field in dataclasses.fields(hb.Optimizations)]
 
 EXECUTORS: dict[str, Run] = {
     "compiled": compiled,
@@ -111,7 +110,7 @@ EXECUTORS: dict[str, Run] = {
     "queue_case": compiled_with(lanes=3, dispatch="case"),
     "queue_guarded": compiled_with(lanes=3, dispatch="guarded"),
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
-    "unoptimized": compiled_with(optimizations=hb.Optimizations(**dict.fromkeys(PASSES, False))),
+    "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }
 
@@ -137,7 +136,8 @@ def grid() -> Iterator[Any]:
     """Cases program by program: neighbors share what is cached. An empty batch has no example to interpret."""
     for program in ZOO:
         for executor in EXECUTORS:
-            for batch in BATCHES[executor.startswith("interpret") :]:
+            batches = BATCHES if executor in QUICK else (ROWS,)
+            for batch in batches[executor.startswith("interpret") :]:
                 marks = () if batch in QUICK.get(executor, ()) else (pytest.mark.slow,)
                 yield pytest.param(program, executor, batch, id=f"{program.name}-{executor}-{batch}", marks=marks)
 

@@ -5,8 +5,8 @@ called, or else ``f(jnp.arange(4))``; a correct call that has to work afterwards
 """
 
 import ast
+import traceback
 import types
-from collections.abc import Callable
 from pathlib import Path
 
 import jax
@@ -16,7 +16,7 @@ import pytest
 from marked import Mistake, check, marked, mistakes, span
 
 import hlobatch as hb
-from hlobatch.diagnostics import UNKNOWN, ErrorCollector, Location, Note, name_lanes, without_internal_frames
+from hlobatch.diagnostics import UNKNOWN, ErrorCollector, Location, Note, name_lanes
 from hlobatch.frontend.support import UNSUPPORTED
 
 MISTAKES = {m.name: m for file in sorted(Path(__file__).parent.glob("errors/*.test")) for m in mistakes(file)}
@@ -335,20 +335,40 @@ def test_name_lanes(lanes: list[int], text: str) -> None:
     assert name_lanes(lanes) == text
 
 
-def test_internal_frames_are_taken_out() -> None:
-    def outer(inner: Callable[[], None]) -> None:
-        inner()
+def frames(error: BaseException) -> list[str]:
+    """Names of the functions in a traceback."""
+    return [frame.name for frame in traceback.extract_tb(error.__traceback__)]
 
-    def fail() -> None:
-        raise hb.HloBatchError("it broke")
 
-    try:
-        outer(fail)
-    except hb.HloBatchError as error:
-        kept = without_internal_frames(error, lambda file: file == __file__)
-        assert kept.__traceback__ is None
-        return
-    pytest.fail("nothing was raised")
+BROKEN = """
+def helper(a):
+    return jnp.dot(a, jnp.ones(2))
+
+@hb.batch
+def f(n):
+    return helper(jnp.ones(3) * n)
+
+def go():
+    f(X)
+"""
+
+
+def test_tracebacks_show_the_users_frames(tmp_path: Path) -> None:
+    module = marked(BROKEN).module(tmp_path)
+    with pytest.raises(hb.BatchTypeError) as caught:
+        module.go()
+    assert frames(caught.value) == ["test_tracebacks_show_the_users_frames", "go", "run"]
+    cause = caught.value.__cause__
+    assert isinstance(cause, TypeError)
+    assert frames(cause) == ["f", "helper"]
+
+
+def test_tracebacks_show_all_frames_if_asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOBATCH_INTERNAL_FRAMES", "1")
+    module = marked(BROKEN).module(tmp_path)
+    with pytest.raises(hb.BatchTypeError) as caught:
+        module.go()
+    assert "specialize" in frames(caught.value)
 
 
 def test_location_from_byte_offsets(tmp_path: Path) -> None:

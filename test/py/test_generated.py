@@ -10,7 +10,7 @@ when the program is built.
 import functools
 import hashlib
 import importlib.util
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from zoo import optimizing_little
+from zoo import UNOPTIMIZED, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -37,7 +37,14 @@ PARAMETERS = ("fuel", "a", "b", "c")
 LOCALS = ("x", "y", "i")
 CALLS = 2
 """Call sites of each function, one in a loop for two outside: enough for tree recursion, and few calls in all."""
-OPTIONS: tuple[dict[str, Any], ...] = ({}, {"lanes": 2}, {"max_stack_depth": 2}, {"dispatch": "sweep"})
+OPTIONS: tuple[dict[str, Any], ...] = (
+    {},
+    {"lanes": 2},
+    {"max_stack_depth": 2},
+    {"dispatch": "sweep"},
+    {"dispatch": "chain", "lanes": 2},
+    {"optimizations": UNOPTIMIZED},
+)
 
 
 @dataclass
@@ -243,15 +250,18 @@ def check(source: str, folder: Path, options: dict[str, Any]) -> None:
     """Compiled, eager with stacks, and eager with masks: all as plain Python."""
     module = load(source, folder)
     wanted = expected(module)
-    columns = [*ROWS.T, np.broadcast_to(SHARED, len(ROWS))]
-    traced, numpy = module.entry.trace(*ROWS.T, SHARED), stackless.NumpyBackend()
-    (result,) = virtual_machine.execute(traced.lowered_program, columns, DEPTH, numpy)
-    assert result.tolist() == wanted, "virtual machine"
-    (result,) = stackless.execute(traced.program, numpy, None, *columns)
-    assert result.tolist() == wanted, "stackless"
     with optimizing_little():
-        result = hb.batch(module.entry.function, in_axes=module.entry.in_axes, **options)(*ROWS.T, SHARED)
-    assert result.tolist() == wanted, "compiled"
+        for executor, result in results(module.entry, options):
+            assert result.tolist() == wanted, executor
+
+
+def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
+    """What each executor computes."""
+    columns = [*ROWS.T, np.broadcast_to(SHARED, len(ROWS))]
+    traced, numpy = entry.trace(*ROWS.T, SHARED), stackless.NumpyBackend()
+    yield "virtual machine", *virtual_machine.execute(traced.lowered_program, columns, DEPTH, numpy)
+    yield "stackless", *stackless.execute(traced.program, numpy, None, *columns)
+    yield "compiled", hb.batch(entry.function, in_axes=entry.in_axes, **options)(*ROWS.T, SHARED)
 
 
 @given(source=modules(), options=st.sampled_from(OPTIONS))

@@ -3,13 +3,13 @@
 import contextlib
 import dataclasses
 import functools
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from by_hand import BOOL, FLOAT, INT, block, graph, prim, program
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,7 +21,6 @@ from hlobatch.instructions import (
     MAIN,
     Block,
     BranchOp,
-    ControlFlowGraph,
     Function,
     FunctionCallOp,
     GotoOp,
@@ -46,29 +45,6 @@ from hlobatch.interpreters.backends import NumpyBackend
 from hlobatch.ir.printer import print_op
 from hlobatch.ir.verifier import RULES
 from hlobatch.transforms.lower_calls import lower_calls
-
-INT, BOOL, FLOAT = tensor(np.int32), tensor(np.bool_), tensor(np.float32)
-
-
-def prim(text: str, inputs: str, outputs: str, function: Callable[..., Any]) -> PrimOp:
-    """A primitive from names separated by spaces and a function of one result."""
-    return PrimOp(tuple(inputs.split()), tuple(outputs.split()), lambda *values: (function(*values),), text)
-
-
-def graph(*blocks: Block) -> ControlFlowGraph:
-    return ControlFlowGraph(blocks)
-
-
-def block(name: str, *ops: Op) -> Block:
-    *instructions, terminator = ops
-    assert isinstance(terminator, Terminator)
-    return Block(name, tuple(instructions), terminator)
-
-
-def program(*blocks: Block, **changes: Any) -> Program:
-    """A program of these blocks from %n to %r, without types or functions unless ``changes`` say otherwise."""
-    return Program(graph(*blocks), (), {}, ("n",), ("r",), {}).replace(**changes)
-
 
 # Programs written by hand
 

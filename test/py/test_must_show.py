@@ -136,7 +136,7 @@ def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
 
 def test_hlo_is_read_in_full() -> None:
     """Every instruction of a module is found, and those that move a stack are among those inside the loop."""
-    traced = compiled_fibonacci("auto")
+    traced = compiled_fibonacci("chain")
     text = traced.lower().compile().as_text()
     assert sum(map(len, computations(text).values())) == sum(" = " in line for line in text.splitlines())
     inside = [instruction for instruction in inside_loops(text) if "[33,1000]" in instruction.shape]

@@ -12,7 +12,7 @@ from jax.numpy import exp
 import hlobatch as hb
 
 
-def ints(*values: int) -> np.ndarray:
+def ints(*values: object) -> np.ndarray:
     return np.array(values, np.int32)
 
 
@@ -213,9 +213,12 @@ def test_shared_number_was_not_weak() -> None:
     assert scale(np.float16([1]), np.float32(2)).dtype == np.float32
 
 
+ZEROS = jnp.zeros(2)
+
+
 def test_default_array_did_not_fit_itself() -> None:
     @hb.batch
-    def count(n, total=jnp.zeros(2)):
+    def count(n, total=ZEROS):
         if n <= 0:
             return total
         return count(n - 1, total + 1)
@@ -332,3 +335,36 @@ def test_symbolic_event_shape_is_refused() -> None:
     b, k = jax.export.symbolic_shape("b, k")
     with pytest.raises(hb.BatchTypeError, match="only the size of the batch may be symbolic"):
         total.trace(jax.ShapeDtypeStruct((b, k), np.float32))
+
+
+def test_queue_with_64_bit_types() -> None:
+    with jax.enable_x64(True):
+        assert hb.batch(fibonacci.function, lanes=2)(np.array([3, 4, 5])).tolist() == [3, 5, 8]
+
+
+def test_axis_as_a_numpy_integer() -> None:
+    last = hb.batch(lambda x: jnp.sum(x), in_axes=np.int32(-1))
+    assert last(ints([1, 2], [3, 4])).tolist() == [4, 6]
+
+
+def test_lambda_in_a_lambda_on_one_line_was_not_found() -> None:
+    make = lambda: hb.batch(lambda x: x + 1 if x > 0 else x)  # noqa: E731
+    assert make()(ints(1, -2)).tolist() == [2, -2]
+
+
+class Lazy:
+    @property
+    def f(self):
+        raise ValueError("not loaded")
+
+
+LAZY = Lazy()
+
+
+def test_error_of_a_property_had_no_place() -> None:
+    @hb.batch
+    def use(x):
+        return LAZY.f(x)
+
+    with pytest.raises(hb.BatchTypeError, match="ValueError: not loaded"):
+        use(ints(1))

@@ -8,6 +8,7 @@ a batch of another size takes them in turn, so that a small batch is the start o
 """
 
 import contextlib
+import dataclasses
 import functools
 import zlib
 from collections.abc import Callable, Iterator
@@ -23,6 +24,10 @@ import hlobatch as hb
 
 ROWS = 17
 """Rows of inputs of each program; also the largest batch of the usual grid (0, 1, 2, 17)."""
+
+PASSES = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
+"""The optimizations that may be switched off."""
+UNOPTIMIZED = hb.Optimizations(**dict.fromkeys(PASSES, False))
 
 Column = Callable[[np.random.Generator], Any]
 """Makes the rows of one argument, or of one array in it."""
@@ -873,3 +878,33 @@ def doubled_or(x: Array, other: Array | None = None) -> Array:
 def constant_results(n: Array) -> tuple[Array, int, bool, None]:
     """Results that are known when the program is built have a batch axis like all others."""
     return n, 7, not 7, None
+
+
+@jax.tree_util.register_dataclass
+@dataclasses.dataclass(frozen=True)
+class Account:
+    balance: Array
+    name: str = dataclasses.field(metadata={"static": True})
+
+
+@program(integers(0, 50), integers(0, 5), recursive=True)
+def dataclasses_too(deposit: Array, years: Array) -> Account:
+    """A registered dataclass with a field that is a Python object."""
+    if years == 0:
+        return Account(deposit, "savings")
+    before = dataclasses_too(deposit, years - 1)
+    return Account(before.balance + before.balance // 10 + years, before.name)
+
+
+@program(
+    lambda rng: rng.integers(-8, 8, ROWS).astype(jnp.int4),
+    floats(-4, 4, jnp.float8_e4m3fn),
+    integers(0, 4),
+    recursive=True,
+)
+def narrow_types(x: Array, y: Array, n: Array) -> tuple[Array, Array]:
+    """Types that hardware has no arithmetic for are stored and passed on like others."""
+    if n <= 0:
+        return x, y
+    inner_x, inner_y = narrow_types(x, y, n - 1)
+    return (inner_x, y) if n % 2 == 0 else (x, inner_y)

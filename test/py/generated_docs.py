@@ -1,0 +1,130 @@
+"""The parts of the documentation that are made from the code: ``python test/py/generated_docs.py`` writes them anew.
+
+Two kinds: sections between ``<!-- generated: name -->`` and ``<!-- end -->``, and blocks marked ``console``, whose
+first line is a command and whose other lines are what it prints. In a block ``…`` stands for anything: within a line,
+or as a line of its own.
+"""
+
+import ast
+import contextlib
+import io
+import re
+import shlex
+import tomllib
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from hlobatch import cli
+from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
+from hlobatch.ir import verifier
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md")
+
+SECTION = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
+CONSOLE = re.compile(r"(```console\n\$ hlobatch ([^\n]*)\n)(.*?)(```)", re.DOTALL)
+GAP = "…"
+
+
+def first_line(module: Path) -> str:
+    """What a module says of itself, as Markdown."""
+    text = (ast.get_docstring(ast.parse(module.read_text(encoding="utf-8"))) or "").splitlines()[0]
+    return text.rstrip(".").replace("``", "`").replace("|", "\\|")
+
+
+def folders() -> Iterator[Path]:
+    """The package's folders: itself first, then the others as their layers stand, the lowest first."""
+    package = ROOT / "hlobatch"
+    yield package
+    names = [name for layer in reversed(layers()) for name in layer]
+    yield from (package / name for name in names if (package / name).is_dir())
+
+
+def modules() -> str:
+    """A table of the modules of each folder."""
+    parts = []
+    for folder in folders():
+        files = sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
+        title = first_line(folder / "__init__.py").removeprefix("hlobatch: ")
+        rows = [f"| `{file.name}` | {first_line(file)} |" for file in files]
+        parts.append("\n".join([f"| `{folder.relative_to(ROOT)}/` | {title} |", "|---|---|", *rows]))
+    return "\n\n".join(parts) + "\n"
+
+
+def layers() -> list[list[str]]:
+    """The layers that `make layers` checks, from the top."""
+    config = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    contracts = config["tool"]["importlinter"]["contracts"]
+    found = next(contract["layers"] for contract in contracts if contract["type"] == "layers")
+    return [[name.strip(" ()") for name in layer.split(":")] for layer in found]
+
+
+def numbered_layers() -> str:
+    """The layers that exist, as a list."""
+    package = ROOT / "hlobatch"
+    existing = [[n for n in layer if (package / n).is_dir() or (package / f"{n}.py").is_file()] for layer in layers()]
+    lines = [", ".join(f"`{name}`" for name in layer) for layer in existing if layer]
+    return "".join(f"{number}. {line}\n" for number, line in enumerate(lines, 1))
+
+
+def rules() -> str:
+    """The verifier's own table."""
+    table = [line for line in (verifier.__doc__ or "").splitlines() if line.startswith("|")]
+    return "\n".join(table).replace("``", "`") + "\n"
+
+
+def supported() -> str:
+    """The table of what is supported."""
+    rows = [f"| {text} | `ast.{node.__name__}` |" for node, text in SUPPORTED.items()]
+    return "\n".join(["| Supported | Node |", "|---|---|", *rows]) + "\n"
+
+
+def unsupported() -> str:
+    """The table of what is refused."""
+    rows = [f"| {what} | {instead} |" for what, instead in dict.fromkeys(UNSUPPORTED.values())]
+    return "\n".join(["| Not supported | Instead |", "|---|---|", *rows]) + "\n"
+
+
+SECTIONS: dict[str, Callable[[], str]] = {
+    "modules": modules,
+    "layers": numbered_layers,
+    "rules": rules,
+    "supported": supported,
+    "unsupported": unsupported,
+}
+
+
+def printed(command: str) -> str:
+    """What a command prints, run from the root of the repository."""
+    output = io.StringIO()
+    with contextlib.chdir(ROOT), contextlib.redirect_stdout(output):
+        assert cli.main(shlex.split(command)) == 0
+    return output.getvalue().rstrip("\n") + "\n"
+
+
+def matches(shown: str, output: str) -> bool:
+    """Whether an excerpt shows an output: line by line, but for its gaps."""
+    pattern = "".join(
+        r"(?:.*\n)*?" if line.strip() == GAP else re.escape(line).replace(GAP, ".*?") + r"\n"
+        for line in shown.splitlines()
+    )
+    return re.fullmatch(pattern, output) is not None
+
+
+def regenerated(text: str) -> str:
+    """A document with its generated parts made anew; excerpts have to be right as they are."""
+
+    def block(match: re.Match[str]) -> str:
+        output = printed(match[2])
+        if GAP not in match[3]:
+            return f"{match[1]}{output}{match[4]}"
+        assert matches(match[3], output), f"`hlobatch {match[2]}` no longer prints what is shown of it:\n{output}"
+        return match[0]
+
+    text = SECTION.sub(lambda match: f"{match[1]}{SECTIONS[match[2]]()}{match[4]}", text)
+    return CONSOLE.sub(block, text)
+
+
+if __name__ == "__main__":
+    for document in DOCUMENTS:
+        document.write_text(regenerated(document.read_text(encoding="utf-8")), encoding="utf-8")

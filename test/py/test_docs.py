@@ -1,0 +1,70 @@
+"""The documentation says what is so: its generated parts are up to date, its examples run, its links lead somewhere."""
+
+import doctest
+import re
+from pathlib import Path
+
+import pytest
+from generated_docs import DOCUMENTS, ROOT, SECTION, SECTIONS, matches, regenerated
+
+from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
+from hlobatch.ir.verifier import RULES
+
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_generated_parts_are_up_to_date(document: Path) -> None:
+    text = document.read_text(encoding="utf-8")
+    assert regenerated(text) == text, "run `python test/py/generated_docs.py` and read the diff"
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_examples_run(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(ROOT))
+    found = doctest.testfile(str(document), module_relative=False, encoding="utf-8")
+    assert found.failed == 0
+    assert found.attempted > 0
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: path.name)
+def test_links_lead_somewhere(page: Path) -> None:
+    links = re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text(encoding="utf-8"))
+    assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_section_is_used() -> None:
+    used = [name for document in DOCUMENTS for _, name, _, _ in SECTION.findall(document.read_text(encoding="utf-8"))]
+    assert sorted(used) == sorted(SECTIONS)
+
+
+def test_architecture_names_every_module_and_rule() -> None:
+    text = DOCUMENTS[0].read_text(encoding="utf-8")
+    names = [file.name for file in (ROOT / "hlobatch").glob("*/*.py") if file.name != "__init__.py"]
+    assert names
+    assert [name for name in names if f"`{name}`" not in text] == []
+    assert [rule for rule in RULES if f"`{rule}`" not in text] == []
+
+
+def test_language_has_every_entry_of_the_tables() -> None:
+    text = DOCUMENTS[1].read_text(encoding="utf-8")
+    assert all(words in text for words in SUPPORTED.values())
+    assert all(what in text and instead in text for what, instead in UNSUPPORTED.values())
+
+
+@pytest.mark.parametrize(
+    ("shown", "same"),
+    [
+        ("one\ntwo\nthree\n", True),
+        ("one\n…\nthree\n", True),
+        ("…\nthree\n", True),
+        ("one\n…\n", True),
+        ("one\nt…o\n…e\n", True),
+        ("one\n…\ntwo\nthree\n", True),
+        ("one\nthree\n", False),
+        ("one\n…\nfour\n", False),
+        ("one\n", False),
+    ],
+)
+def test_excerpts(shown: str, same: bool) -> None:
+    assert matches(shown, "one\ntwo\nthree\n") is same
