@@ -48,18 +48,28 @@ def surely_ends(op: PrimOp) -> bool:
 
 
 def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]) -> dict[str, str]:
-    """Parameters whose every argument, their own value passed on aside, is the same shared variable."""
-    given: dict[str, set[str | None]] = collections.defaultdict(set)
+    """Parameters that are the same shared variable at every call, also where functions pass it on to each other."""
+    given: dict[str, set[str]] = collections.defaultdict(set)
     for site in CallGraph(program).sites:
         callee = program.function(site.op.function)
         for parameter, argument in zip(callee.vars_in, site.op.vars_in, strict=True):
-            if argument != parameter:
-                given[parameter].add(roots.get(argument))
+            given[parameter].add(argument)
+    passed_on = {parameter: arguments for parameter, arguments in given.items() if not definitions[parameter]}
     found = {}
-    for parameter, arguments in given.items():
-        root = next(iter(arguments))
-        if len(arguments) != 1 or root is None or definitions[parameter]:
-            continue
-        if program.var_defs[parameter] == program.var_defs[root]:
+    for parameter in passed_on:
+        sources = {roots.get(source) for source in _sources(parameter, passed_on)}
+        root = next(iter(sources)) if len(sources) == 1 else None
+        if root is not None and program.var_defs[parameter] == program.var_defs[root]:
             found[parameter] = root
     return found
+
+
+def _sources(parameter: str, passed_on: Mapping[str, set[str]]) -> set[str]:
+    """The variables that are no parameters and whose values a parameter may have."""
+    seen = {parameter}
+    pending = [parameter]
+    while pending:
+        fresh = passed_on[pending.pop()] - seen
+        seen |= fresh
+        pending += [name for name in fresh if name in passed_on]
+    return seen - passed_on.keys()

@@ -12,9 +12,7 @@ import hypothesis
 import jax
 
 # Each generated program is compiled: the same few in every run, and many new ones at night.
-hypothesis.settings.register_profile(
-    "quick", max_examples=25, derandomize=True, deadline=None, database=None
-)
+hypothesis.settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("nightly", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
 

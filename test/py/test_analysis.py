@@ -24,7 +24,6 @@ from hlobatch.instructions import (
     FunctionCallOp,
     GotoOp,
     IndirectGotoOp,
-    Op,
     PopOp,
     PrimOp,
     Program,
@@ -34,7 +33,6 @@ from hlobatch.instructions import (
     TensorType,
     Type,
     VariableAllocation,
-    tensor,
 )
 
 Names = frozenset[str]

@@ -63,7 +63,8 @@ def broken(x):
 
 
 @pytest.fixture
-def file(tmp_path: Path) -> str:
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.setattr(sys, "path", [*sys.path])  # the command adds the file's folder
     (tmp_path / "scale.py").write_text("FACTOR = 10\n")
     path = tmp_path / "user.py"
     path.write_text(SOURCE)

@@ -120,8 +120,9 @@ def test_files_that_are_no_artifacts_are_refused(tmp_path: Path) -> None:
     with zipfile.ZipFile(path) as old, zipfile.ZipFile(newer, "w") as new:
         for name in old.namelist():
             content = old.read(name)
-            new.writestr(name, json.dumps({**json.loads(content), "format": 99}) if name == "manifest.json" else
-            content)
+            new.writestr(
+                name, json.dumps({**json.loads(content), "format": 99}) if name == "manifest.json" else content
+            )
     with pytest.raises(hb.ArtifactError, match="has format 99"):
         hb.load(newer)
 

@@ -186,8 +186,6 @@ class Pair(NamedTuple):
     b: Any
 
 
-
-
 def test_pytrees_in_and_out() -> None:
     @hb.batch
     def turn(state, key):

@@ -147,11 +147,14 @@ def test_hlo_is_read_in_full() -> None:
 @pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
 def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -> None:
     traced = build("auto")
-    assert stack_shapes(traced)
-    assert not whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))
+    shapes = stack_shapes(traced)
+    written = whole_writes(traced.lower().compile().as_text(), shapes)
+    assert shapes
+    assert not written
 
 
 def test_copies_inside_the_loop_are_found() -> None:
     """A multi-way conditional makes XLA copy every stack in every turn: what the test above looks for is to be seen."""
     traced = compiled_fibonacci("case")
-    assert whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))["copy"] >= 5
+    written = whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))
+    assert written["copy"] >= 5

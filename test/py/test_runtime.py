@@ -227,3 +227,29 @@ def test_wrong_options_are_refused(options: dict) -> None:
 def test_schedule_and_dispatch_have_to_fit() -> None:
     with pytest.raises(ValueError, match="cannot be dispatched"):
         variant(schedule="sweep", dispatch="chain")
+
+
+def test_shared_data_stays_shared_through_mutual_recursion() -> None:
+    """Functions that pass a shared array on to each other read the one there is."""
+
+    @hb.batch(in_axes=(0, None))
+    def even(n, w):
+        if n == 0:
+            return w.sum()
+        return odd(n - 1, w) + w[0]
+
+    @hb.batch
+    def odd(n, w):
+        if n == 0:
+            return 0.0
+        return even(n - 1, w) * 2.0
+
+    w = np.arange(1, 20, dtype=np.float32)
+    n = np.arange(4, dtype=np.int32)
+    with hb.disable_batching():
+        wanted = [float(even(int(k), w)) for k in n]
+    assert even(n, w).tolist() == wanted
+    lowered = even.trace(n, w).lowered_program
+    arrays = [name for name, type_ in lowered.var_defs.items() if type_.tensor_leaves[0].shape == (19,)]
+    assert arrays == ["main.w"]
+    assert lowered.var_alloc["main.w"] is hb.VariableAllocation.SHARED

@@ -13,8 +13,7 @@ def f(n):
 
 
 # CHECK: do {
-# CHECK-NEXT: [[NEXT:%[0-9]+]] = func.call @earliest
-# CHECK: [[HERE:%[0-9]+]] = stablehlo.compare EQ, [[NEXT]]
+# CHECK: [[HERE:%[0-9]+]] = stablehlo.compare EQ
 # CHECK-NEXT: [[BRANCH:%[0-9]+]] = stablehlo.convert [[HERE]]
 # CHECK-NEXT: "stablehlo.case"([[BRANCH]])
 # CHECK-NEXT: func.call @block_0.f.entry.skip(

@@ -14,4 +14,4 @@ def f(n):
 
 # CHECK: func.func public @main(%arg0: tensor<i32> {jax.global_constant = "b"}, %arg1: tensor<?xi32>) -> (tensor<?xi32>
 # CHECK: tensor<6x?xi32>
-# CHECK: func.call @earliest(%arg0,
+# CHECK: func.call @block_0.f.entry(%arg0,
