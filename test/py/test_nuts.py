@@ -22,7 +22,7 @@ ALARM_RATE = 1e-6
 
 
 def threshold(moments: int) -> float:
-    """Quantile for ``moments`` simultaneous tests; with 256 replicates Student's t is within 3 % of normal out there."""
+    """Quantile for ``moments`` simultaneous tests; with 256 replicates Student's t is within 3 % of normal."""
     return 1.03 * NormalDist().inv_cdf(1 - ALARM_RATE / moments / 2)
 
 
