@@ -19,6 +19,7 @@ made := $(VENV)/.made-with-$(subst /,-,$(PYTHON))
 package := $(VENV)/.package
 test_group := $(VENV)/.group-test
 lint_group := $(VENV)/.group-lint
+demo_group := $(VENV)/.group-demo
 
 .PHONY: help
 help: ## print this list
@@ -28,7 +29,7 @@ help: ## print this list
 venv: $(package) $(test_group) $(lint_group) ## make the development environment
 
 .PHONY: demo
-demo: $(package) ## run examples/demo.py
+demo: $(package) $(demo_group) ## run examples/demo.py
 	$(python) -m examples.demo
 
 .PHONY: examples

@@ -198,7 +198,7 @@ def is_even(n: Array) -> Array:
     return is_odd(n - 1)
 
 
-@program(integers(0, 40))
+@hb.batch
 def is_odd(n: Array) -> Array:
     if n == 0:
         return False
