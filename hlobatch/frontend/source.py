@@ -23,6 +23,9 @@ import jax
 from hlobatch.diagnostics import Location, UnsupportedSyntaxError
 from hlobatch.frontend.support import refusal
 
+_NO_FILE: Final = "<string>"
+"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows another program by that name, that of ``-c``."""
+
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
 
@@ -123,7 +126,7 @@ def read_source(fun: types.FunctionType) -> Source:
         UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
     """
     file = fun.__code__.co_filename
-    lines = linecache.getlines(file, fun.__globals__)
+    lines = [] if file == _NO_FILE else linecache.getlines(file, fun.__globals__)
     if not lines:
         raise UnsupportedSyntaxError(
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
