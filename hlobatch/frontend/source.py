@@ -24,7 +24,7 @@ from hlobatch.diagnostics import Location, UnsupportedSyntaxError
 from hlobatch.frontend.support import refusal
 
 _NO_FILE: Final = "<string>"
-"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows another program by that name, that of ``-c``."""
+"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
