@@ -113,7 +113,7 @@ def parse_options() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chains", type=int, default=100)
     parser.add_argument("--draws", type=int, default=20, help="of each chain in each chunk")
-    parser.add_argument("--chunks", type=int, default=5)
+    parser.add_argument("--chunks", type=int, default=3)
     parser.add_argument("--data", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--correlation", type=float, default=0.87, help="of neighboring regressors")
