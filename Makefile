@@ -12,7 +12,7 @@ VENV ?= .venv
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check
-sources := examples hlobatch lowering test
+sources := dialect examples hlobatch lowering test
 
 # Stamps: the environment (one per PYTHON, so another PYTHON makes it anew), the package, each dependency group.
 made := $(VENV)/.made-with-$(subst /,-,$(PYTHON))

@@ -59,7 +59,8 @@ def test_wheel_holds_every_module_as_a_regular_file(wheel: Path) -> None:
     assert "hlobatch/py.typed" in names
     packed = {name for name in names if name.startswith("hlobatch/") and name.endswith(".py")}
     assert packed == {f"hlobatch/{module}" for module in modules(ROOT / "hlobatch")}
-    assert "hlobatch/lowering/__init__.py" in packed
+    assert {"hlobatch/dialect/__init__.py", "hlobatch/lowering/__init__.py"} <= packed
+    assert not [name for name in names if name.endswith((".cpp", ".h", ".td"))]
 
 
 def test_wheel_has_one_top_level_name(wheel: Path) -> None:
@@ -69,7 +70,7 @@ def test_wheel_has_one_top_level_name(wheel: Path) -> None:
 
 
 def test_sdist_holds_the_folders_under_both_names(sdist: Path) -> None:
-    assert "lowering" in FOLDERS
+    assert {"dialect", "lowering"} <= set(FOLDERS)
     for folder in FOLDERS:
         assert modules(sdist / folder) == modules(ROOT / folder)
         assert modules(sdist / "hlobatch" / folder) == modules(ROOT / folder)
