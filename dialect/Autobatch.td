@@ -176,7 +176,7 @@ def Autobatch_FuncOp : Autobatch_Op<"func", [HasParent<"::mlir::ModuleOp">, Isol
 def Autobatch_VarOp : Autobatch_Op<"var", [HasParent<"::mlir::ModuleOp">, Symbol]> {
   let summary = "declares a variable: what one lane holds in it, and how it is stored";
   let description = [{
-    `type` is the pattern of what one lane holds, without the batch dimension:
+    `pattern` is what one lane holds, without the batch dimension:
 
     | Written | Means |
     |---|---|
@@ -200,7 +200,7 @@ def Autobatch_VarOp : Autobatch_Op<"var", [HasParent<"::mlir::ModuleOp">, Symbol
     Without an allocation the variable has not been allocated yet, and `full` suffices for every variable.
 
     #### Constraints
-    * var_c1: `type` is a pattern as above, of static shapes
+    * var_c1: `pattern` is written as above, with static shapes
     * var_c2: `allocation` is `null`, `shared`, `temporary`, `register` or `full`
     * alloc_c1: a `temporary` is not used in a block before that block gives it a value
     * alloc_c2: a `null` variable that holds tensors is never read
@@ -213,10 +213,10 @@ def Autobatch_VarOp : Autobatch_Op<"var", [HasParent<"::mlir::ModuleOp">, Symbol
   }];
   let arguments = (ins
     SymbolNameAttr:$sym_name,
-    AnyAttr:$type,
+    AnyAttr:$pattern,
     OptionalAttr<StrAttr>:$allocation
   );
-  let assemblyFormat = "$sym_name (`stored` $allocation^)? `:` $type attr-dict";
+  let assemblyFormat = "$sym_name (`stored` $allocation^)? `:` $pattern attr-dict";
 }
 
 def Autobatch_LabelOp : Autobatch_Op<"label", [HasParent<"FuncOp">]> {
@@ -344,9 +344,9 @@ def Autobatch_PushOp : Autobatch_Op<"push", [DeclareOpInterfaceMethods<SymbolUse
     ```
   }];
   let arguments = (ins
-    Autobatch_Vars:$vars
+    Autobatch_Vars:$variables
   );
-  let assemblyFormat = "$vars attr-dict";
+  let assemblyFormat = "$variables attr-dict";
 }
 
 def Autobatch_PopOp : Autobatch_Op<"pop", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
@@ -363,9 +363,9 @@ def Autobatch_PopOp : Autobatch_Op<"pop", [DeclareOpInterfaceMethods<SymbolUserO
     ```
   }];
   let arguments = (ins
-    Autobatch_Vars:$vars
+    Autobatch_Vars:$variables
   );
-  let assemblyFormat = "$vars attr-dict";
+  let assemblyFormat = "$variables attr-dict";
 }
 
 def Autobatch_BranchOp : Autobatch_Op<"branch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">, Terminator]> {

@@ -1,1 +1,1 @@
-"""The `autobatch` MLIR dialect: `Program` to and from modules, its verifier, and what is generated from `Autobatch.td`."""
+"""The `autobatch` MLIR dialect: programs to and from modules, verified, and what is generated from `Autobatch.td`."""

@@ -17,6 +17,7 @@ from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
 from jax.extend.mlir.passmanager import PassManager
 from jax.interpreters import ad, batching, mlir
+from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
 
 __all__ = [
     "NOT_MAPPED",
@@ -35,6 +36,8 @@ __all__ = [
     "lowering_platforms",
     "mlir",
     "refuse_derivative",
+    "register_dialect",
+    "register_operation",
     "serialize_portable",
     "stablehlo",
     "subjaxprs",
@@ -118,6 +121,16 @@ def embed_module(
     symbol = mlir.merge_mlir_modules(around.module, name, module, dst_symtab=around.symbol_table)
     leading = [stablehlo.get_dimension_size(value, axis) for value, axis in sizes]
     return list(func.CallOp(list(kind.results), ir.FlatSymbolRefAttr.get(symbol), [*leading, *operands]).results)
+
+
+def register_dialect(dialect: type[Any]) -> None:
+    """Tell MLIR's bindings of a dialect that is defined in Python."""
+    _bindings.register_dialect(dialect)
+
+
+def register_operation(dialect: type[Any], operation: Any) -> Any:
+    """The class that MLIR's bindings use for an operation from now on."""
+    return _bindings.register_operation(dialect)(operation)
 
 
 def serialize_portable(module: Any, target_version: str | None = None) -> bytes:

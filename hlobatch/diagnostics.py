@@ -255,7 +255,8 @@ class ErrorCollector:
 
 
 _PACKAGE: Final = Path(__file__).parent
-_INTERNAL: Final = (f"{_PACKAGE.resolve()}{os.sep}", f"{_PACKAGE.joinpath('lowering').resolve()}{os.sep}", "<frozen ")
+_FOLDERS: Final = (_PACKAGE, _PACKAGE / "dialect", _PACKAGE / "lowering")
+_INTERNAL: Final = (*(f"{folder.resolve()}{os.sep}" for folder in _FOLDERS), "<frozen ")
 _LIBRARIES: Final = ("/jax/_src/", "/jax/experimental/", "/jax/interpreters/", "/jaxlib/", "/numpy/")
 _LIBRARY_FILES: Final = ("/contextlib.py", "/functools.py")
 

@@ -12,8 +12,8 @@
 | ``call_c2`` | as many arguments as the callee has parameters |
 | ``call_c3`` | as many results as the callee has |
 | ``branch_c1`` | the condition is a scalar boolean |
-| ``push_goto_c1`` | ``push_block`` is a block of the same graph |
-| ``push_goto_c2`` | no function is left to call in a program with lowered calls |
+| ``push_jump_c1`` | ``push_block`` is a block of the same graph |
+| ``push_jump_c2`` | no function is left to call in a program with lowered calls |
 | ``push_c1`` | only variables with a stack (``FULL``) are pushed or popped |
 | ``prim_c1`` | results go to distinct variables |
 | ``alloc_c1`` | a ``TEMPORARY`` is not used in a block before that block gives it a value |
@@ -136,9 +136,9 @@ def _kind_faults(program: Program, function: Function, op: Op) -> Iterator[tuple
                 yield "branch_c1", f"the condition %{op.cond_var} is {type_}, not a scalar boolean"
         case PushGotoOp():
             if op.push_block not in function.graph:
-                yield "push_goto_c1", f"{op.push_block!r} is no block of {function.name}"
+                yield "push_jump_c1", f"{op.push_block!r} is no block of {function.name}"
             if program.functions:
-                yield "push_goto_c2", "calls are lowered here but functions are left"
+                yield "push_jump_c2", "calls are lowered here but functions are left"
         case PrimOp() if len(set(op.vars_out)) < len(op.vars_out):
             yield "prim_c1", "two results go to the same variable"
         case _:
