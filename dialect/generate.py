@@ -26,6 +26,10 @@ _PYTHON_TYPES: Final = {
 _DEFAULTS: Final = {"Flag": " = False", "OptionalText": " = None"}
 
 
+_OPERATIONS: Final = {"FuncOp": "autobatch.func", "ModuleOp": "builtin.module"}
+"""What operations stand in, by their classes."""
+
+
 def snake(name: str) -> str:
     """``trueDest`` as Python writes it."""
     return re.sub(r"(?<=[a-z])([A-Z])", r"_\1", name).lower()
@@ -63,6 +67,8 @@ def _class_lines(op: Record) -> Iterator[str]:
     yield f'    OPERATION_NAME = "autobatch.{op.mnemonic}"'
     if op.constraints:
         yield f"    CONSTRAINTS = ({', '.join(map(_quoted, op.constraints))}{',' if len(op.constraints) == 1 else ''})"
+    if op.parent:
+        yield f"    PARENT = {_quoted(_OPERATIONS[op.parent])}"
     if "Terminator" in op.traits:
         yield "    IS_TERMINATOR = True"
     successors = [snake(s.name) for s in op.dag("successors")]

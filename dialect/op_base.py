@@ -149,6 +149,7 @@ class Op(ir.OpView):
         ATTRIBUTES: Its attributes, by name.
         CONSTRAINTS: Labels of what must hold of it.
         IS_TERMINATOR: Whether it ends its block.
+        PARENT: The name of the operation that it stands in.
         SUCCESSORS: Names of the blocks it names.
     """
 
@@ -156,6 +157,7 @@ class Op(ir.OpView):
     ATTRIBUTES: ClassVar[dict[str, Attribute[Any]]] = {}
     CONSTRAINTS: ClassVar[tuple[str, ...]] = ()
     IS_TERMINATOR: ClassVar[bool] = False
+    PARENT: ClassVar[str] = ""
     SUCCESSORS: ClassVar[tuple[str, ...]] = ()
     _ODS_REGIONS = (0, True)
 

@@ -15,6 +15,7 @@ class ProgramOp(Op):
 
     OPERATION_NAME = "autobatch.program"
     CONSTRAINTS = ("program_c1", "program_c2", "program_c3", "program_c4", "program_c5", "program_c6", "program_c7")
+    PARENT = "builtin.module"
     entry = Symbol()
 
     def __init__(self, entry: str, *, loc: Any = None, ip: Any = None) -> None:
@@ -28,6 +29,7 @@ class FuncOp(Op):
 
     OPERATION_NAME = "autobatch.func"
     CONSTRAINTS = ("func_c1", "func_c2", "func_c3", "func_c4")
+    PARENT = "builtin.module"
     _ODS_REGIONS = (1, True)
     sym_name = Text()
     ins = Symbols()
@@ -46,6 +48,7 @@ class VarOp(Op):
 
     OPERATION_NAME = "autobatch.var"
     CONSTRAINTS = ("var_c1", "var_c2", "alloc_c1", "alloc_c2", "alloc_c3")
+    PARENT = "builtin.module"
     sym_name = Text()
     pattern = Anything()
     allocation = OptionalText()
@@ -63,6 +66,7 @@ class LabelOp(Op):
 
     OPERATION_NAME = "autobatch.label"
     CONSTRAINTS = ("label_c1",)
+    PARENT = "autobatch.func"
     name = Text()
     sync = Flag()
 
@@ -77,6 +81,7 @@ class PrimOp(Op):
 
     OPERATION_NAME = "autobatch.prim"
     CONSTRAINTS = ("prim_c1", "prim_c2", "prim_c3", "prim_c4")
+    PARENT = "autobatch.func"
     callee = Symbol()
     ins = Symbols()
     outs = Symbols()
@@ -102,6 +107,7 @@ class MoveOp(Op):
 
     OPERATION_NAME = "autobatch.move"
     CONSTRAINTS = ("prim_c1", "move_c1", "move_c2")
+    PARENT = "autobatch.func"
     ins = Symbols()
     outs = Symbols()
     text = OptionalText()
@@ -119,6 +125,7 @@ class CallOp(Op):
 
     OPERATION_NAME = "autobatch.call"
     CONSTRAINTS = ("call_c1", "call_c2", "call_c3", "call_c4")
+    PARENT = "autobatch.func"
     callee = Symbol()
     ins = Symbols()
     outs = Symbols()
@@ -136,6 +143,7 @@ class PushOp(Op):
 
     OPERATION_NAME = "autobatch.push"
     CONSTRAINTS = ("push_c1",)
+    PARENT = "autobatch.func"
     variables = Symbols()
 
     def __init__(self, variables: Sequence[str], *, loc: Any = None, ip: Any = None) -> None:
@@ -149,6 +157,7 @@ class PopOp(Op):
 
     OPERATION_NAME = "autobatch.pop"
     CONSTRAINTS = ("push_c1",)
+    PARENT = "autobatch.func"
     variables = Symbols()
 
     def __init__(self, variables: Sequence[str], *, loc: Any = None, ip: Any = None) -> None:
@@ -162,6 +171,7 @@ class BranchOp(Op):
 
     OPERATION_NAME = "autobatch.branch"
     CONSTRAINTS = ("branch_c1",)
+    PARENT = "autobatch.func"
     IS_TERMINATOR = True
     SUCCESSORS = ("true_dest", "false_dest")
     condition = Symbol()
@@ -176,6 +186,7 @@ class JumpOp(Op):
     """Goes to a block."""
 
     OPERATION_NAME = "autobatch.jump"
+    PARENT = "autobatch.func"
     IS_TERMINATOR = True
     SUCCESSORS = ("dest",)
 
@@ -190,6 +201,7 @@ class PushJumpOp(Op):
 
     OPERATION_NAME = "autobatch.push_jump"
     CONSTRAINTS = ("push_jump_c1", "push_jump_c2", "push_jump_c3")
+    PARENT = "autobatch.func"
     IS_TERMINATOR = True
     SUCCESSORS = ("dest", "return_dest")
     counter = Symbol()
@@ -205,6 +217,7 @@ class IndirectJumpOp(Op):
 
     OPERATION_NAME = "autobatch.indirect_jump"
     CONSTRAINTS = ("push_jump_c3",)
+    PARENT = "autobatch.func"
     IS_TERMINATOR = True
     counter = Symbol()
 
@@ -218,6 +231,7 @@ class ReturnOp(Op):
     """Leaves the function."""
 
     OPERATION_NAME = "autobatch.return"
+    PARENT = "autobatch.func"
     IS_TERMINATOR = True
 
     def __init__(self, *, loc: Any = None, ip: Any = None) -> None:

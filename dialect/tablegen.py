@@ -60,6 +60,12 @@ class Record:
         listed = next((p[1:-1] for p in self.parameters if p.startswith("[")), "")
         return tuple(part.split("<")[0].strip() for part in _split(listed))
 
+    @property
+    def parent(self) -> str:
+        """The class of the operation that it has to stand in, empty if it may stand anywhere."""
+        found = re.search(r'HasParent<"(?:::mlir::)?(\w+)">', " ".join(self.parameters))
+        return found[1] if found else ""
+
     def dag(self, name: str) -> tuple[Argument, ...]:
         """The entries of a dag-valued ``let``, none if there is no such ``let``."""
         text = self.values.get(name, "(ins)")

@@ -23,6 +23,7 @@ __all__ = [
     "NOT_MAPPED",
     "ClosedJaxpr",
     "Literal",
+    "PassManager",
     "Primitive",
     "ShapedArray",
     "batching",
@@ -43,6 +44,8 @@ __all__ = [
     "subjaxprs",
     "subjaxprs_of",
     "tracing_context",
+    "tree_from_node",
+    "without_shardings",
 ]
 
 
@@ -131,6 +134,27 @@ def register_dialect(dialect: type[Any]) -> None:
 def register_operation(dialect: type[Any], operation: Any) -> Any:
     """The class that MLIR's bindings use for an operation from now on."""
     return _bindings.register_operation(dialect)(operation)
+
+
+def tree_from_node(node: tuple[type, Any], children: Sequence[Any]) -> Any:
+    """The structure of a pytree from what ``node_data()`` and ``children()`` gave."""
+    return jax.tree_util.PyTreeDef.from_node_data_and_children(jax.tree_util.default_registry, node, children)
+
+
+def without_shardings(module: Any) -> None:
+    """Take out the marks that JAX leaves on typed keys for a partitioner: a module here is for one device."""
+    marks: list[Any] = []
+
+    def collect(operation: Any) -> Any:
+        if operation.name.startswith("sdy."):
+            marks.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    for mark in marks:
+        if mark.name == "sdy.sharding_constraint":
+            mark.results[0].replace_all_uses_with(mark.operands[0])
+        mark.erase()
 
 
 def serialize_portable(module: Any, target_version: str | None = None) -> bytes:

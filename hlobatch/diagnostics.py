@@ -214,6 +214,13 @@ class ArtifactError(HloBatchError):
     """A file is not an artifact of hlobatch, or was written by a version that this one cannot read."""
 
 
+class ParseError(HloBatchError):
+    """A text or file is not a module that can be read.
+
+    Fix: the message names the line and the column.
+    """
+
+
 class VerificationError(HloBatchError):
     """A program breaks one of the numbered rules of the IR.
 

@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import func, ir
+from hlobatch._jax import func, ir, without_shardings
 
 Avals = Sequence[jax.ShapeDtypeStruct]
 
@@ -49,7 +49,7 @@ class Splicer:
         buffer = io.BytesIO()
         source.operation.write_bytecode(buffer)
         part = ir.Module.parse(buffer.getvalue())
-        _without_shardings(part)
+        without_shardings(part)
         main = self._renamed(part, name)
         sizes = _sizes(main)
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
@@ -93,19 +93,3 @@ def _sizes(main: Any) -> tuple[str, ...]:
         return ()
     marked = [a["jax.global_constant"] for a in main.attributes["arg_attrs"] if "jax.global_constant" in a]
     return tuple(ir.StringAttr(mark).value for mark in marked)
-
-
-def _without_shardings(part: Any) -> None:
-    """Take out the marks that JAX leaves on typed keys for a partitioner: a module here is for one device."""
-    marks: list[Any] = []
-
-    def collect(operation: Any) -> Any:
-        if operation.name.startswith("sdy."):
-            marks.append(operation)
-        return ir.WalkResult.ADVANCE
-
-    part.operation.walk(collect)
-    for mark in marks:
-        if mark.name == "sdy.sharding_constraint":
-            mark.results[0].replace_all_uses_with(mark.operands[0])
-        mark.erase()

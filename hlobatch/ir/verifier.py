@@ -14,6 +14,7 @@
 | ``branch_c1`` | the condition is a scalar boolean |
 | ``push_jump_c1`` | ``push_block`` is a block of the same graph |
 | ``push_jump_c2`` | no function is left to call in a program with lowered calls |
+| ``push_jump_c3`` | a return address is a 32-bit integer, allocated ``FULL`` or ``REGISTER`` |
 | ``push_c1`` | only variables with a stack (``FULL``) are pushed or popped |
 | ``prim_c1`` | results go to distinct variables |
 | ``alloc_c1`` | a ``TEMPORARY`` is not used in a block before that block gives it a value |
@@ -43,8 +44,11 @@ from hlobatch.ir.ops import (
 from hlobatch.ir.printer import print_block
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import tensor
 
 Fault = tuple[str, str, Location]
+
+_ADDRESS: Final = tensor(np.int32)
 
 RULES: Final = tuple(line.split("``")[1] for line in (__doc__ or "").splitlines() if line.startswith("| ``"))
 """The labels of the rules, in order."""
@@ -139,10 +143,21 @@ def _kind_faults(program: Program, function: Function, op: Op) -> Iterator[tuple
                 yield "push_jump_c1", f"{op.push_block!r} is no block of {function.name}"
             if program.functions:
                 yield "push_jump_c2", "calls are lowered here but functions are left"
+            yield from _counter_faults(program, op.counter)
+        case IndirectGotoOp():
+            yield from _counter_faults(program, op.counter)
         case PrimOp() if len(set(op.vars_out)) < len(op.vars_out):
             yield "prim_c1", "two results go to the same variable"
         case _:
             pass
+
+
+def _counter_faults(program: Program, counter: str) -> Iterator[tuple[str, str]]:
+    type_ = program.var_defs.get(counter, _ADDRESS)
+    if type_ != _ADDRESS:
+        yield "push_jump_c3", f"the return address %{counter} is {type_}, not {_ADDRESS}"
+    if program.alloc(counter) not in (Alloc.FULL, Alloc.REGISTER):
+        yield "push_jump_c3", f"the return address %{counter} is {program.alloc(counter).name}"
 
 
 def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, str]]:

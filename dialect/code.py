@@ -1,0 +1,254 @@
+"""The code of a primitive: a batched StableHLO function as text, and a JAX primitive that calls it.
+
+``Code`` is compared by its text, which is canonical: a module whose ``@main`` takes and gives arrays ``tensor<?x…>``
+with the lanes first (or ``tensor<…>``, the same for all lanes), followed by the functions it calls. To JAX it is one
+operation on arrays with a lanes axis; more lanes is all that ``jax.vmap`` does to it, and for a known number of lanes
+it becomes StableHLO of static shapes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property, lru_cache, partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import (
+    NOT_MAPPED,
+    PassManager,
+    Primitive,
+    ShapedArray,
+    batching,
+    embed_module,
+    ir,
+    mlir,
+    refuse_derivative,
+    stablehlo,
+)
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.dialect.patterns import tensor_type, to_leaf
+from hlobatch.ir.physical import from_physical, to_physical
+from hlobatch.ir.types import TensorType, Type
+
+COST: Final = "autobatch.cost"
+"""The attribute of ``@main`` that says how much work it is per lane."""
+_OPERATION: Final = re.compile(r'"?(?:stablehlo|chlo)\.(\w+)')
+
+
+@dataclass(frozen=True)
+class Array:
+    """One parameter or result of code: what one lane holds, and whether lanes differ."""
+
+    leaf: TensorType
+    batched: bool
+
+    def shape(self, lanes: Any) -> tuple[Any, ...]:
+        return (lanes, *self.leaf.shape) if self.batched else self.leaf.shape
+
+    def type(self, lanes: int) -> Any:
+        """Its MLIR type for a number of lanes."""
+        return tensor_type(self.leaf, *([lanes] if self.batched else []))
+
+
+@dataclass(frozen=True)
+class Code:
+    """A batched function, compared by its canonical text."""
+
+    text: str
+
+    def __repr__(self) -> str:
+        """A fingerprint: programs and jaxprs that show code stay readable."""
+        return f"Code({hashlib.sha256(self.text.encode()).hexdigest()[:8]})"
+
+    @cached_property
+    def _signature(self) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
+        with mlir.make_ir_context(), ir.Location.unknown():
+            main = ir.SymbolTable(ir.Module.parse(self.text).operation)["main"]
+            kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
+            cost = float(ir.FloatAttr(main.attributes[COST]).value) if COST in main.attributes else self._guess
+            return tuple(map(to_array, kind.inputs)), tuple(map(to_array, kind.results)), cost
+
+    @property
+    def parameters(self) -> tuple[Array, ...]:
+        return self._signature[0]
+
+    @property
+    def results(self) -> tuple[Array, ...]:
+        return self._signature[1]
+
+    @property
+    def cost(self) -> float:
+        """Operations per lane, as ``analysis.cost`` counts them where the code was traced here."""
+        return self._signature[2]
+
+    @cached_property
+    def operations(self) -> frozenset[str]:
+        """Names of the StableHLO operations in it."""
+        return frozenset(_OPERATION.findall(self.text))
+
+    @property
+    def _guess(self) -> float:
+        return float(len(_OPERATION.findall(self.text)))
+
+    @property
+    def is_batched(self) -> bool:
+        return any(p.batched for p in self.parameters)
+
+    def lanes(self, operands: Sequence[Any]) -> Any:
+        """The number of lanes in operands; None where lanes do not differ."""
+        return next((x.shape[0] for p, x in zip(self.parameters, operands, strict=True) if p.batched), None)
+
+    def module(self, lanes: int | None) -> Any:
+        """The code as a module of the current context; of static shapes if the number of lanes is known."""
+        module = ir.Module.parse(self.text)
+        if lanes is not None and self.is_batched:
+            types = ",".join(str(p.type(lanes)) for p in self.parameters)
+            stablehlo.register_stablehlo_passes()
+            passes = f"stablehlo-refine-arguments{{types={types}}},stablehlo-refine-shapes"
+            tail = "func.func(stablehlo-canonicalize-dynamism)"
+            PassManager.parse(f"builtin.module({passes},{tail})").run(module.operation)
+        return module
+
+
+def to_array(type_: Any) -> Array:
+    """A parameter or result from its MLIR type; its first dimension is the lanes if it is dynamic.
+
+    Raises:
+        PatternError: It is no array, or another dimension is dynamic too.
+    """
+    shape = list(type_.shape) if isinstance(type_, ir.RankedTensorType) else []
+    batched = bool(shape) and type_.is_dynamic_dim(0)
+    return Array(to_leaf(ir.RankedTensorType.get(shape[1:], type_.element_type) if batched else type_), batched)
+
+
+# The JAX primitive
+
+
+code_p = Primitive("stablehlo")
+code_p.multiple_results = True
+
+
+def _abstract(*operands: Any, code: Code) -> list[Any]:
+    lanes = code.lanes(operands)
+    return [ShapedArray(r.shape(lanes), r.leaf.dtype, operands) for r in code.results]
+
+
+@lru_cache(maxsize=1024)
+def _compiled(code: Code) -> Any:
+    return jax.jit(partial(code_p.bind, code=code))
+
+
+def _lowering(ctx: Any, *operands: Any, code: Code) -> list[Any]:
+    lanes = code.lanes(ctx.avals_in)
+
+    def build(context: Any) -> Any:
+        with context, ir.Location.unknown():
+            return code.module(lanes if isinstance(lanes, int) else None)
+
+    return embed_module(ctx, build, "code", operands, [])
+
+
+def _batching(operands: Sequence[Any], dims: Sequence[Any], *, code: Code) -> Any:
+    """``jax.vmap`` of lanes is more lanes."""
+    if any(d is not NOT_MAPPED for p, d in zip(code.parameters, dims, strict=True) if not p.batched):
+        return _one_by_one(operands, dims, code)
+    outer = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED)
+    pairs = zip(code.parameters, operands, dims, strict=True)
+    flat = [_flattened(x, d, outer) if p.batched else x for p, x, d in pairs]
+    results = code_p.bind(*flat, code=code)
+    inner = next(_lanes_of(x, d) for p, x, d in zip(code.parameters, operands, dims, strict=True) if p.batched)
+    split = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
+    return split, [0] * len(split)
+
+
+def _lanes_of(x: Any, dim: Any) -> Any:
+    """The number of lanes in an operand, the axis that is mapped aside."""
+    return x.shape[0] if dim is NOT_MAPPED or dim else x.shape[1]
+
+
+def _flattened(x: Any, dim: Any, outer: Any) -> Any:
+    """An operand with the new lanes and the old ones on one axis."""
+    x = jnp.broadcast_to(x, (outer, *x.shape)) if dim is NOT_MAPPED else jnp.moveaxis(x, dim, 0)
+    return x.reshape((outer * x.shape[1], *x.shape[2:]))
+
+
+def _one_by_one(operands: Sequence[Any], dims: Sequence[Any], code: Code) -> Any:
+    """Where lanes differ in what the code takes for the same in all, it runs for each of them in turn."""
+    mapped = [jnp.moveaxis(x, d, 0) for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED]
+
+    def one(rows: Sequence[Any]) -> Any:
+        supply = iter(rows)
+        return code_p.bind(
+            *(x if d is NOT_MAPPED else next(supply) for x, d in zip(operands, dims, strict=True)), code=code
+        )
+
+    results = jax.lax.map(one, mapped)
+    return results, [0] * len(results)
+
+
+def _no_derivative(*_: Any, **__: Any) -> Any:
+    raise HloBatchError(
+        "code that was read from a module cannot be differentiated through",
+        help="differentiate before the program is written.",
+    )
+
+
+code_p.def_abstract_eval(_abstract)
+code_p.def_impl(lambda *operands, code: _compiled(code)(*operands))
+mlir.register_lowering(code_p, _lowering)
+batching.primitive_batchers[code_p] = _batching
+refuse_derivative(code_p, _no_derivative)
+
+
+# As the function of a PrimOp
+
+
+@dataclass(frozen=True, eq=False)
+class CodeFunction(TracedFunction):
+    """Code as the function of a ``PrimOp``: what tracing would have given, and compared by value.
+
+    Attributes:
+        code: What it computes.
+    """
+
+    code: Code
+
+    @classmethod
+    def of(cls, code: Code, in_types: tuple[Type, ...], out_types: tuple[Type, ...]) -> CodeFunction:
+        """The function of code whose arrays are those of given types."""
+        return cls(in_types, out_types, _jaxpr(code, in_types, out_types), code)
+
+    def primitives(self) -> frozenset[str]:
+        return self.code.operations
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, CodeFunction) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self.code)
+
+    @property
+    def _key(self) -> Any:
+        return self.code, self.in_types, self.out_types
+
+
+@lru_cache(maxsize=1024)
+def _jaxpr(code: Code, in_types: tuple[Type, ...], out_types: tuple[Type, ...]) -> Any:
+    """The code on one lane's tensors."""
+    ins = [leaf for type_ in in_types for leaf in type_.tensor_leaves]
+    outs = [leaf for type_ in out_types for leaf in type_.tensor_leaves]
+
+    def run(*tensors: Any) -> list[Any]:
+        stored = [to_physical(x, leaf) for x, leaf in zip(tensors, ins, strict=True)]
+        lanes = [x[None] if p.batched else x for x, p in zip(stored, code.parameters, strict=True)]
+        results = code_p.bind(*lanes, code=code)
+        rows = [r[0] if a.batched else r for r, a in zip(results, code.results, strict=True)]
+        return [from_physical(r, leaf) for r, leaf in zip(rows, outs, strict=True)]
+
+    return jax.make_jaxpr(run)(*(leaf.aval for leaf in ins))

@@ -1,0 +1,61 @@
+"""Places in the user's source <-> MLIR locations, nothing lost.
+
+``f.py:3:5 to 3:10`` in function ``f`` is ``loc("f"("f.py":3:5 to :10))``. Where an operation also knows where each of
+its inputs is read, these places are named: ``loc(fused["at"(…), "read 0"(…), "read 1"(…)])``; a fused location would
+drop what is there twice, and names keep them apart.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from hlobatch._jax import ir
+from hlobatch.diagnostics import UNKNOWN, Location
+
+_AT, _READ = "at", "read "
+
+
+def from_location(location: Location, read_at: Sequence[Location] = ()) -> Any:
+    """The MLIR location of a span, in the current context."""
+    if read_at:
+        places = [ir.Location.name(_AT, from_location(location))]
+        places += [ir.Location.name(f"{_READ}{i}", from_location(place)) for i, place in enumerate(read_at)]
+        return ir.Location.fused(places)
+    if location == UNKNOWN:
+        return ir.Location.unknown()
+    span = ir.Location.file(location.file, location.line, location.column, location.end_line, location.end_column)
+    return ir.Location.name(location.function, span) if location.function else span
+
+
+def to_location(location: Any, file: str = "-") -> Location:
+    """The span of an MLIR location; UNKNOWN for one that names no file.
+
+    Args:
+        location: Any MLIR location. Of a fused one, the first part that names a file counts.
+        file: What to call text that came without a file name.
+    """
+    return next(_spans(location, "", file), UNKNOWN)
+
+
+def to_read_at(location: Any, file: str = "-") -> tuple[Location, ...]:
+    """Where an operation's inputs are read, if it is known."""
+    parts = location.locations if isinstance(location, ir.FusedLoc) else ()
+    reads = [part for part in parts if isinstance(part, ir.NameLoc) and part.name_str.startswith(_READ)]
+    return tuple(to_location(part.child_loc, file) for part in reads)
+
+
+def _spans(location: Any, function: str, file: str) -> Iterator[Location]:
+    if isinstance(location, ir.FusedLoc):
+        for part in location.locations:
+            if not (isinstance(part, ir.NameLoc) and part.name_str.startswith(_READ)):
+                yield from _spans(part, function, file)
+    elif isinstance(location, ir.NameLoc):
+        name = location.name_str
+        yield from _spans(location.child_loc, function if name == _AT else name, file)
+    elif isinstance(location, ir.CallSiteLoc):
+        yield from _spans(location.callee, function, file)
+    elif isinstance(location, ir.FileLineColLoc):
+        name = file if location.filename == "-" else location.filename
+        start = (location.start_line, location.start_col)
+        yield Location(name, *start, location.end_line, location.end_col, function)
