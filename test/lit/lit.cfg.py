@@ -44,6 +44,7 @@ config.environment["PYTHONPATH"] = str(root)
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope -dump-input=fail"  # LLVM's reads it
 
 config.substitutions += [
+    (tool("hlobatch-opt"), f"{sys.executable} -m hlobatch.opt"),
     (tool("hlobatch"), f"{sys.executable} -m hlobatch.cli"),
     (tool("(filecheck|FileCheck)"), filecheck()),
     ("%python", sys.executable),

@@ -1,0 +1,70 @@
+"""Text or bytecode <-> modules: parsing with diagnostics that name the file, and the forms modules are printed in."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from typing import Any
+
+from hlobatch._jax import ir
+from hlobatch.diagnostics import Location, Note, ParseError
+from hlobatch.dialect.from_program import make_context
+from hlobatch.dialect.locations import to_location
+
+
+def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
+    """The module that a text or bytecode holds.
+
+    Args:
+        source: The text, or bytes of either.
+        file: What to call it in messages.
+        context: From ``make_context``; a new one if None.
+
+    Raises:
+        ParseError: It holds none; the message is MLIR's, at its place in the text.
+    """
+    with context or make_context():
+        try:
+            return ir.Module.parse(source)
+        except ir.MLIRError as error:
+            raise parse_error(error, file) from None
+
+
+def parse_error(error: Any, file: str) -> ParseError:
+    """What MLIR says, as an error of ours: the first diagnostic, and the others as notes."""
+    found = [Note(_first_line(d.message), _place(d.location, file)) for d in _flat(error.error_diagnostics)]
+    first, *rest = found or [Note(_first_line(str(error)))]
+    return ParseError(first.message, first.location, notes=rest)
+
+
+def _flat(diagnostics: Sequence[Any]) -> list[Any]:
+    """Diagnostics and the notes under them."""
+    return [d for diagnostic in diagnostics for d in (diagnostic, *_flat(diagnostic.notes))]
+
+
+def _first_line(message: str) -> str:
+    return next(iter(message.strip().splitlines()), "this is no module")
+
+
+def _place(location: Any, file: str) -> Location:
+    """A place in the text; one that names no line is its start."""
+    place = to_location(location, file)
+    return place if place.line else Location(file, 1, 1, 1, 1)
+
+
+def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> str:
+    """A module as text.
+
+    Args:
+        module: The module.
+        debug_info: Whether operations carry their places.
+        generic: Whether code is written in generic form too, as tools without StableHLO read it.
+    """
+    return str(module.operation.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
+
+
+def as_bytecode(module: Any) -> bytes:
+    """A module as bytecode, places included."""
+    buffer = io.BytesIO()
+    module.operation.write_bytecode(buffer)
+    return buffer.getvalue()

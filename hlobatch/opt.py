@@ -1,0 +1,313 @@
+"""The ``hlobatch-opt`` command: a module of the dialect in, passes, a module out.
+
+::
+
+    hlobatch-opt prog.mlir --simplify-cfg --lower-calls
+    hlobatch-opt prog.mlir --pass-pipeline="lower-calls,to-stablehlo{dispatch=chain depth=8}"
+    hlobatch-opt prog.mlir --split-input-file --verify-diagnostics
+
+Exit status: 0; 1 for a module that does not parse, does not verify or does not pass; 2 for a wrong command line.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import re
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+
+from hlobatch.diagnostics import UNKNOWN, HloBatchError
+from hlobatch.dialect.expected import Diagnostic, mismatches
+from hlobatch.dialect.from_program import from_program, make_context
+from hlobatch.dialect.passes import PASSES, Annotate
+from hlobatch.dialect.text import as_bytecode, as_text, parse
+from hlobatch.dialect.to_program import to_program
+from hlobatch.ir import verifier
+from hlobatch.ir.program import Program
+from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.modules import plan_of
+from hlobatch.runtime.choice import DISPATCHES, Options
+
+SEPARATOR: Final = "// -----"
+TO_STABLEHLO: Final = "to-stablehlo"
+SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
+    TO_STABLEHLO: "build the StableHLO module: {dispatch=chain|… lanes=N depth=N batch=N}; nothing runs after it"
+}
+
+
+class UsageError(Exception):
+    """Something in the command line is wrong; the text says what."""
+
+
+# Pipelines
+
+
+@dataclass(frozen=True)
+class Step:
+    """A pass to run, with the options given to it."""
+
+    name: str
+    options: tuple[tuple[str, str], ...] = ()
+
+
+_STEP: Final = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\{(?P<options>[^{}]*)\})?\s*(?:,|$)")
+
+
+def pipeline(text: str) -> list[Step]:
+    """``"lower-calls,to-stablehlo{depth=8}"`` as steps, ``builtin.module(…)`` around it or not.
+
+    Raises:
+        UsageError: It is not written so, or names a pass that does not exist.
+    """
+    inner = re.sub(r"^\s*builtin\.module\s*\((.*)\)\s*$", r"\1", text, flags=re.DOTALL)
+    steps, position = [], 0
+    while position < len(inner):
+        match = _STEP.match(inner, position)
+        if match is None:
+            raise UsageError(f"this is no pipeline: {inner[position:]!r}")
+        steps.append(step(match["name"], match["options"] or ""))
+        position = match.end()
+    return steps
+
+
+def step(name: str, options: str) -> Step:
+    """One pass with its options, ``"dispatch=chain depth=8"``."""
+    if name not in SUMMARIES:
+        raise UsageError(f"there is no pass {name!r}; --help lists them")
+    pairs = [word.partition("=")[::2] for word in options.split()]
+    known = ("dispatch", "lanes", "depth", "batch") if name == TO_STABLEHLO else ()
+    for key, value in pairs:
+        if key not in known or not (value in DISPATCHES if key == "dispatch" else value.isdecimal() and int(value)):
+            raise UsageError(f"{name} has no option {key}={value}")
+    return Step(name, tuple((key, value) for key, value in pairs))
+
+
+# Running
+
+
+@dataclass(frozen=True)
+class State:
+    """What passes work on: a module as it was read, the program it became, or the module made in the end."""
+
+    module: Any
+    program: Program | None = None
+    annotations: tuple[Annotate, ...] = ()
+
+    def as_module(self, context: Any) -> Any:
+        """The module to print."""
+        if self.program is None:
+            return self.module
+        module = from_program(self.program, context)
+        for annotate in self.annotations:
+            annotate(self.program, module)
+        return module
+
+
+def run_step(state: State, now: Step, *, verify: bool) -> State:
+    """One pass.
+
+    Raises:
+        HloBatchError: The pass refuses the program, or makes one that breaks a constraint.
+    """
+    if state.program is None:
+        raise HloBatchError(f"nothing runs after {TO_STABLEHLO}")
+    if now.name == TO_STABLEHLO:
+        return State(stablehlo(state.program, dict(now.options)))
+    found = PASSES[now.name]
+    program = found.transform(state.program)
+    if verify:
+        verifier.verify(program)
+    said = (*(state.annotations if program is state.program else ()), *([found.annotate] if found.annotate else []))
+    return replace(state, program=program, annotations=said)
+
+
+def stablehlo(program: Program, options: dict[str, str]) -> Any:
+    """The StableHLO module of a lowered program, for a batch of any size if none is given."""
+    if program.functions:
+        raise HloBatchError("calls are left in this program", program.location, help="run lower-calls first.")
+    depth, lanes = int(options.get("depth", "32")), options.get("lanes")
+    chosen = Options(depth, None, int(lanes) if lanes else None, "auto", options.get("dispatch", "auto"))
+    plan = plan_of("module", program, chosen)
+    batch = int(options["batch"]) if "batch" in options else jax.export.symbolic_shape("b")[0]
+    return to_stablehlo(Request(plan.layout(batch, depth), plan.choice.form, plan.choice.rounds, keep_state=False))
+
+
+@dataclass(frozen=True)
+class Tool:
+    """One run of the command.
+
+    Attributes:
+        steps: The passes, in order.
+        file: What the input is called.
+        options: The command line.
+    """
+
+    steps: Sequence[Step]
+    file: str
+    options: argparse.Namespace
+
+    def process(self, source: str | bytes) -> Any:
+        """The module that a text becomes."""
+        context = make_context()
+        module = parse(source, self.file, context)
+        program = to_program(module, self.file)
+        state = State(module, program if self.steps else None)
+        for now in self.steps:
+            state = run_step(state, now, verify=self.options.verify_each)
+            if self.options.mlir_print_ir_after_all:
+                print(f"{SEPARATOR}// IR Dump After {now.name} //{SEPARATOR[2:]} //", file=sys.stderr)
+                print(self._text(state.as_module(context)), file=sys.stderr)
+        return state.as_module(context)
+
+    def _text(self, module: Any) -> str:
+        options = self.options
+        return as_text(module, debug_info=options.mlir_print_debuginfo, generic=options.mlir_print_op_generic)
+
+    def run(self, source: bytes) -> int:
+        """Process the whole input; returns the exit status."""
+        if not self.options.split_input_file:
+            chunks: list[str | bytes] = [source if source.startswith(b"ML\xefR") else _decoded(source, self.file)]
+        else:
+            chunks = list(split(_decoded(source, self.file)))
+        results = [
+            self._checked(chunk) if self.options.verify_diagnostics else self._printed(chunk) for chunk in chunks
+        ]
+        outputs = [text for text, _ in results if text is not None]
+        if outputs and not self.options.verify_diagnostics:
+            self._write(outputs)
+        return max(status for _, status in results)
+
+    def _printed(self, source: str | bytes) -> tuple[str | bytes | None, int]:
+        """The output of one module, an error on stderr if there is none."""
+        try:
+            module = self.process(source)
+        except HloBatchError as error:
+            print(error.render(), file=sys.stderr)
+            return None, 1
+        return as_bytecode(module) if self.options.emit_bytecode else self._text(module), 0
+
+    def _checked(self, source: str | bytes) -> tuple[None, int]:
+        """Compare the diagnostics of one module with those that its text announces."""
+        found: list[Diagnostic] = []
+        try:
+            self.process(source)
+        except HloBatchError as error:
+            found.append(self._diagnostic("error", error.message, error.location))
+            found += [self._diagnostic("note", note.message, note.location) for note in error.notes]
+        wrong = mismatches(source if isinstance(source, str) else "", found)
+        for diagnostic in wrong:
+            print(f"{self.file}:{diagnostic.line}:1: error: {diagnostic.message}", file=sys.stderr)
+        return None, 1 if wrong else 0
+
+    def _diagnostic(self, kind: str, message: str, location: Any) -> Diagnostic:
+        return Diagnostic(kind, location.line if location.file == self.file else 0, message)
+
+    def _write(self, outputs: Sequence[str | bytes]) -> None:
+        data = f"\n{SEPARATOR}\n".encode().join(o.encode() if isinstance(o, str) else o for o in outputs)
+        if self.options.output == "-":
+            sys.stdout.buffer.write(data)
+            sys.stdout.flush()
+        else:
+            Path(self.options.output).write_bytes(data)
+
+
+def _decoded(source: bytes, file: str) -> str:
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
+        place = replace(UNKNOWN, file=file, line=line, column=1, end_line=line, end_column=2)
+        raise HloBatchError("the text is not UTF-8", place) from None
+
+
+def split(text: str) -> Iterator[str]:
+    """The modules of a text, each at the line where it stands."""
+    start = 0
+    for chunk in re.split(rf"(?m)^{SEPARATOR}.*$", text):
+        yield "\n" * start + chunk
+        start += chunk.count("\n")
+
+
+# The command line
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command; returns the exit status."""
+    arguments = list(sys.argv[1:] if argv is None else argv)
+    parser = _parser()
+    try:
+        steps, rest = _steps(arguments)
+        options = parser.parse_args(rest)
+        source = sys.stdin.buffer.read() if options.input == "-" else Path(options.input).read_bytes()
+        return Tool(steps, "<stdin>" if options.input == "-" else options.input, options).run(source)
+    except (UsageError, OSError) as error:
+        parser.error(str(error))
+    except HloBatchError as error:
+        print(error.render(), file=sys.stderr)
+        return 1
+    except BrokenPipeError:  # whoever reads has seen enough; Python would say so again when it flushes at exit
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 1
+
+
+def _steps(arguments: Sequence[str]) -> tuple[list[Step], list[str]]:
+    """The passes that arguments ask for, in order, and the other arguments."""
+    steps: list[Step] = []
+    rest: list[str] = []
+    waiting = iter(arguments)
+    for argument in waiting:
+        match = re.fullmatch(r"--?(?P<name>[\w-]+)(?:\{(?P<braced>.*)\}|=(?P<value>.*))?", argument, re.DOTALL)
+        name = match["name"] if match else ""
+        if match is not None and name == "pass-pipeline":
+            value = match["value"]
+            steps += pipeline(next(waiting, "") if value is None else value)
+        elif match is not None and name in SUMMARIES:
+            steps.append(step(name, (match["braced"] or match["value"] or "").strip('"')))
+        else:
+            rest.append(argument)
+    return steps, rest
+
+
+def _parser() -> argparse.ArgumentParser:
+    width = max(map(len, SUMMARIES)) + 2
+    passes = "\n".join(f"  --{name:{width}}{summary}" for name, summary in sorted(SUMMARIES.items()))
+    parser = argparse.ArgumentParser(
+        prog="hlobatch-opt",
+        description="Read a module of the autobatch dialect, run passes, print what it has become.",
+        epilog=f"passes, run in the order given:\n{passes}\n",
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("input", nargs="?", default="-", metavar="FILE", help="text or bytecode; default: stdin")
+    parser.add_argument("-o", dest="output", default="-", metavar="FILE", help="where to write; default: stdout")
+    parser.add_argument("--pass-pipeline", metavar="PASSES", help='as in "lower-calls,to-stablehlo{depth=8}"')
+    flags: dict[str, str] = {
+        "--emit-bytecode": "write bytecode",
+        "--split-input-file": f"read a module between every two lines {SEPARATOR}",
+        "--verify-diagnostics": "compare errors with the comments // expected-error {{…}} instead of printing them",
+        "--mlir-print-ir-after-all": "print the module after each pass on stderr",
+        "--mlir-print-debuginfo": "print places in the source",
+        "--mlir-print-op-generic": "print code in generic form too",
+    }
+    for flag, text in flags.items():
+        parser.add_argument(flag, action="store_true", help=text)
+    each: Callable[[str], bool] = lambda text: text not in ("0", "false")  # noqa: E731
+    parser.add_argument(
+        "--verify-each",
+        type=each,
+        nargs="?",
+        const=True,
+        default=True,
+        metavar="0|1",
+        help="after each pass; default: 1",
+    )
+    return parser
+
+
+if __name__ == "__main__":
+    sys.exit(main())
