@@ -48,7 +48,7 @@ def _first_line(message: str) -> str:
 
 def _place(location: Any, file: str) -> Location:
     """A place in the text; one that names no line is its start."""
-    place = to_location(location, file)
+    place = to_location(ir.Location.from_attr(location.attr), file)  # which tells what kind of location it is
     return place if place.line else Location(file, 1, 1, 1, 1)
 
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass
 from functools import cached_property, singledispatchmethod
 from typing import Any, Final
 
+import numpy as np
+
 from hlobatch._jax import func, ir
 from hlobatch.diagnostics import VerificationError
 from hlobatch.dialect import ops
@@ -20,7 +22,7 @@ from hlobatch.dialect.patterns import tensor_type, to_type
 from hlobatch.dialect.values import PatternError
 from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import VariableAllocation
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import TensorType, Type
 
 Fault = tuple[str, str, Any]
 """A label, a message, and the operation it is about."""
@@ -207,7 +209,7 @@ def _name_faults(blocks: Sequence[Any]) -> Iterator[Fault]:
         seen.add(name)
 
 
-# Operations: var_c1, var_c2, prim_c2 to prim_c4, move_c1, move_c2, call_c4
+# Operations: var_c1, var_c2, prim_c2 to prim_c4, move_c1, move_c2, branch_c1, call_c4
 
 
 def _op_faults(module: Any) -> Iterator[Fault]:
@@ -264,6 +266,12 @@ class _OpChecks:
             yield "move_c1", f"{len(operation.ins)} variables are copied to {len(operation.outs)}"
             return
         yield from self._pairs("move_c2", operation.ins, operation.outs)
+
+    @faults.register
+    def _branch(self, operation: ops.BranchOp) -> Iterator[tuple[str, str]]:
+        type_ = self.symbols.types[operation.condition]
+        if type_.leaves != (TensorType(np.dtype(np.bool_)),):
+            yield "branch_c1", f"the condition %{operation.condition} is {type_}, not a scalar boolean"
 
     @faults.register
     def _call(self, operation: ops.CallOp) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,75 @@
+// ods_c1: what an operation is made of is what the dialect declares.
+
+// RUN: hlobatch-opt %s --split-input-file --verify-diagnostics
+
+// expected-error@+1 {{[ods_c1] 'autobatch.prog' is no operation of a program}}
+"autobatch.prog"() {entry = @main} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+// expected-error@+1 {{[ods_c1] 'autobatch.var' requires attribute 'pattern'}}
+"autobatch.var"() {sym_name = "x"} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+// expected-error@+1 {{[ods_c1] 'autobatch.var' has no attribute 'size'}}
+"autobatch.var"() {sym_name = "x", pattern = tensor<i32>, size = 3 : i64} : () -> ()
+
+// -----
+
+// expected-error@+1 {{[ods_c1] 'autobatch.program' attribute 'entry'}}
+"autobatch.program"() {entry = "main"} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  // expected-error@+1 {{[ods_c1] 'autobatch.jump' has 0 successors, not 1}}
+  "autobatch.jump"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  // expected-error@+1 {{[ods_c1] 'autobatch.return' has 1 results, not 0}}
+  %0 = "autobatch.return"() : () -> i32
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+// expected-error@+1 {{[ods_c1] 'autobatch.push' stands in 'builtin.module', not in 'autobatch.func'}}
+"autobatch.push"() {variables = [@n]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  // expected-error@+1 {{[ods_c1] 'stablehlo.constant' is no operation of a program}}
+  %0 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
