@@ -5,6 +5,7 @@
     hlobatch trace fib.py:fibonacci --args "i32[8]" --stage lowered
     hlobatch lower fib.py:fibonacci --args "i32[b]" --dialect stablehlo
     hlobatch run   fib.py:fibonacci --inputs x.npz --stats
+    hlobatch run   prog.mlir --inputs x.npz
 
 Exit status: 0; 1 for an error in the user's program (a plain diagnostic on stderr); 2 for a wrong command line.
 """
@@ -31,13 +32,18 @@ import numpy as np
 from hlobatch.api import BatchedFunction, batch
 from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
+from hlobatch.dialect.from_program import from_program
+from hlobatch.dialect.text import as_text
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
-from hlobatch.runtime.choice import DISPATCHES, SCHEDULES
+from hlobatch.modules import Module
+from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
 from hlobatch.stages import Traced
 from hlobatch.transforms.pipeline import Optimizations, observed
 
+MODULES: Final = (".mlir", ".mlirbc")
+"""How files that hold modules end."""
 STAGES: Final = ("frontend", "typed", "lowered")
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo")
 PASSES: Final = tuple(field.name.replace("_", "-") for field in fields(Optimizations))
@@ -87,6 +93,8 @@ def _without_own_frame(error: HloBatchError) -> HloBatchError:
 def trace_command(options: argparse.Namespace) -> None:
     """Print the program at one stage, or after a pass."""
     function = load(options.target)
+    if options.mlir and (options.stage == "frontend" or options.print_after is not None):
+        raise UsageError("--mlir needs a typed program: it goes with --stage typed or lowered")
     if options.print_after is not None:
         _print_after(_with_options(function, options), options)
         return
@@ -94,7 +102,8 @@ def trace_command(options: argparse.Namespace) -> None:
         print(to_program(function.function, function.type_inference), end="")
         return
     traced = _traced(_with_options(function, options), options)
-    print(traced.lowered_program if options.stage == "lowered" else traced.program, end="")
+    program = traced.lowered_program if options.stage == "lowered" else traced.program
+    print(as_text(from_program(program), debug_info=options.debug_info) if options.mlir else program, end="")
 
 
 def lower_command(options: argparse.Namespace) -> None:
@@ -104,19 +113,43 @@ def lower_command(options: argparse.Namespace) -> None:
 
 
 def run_command(options: argparse.Namespace) -> None:
-    """Run on arrays from a file and print the results."""
+    """Run on arrays from a file and print the results.
+
+    FILE.mlir in place of a function is a module of the autobatch dialect, as text or bytecode.
+    """
+    if options.target.endswith(MODULES):
+        _run_module(options)
+        return
     function = _with_options(load(options.target), options)
-    try:
-        with np.load(options.inputs) as arrays:
-            inputs = dict(arrays)
-    except (OSError, ValueError) as error:
-        raise UsageError(f"{options.inputs} cannot be read as .npz: {error}") from None
+    inputs = _inputs(options)
     numbered = [inputs.pop(f"arr_{i}") for i in range(len(inputs)) if f"arr_{i}" in inputs]
     if options.stats:
         result, stats = function.with_stats(*numbered, **inputs)
         print(as_json(result), stats, sep="\n")
     else:
         print(as_json(function(*numbered, **inputs)))
+
+
+def _inputs(options: argparse.Namespace) -> dict[str, Any]:
+    """The arrays of the file that is named."""
+    try:
+        with np.load(options.inputs) as arrays:
+            return dict(arrays)
+    except (OSError, ValueError) as error:
+        raise UsageError(f"{options.inputs} cannot be read as .npz: {error}") from None
+
+
+def _run_module(options: argparse.Namespace) -> None:
+    """Run a module that was written down, by hand or by ``trace --mlir``."""
+    path = Path(options.target)
+    if not path.is_file():
+        raise UsageError(f"there is no file {options.target!r}")
+    disabled = {name.replace("-", "_"): False for name in options.disable}
+    given = {"max_steps": options.max_steps, "lanes": options.lanes, "optimizations": Optimizations(**disabled)}
+    named = {"max_stack_depth": options.depth, "schedule": options.schedule, "dispatch": options.dispatch}
+    given |= {name: value for name, value in named.items() if value is not None}
+    result, stats = Module.load(path, Options(**given)).run(_inputs(options), stats=options.stats)
+    print(as_json(result), *([stats] if options.stats else []), sep="\n")
 
 
 def _traced(function: BatchedFunction, options: argparse.Namespace) -> Traced:
@@ -332,6 +365,8 @@ def _parser() -> argparse.ArgumentParser:
         "default); lowered: with explicit stacks",
     )
     trace.add_argument("--print-after", metavar="PASS", help="print the program as this pass leaves it, or 'all'")
+    trace.add_argument("--mlir", action="store_true", help="as a module of the autobatch dialect, for hlobatch-opt")
+    trace.add_argument("--debug-info", action="store_true", help="with places in the source (--mlir only)")
     lower = _command(commands, "lower", lower_command, "print the module that XLA is given")
     lower.add_argument("--dialect", choices=DIALECTS, default="stablehlo", help="default: stablehlo")
     lower.add_argument("--debug-info", action="store_true", help="with places in the source (stablehlo only)")
@@ -358,7 +393,8 @@ def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], 
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     command.set_defaults(command=function, parser=command)
-    command.add_argument("target", metavar="FILE.py:FUNCTION", help="a function, batched or plain")
+    also = "; or FILE.mlir, a module of the autobatch dialect" if name == "run" else ""
+    command.add_argument("target", metavar="FILE.py:FUNCTION", help=f"a function, batched or plain{also}")
     group = command.add_argument_group("how it runs (default: as the function's decorator says)")
     group.add_argument("--depth", type=int, metavar="N", help="frames each stack holds to begin with")
     group.add_argument("--lanes", type=int, metavar="N", help="inputs in flight at once; the rest wait in a queue")
