@@ -30,6 +30,7 @@ from hlobatch._jax import (
     refuse_derivative,
     stablehlo,
 )
+from hlobatch.analysis.cost import function_cost
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.patterns import tensor_type, to_leaf
@@ -236,6 +237,11 @@ class CodeFunction(TracedFunction):
     @property
     def _key(self) -> Any:
         return self.code, self.in_types, self.out_types
+
+
+@function_cost.register
+def _code_cost(function: CodeFunction) -> float:
+    return function.code.cost
 
 
 @lru_cache(maxsize=1024)

@@ -7,6 +7,7 @@ per element of its result.
 from __future__ import annotations
 
 import math
+from functools import singledispatch
 from typing import Any
 
 from hlobatch._jax import subjaxprs_of
@@ -27,7 +28,19 @@ def block_cost(block: Block) -> float:
 
 def primitive_cost(op: PrimOp) -> float:
     """Operations per lane of a primitive."""
-    return jaxpr_cost(op.function.jaxpr.jaxpr) if isinstance(op.function, TracedFunction) else 0.0
+    return function_cost(op.function)
+
+
+@singledispatch
+def function_cost(function: Any) -> float:
+    """Operations per lane of a primitive's function; none of one that is not traced."""
+    del function
+    return 0.0
+
+
+@function_cost.register
+def _traced_cost(function: TracedFunction) -> float:
+    return jaxpr_cost(function.jaxpr.jaxpr)
 
 
 def jaxpr_cost(jaxpr: Any) -> float:

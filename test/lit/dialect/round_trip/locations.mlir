@@ -16,12 +16,12 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
   return %0 : tensor<?xi32>
 }
 
+// CHECK: #[[UNKNOWN:loc]] = loc(unknown)
 // CHECK: "autobatch.program"() {entry = @main} : () -> () loc(#[[PROGRAM:loc[0-9]*]])
 // CHECK: "autobatch.label"() {name = "top"} : () -> () loc(#[[LABEL:loc[0-9]*]])
 // CHECK: "autobatch.move"() {ins = [@n], outs = [@r]} : () -> () loc(#[[MOVE:loc[0-9]*]])
 // CHECK: "autobatch.prim"() {callee = @code_0, ins = [@n, @r], outs = [@r], text = "n + r"} : () -> () loc(#[[PRIM:loc[0-9]*]])
-// CHECK: "autobatch.return"() : () -> () loc(#[[UNKNOWN:loc]])
-// CHECK: #[[UNKNOWN]] = loc(unknown)
+// CHECK: "autobatch.return"() : () -> () loc(#[[UNKNOWN]])
 // CHECK-DAG: #[[PROGRAM]] = loc("user.py":1:1 to 9:20)
 // CHECK-DAG: #[[LABEL]] = loc("user.py":2:1)
 // CHECK-DAG: #[[MOVE]] = loc("f"(#[[SPAN:loc[0-9]*]]))

@@ -1,0 +1,57 @@
+// liveness: names of variables that may be read later, at the start and the end of each block.
+
+// RUN: hlobatch-opt %s --liveness | filecheck %s
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "k", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "c", pattern = tensor<i1>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.label"() {name = "top"} : () -> ()
+  "autobatch.prim"() {callee = @less, ins = [@n, @k], outs = [@c], text = "n < k"} : () -> ()
+  "autobatch.branch"()[^a, ^b] {condition = @c} : () -> ()
+^a:
+  "autobatch.label"() {name = "then"} : () -> ()
+  "autobatch.prim"() {callee = @add, ins = [@n, @k], outs = [@r]} : () -> ()
+  "autobatch.jump"()[^d] : () -> ()
+^b:
+  "autobatch.label"() {name = "else"} : () -> ()
+  "autobatch.move"() {ins = [@n], outs = [@r]} : () -> ()
+  "autobatch.jump"()[^d] : () -> ()
+^d:
+  "autobatch.label"() {name = "after"} : () -> ()
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n, @k], outs = [@r]} : () -> ()
+func.func private @less(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi1> {
+  %0 = stablehlo.compare LT, %a, %b, SIGNED : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
+  return %0 : tensor<?xi1>
+}
+func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
+  %0 = stablehlo.add %a, %b : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+
+// Checks, made by update_checks.py
+// CHECK: module {
+// CHECK-NEXT:   "autobatch.program"() {entry = @main} : () -> ()
+// CHECK-NEXT:   "autobatch.var"() {pattern = tensor<i32>, sym_name = "n"} : () -> ()
+// CHECK-NEXT:   "autobatch.var"() {pattern = tensor<i32>, sym_name = "k"} : () -> ()
+// CHECK-NEXT:   "autobatch.var"() {pattern = tensor<i32>, sym_name = "r"} : () -> ()
+// CHECK-NEXT:   "autobatch.var"() {pattern = tensor<i1>, sym_name = "c"} : () -> ()
+// CHECK-NEXT:   "autobatch.func"() ({
+// CHECK-NEXT:     "autobatch.label"() {autobatch.live_in = [@k, @n], autobatch.live_out = [@k, @n], name = "top"} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_0, ins = [@n, @k], outs = [@c], text = "n < k"} : () -> ()
+// CHECK-NEXT:     "autobatch.branch"()[^bb1, ^bb2] {condition = @c} : () -> ()
+// CHECK-NEXT:   ^bb1:  // pred: ^bb0
+// CHECK-NEXT:     "autobatch.label"() {autobatch.live_in = [@k, @n], autobatch.live_out = [@r], name = "then"} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@n, @k], outs = [@r]} : () -> ()
+// CHECK-NEXT:     "autobatch.jump"()[^bb3] : () -> ()
+// CHECK-NEXT:   ^bb2:  // pred: ^bb0
+// CHECK-NEXT:     "autobatch.label"() {autobatch.live_in = [@n], autobatch.live_out = [@r], name = "else"} : () -> ()
+// CHECK-NEXT:     "autobatch.move"() {ins = [@n], outs = [@r]} : () -> ()
+// CHECK-NEXT:     "autobatch.jump"()[^bb3] : () -> ()
+// CHECK-NEXT:   ^bb3:  // 2 preds: ^bb1, ^bb2
+// CHECK-NEXT:     "autobatch.label"() {autobatch.live_in = [@r], autobatch.live_out = [@r], name = "after"} : () -> ()
+// CHECK-NEXT:     "autobatch.return"() : () -> ()
+// CHECK-NEXT:   }) {ins = [@n, @k], outs = [@r], sym_name = "main"} : () -> ()
