@@ -38,8 +38,9 @@ def parse_error(error: Any, file: str) -> ParseError:
 
 
 def _flat(diagnostics: Sequence[Any]) -> list[Any]:
-    """Diagnostics and the notes under them."""
-    return [d for diagnostic in diagnostics for d in (diagnostic, *_flat(diagnostic.notes))]
+    """Diagnostics and the notes under them, but for the operation in print."""
+    found = [d for diagnostic in diagnostics for d in (diagnostic, *_flat(diagnostic.notes))]
+    return [d for d in found if not d.message.startswith("see current operation")]
 
 
 def _first_line(message: str) -> str:

@@ -161,7 +161,7 @@ class Tool:
         for now in self.steps:
             state = run_step(state, now, verify=self.options.verify_each)
             if self.options.mlir_print_ir_after_all:
-                print(f"{SEPARATOR}// IR Dump After {now.name} //{SEPARATOR[2:]} //", file=sys.stderr)
+                print(f"// -----// IR Dump After {now.name} //----- //", file=sys.stderr)
                 print(self._text(state.as_module(context)), file=sys.stderr)
         return state.as_module(context)
 

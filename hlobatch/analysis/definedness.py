@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Location, Note, UndefinedVariableError
-from hlobatch.ir.ops import Op
-from hlobatch.ir.program import Block, Function, Program
+from hlobatch.ir.ops import IndirectGotoOp, Op, PushGotoOp
+from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
 Names = frozenset[str]
 Read = tuple[str, Op]
@@ -45,12 +45,19 @@ def undefined_reads(function: Function) -> Iterator[Read]:
 def check_definedness(program: Program) -> Program:
     """The same program.
 
+    Lowered programs are not looked into: where control comes from is known only while they run.
+
     Raises:
         UndefinedVariableError: A variable may be read before it has a value.
     """
-    for function in program.functions:
+    if any(isinstance(op, (PushGotoOp, IndirectGotoOp)) for op in program.ops):
+        return program
+    known = {v for v, a in program.var_alloc.items() if a is VariableAllocation.SHARED}
+    known |= {v for v, t in program.var_defs.items() if t.is_static}
+    for function in program.all_functions:
         for name, op in undefined_reads(function):
-            raise _error(function, name, op)
+            if name not in known:
+                raise _error(function, name, op)
     return program
 
 

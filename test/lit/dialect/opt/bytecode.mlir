@@ -1,0 +1,15 @@
+// Bytecode is written and read, before and after passes.
+
+// RUN: hlobatch-opt %s --simplify-cfg --emit-bytecode -o %t.mlirbc
+// RUN: hlobatch-opt %t.mlirbc --simplify-cfg --emit-bytecode | hlobatch-opt | filecheck %s
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.var"() {sym_name = "r", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.label"() {name = "top"} : () -> ()
+  "autobatch.move"() {ins = [@n], outs = [@r]} : () -> ()
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+
+// CHECK: "autobatch.move"() {ins = [@n], outs = [@r]} : () -> ()

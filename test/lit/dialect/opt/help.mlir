@@ -1,0 +1,25 @@
+// --help lists every pass with one line that says what it does.
+
+// RUN: hlobatch-opt --help | filecheck %s
+
+// CHECK: usage: hlobatch-opt
+// CHECK: --split-input-file
+// CHECK: --verify-diagnostics
+// CHECK: --mlir-print-ir-after-all
+// CHECK: --verify-each
+// CHECK: passes, run in the order given:
+// CHECK-NEXT: --allocation {{.*}}give each variable the least storage
+// CHECK-NEXT: --block-order {{.*}}put expensive blocks last
+// CHECK-NEXT: --check-definedness {{.*}}refuse
+// CHECK-NEXT: --coalesce-copies {{.*}}share storage
+// CHECK-NEXT: --dead-code {{.*}}drop primitives
+// CHECK-NEXT: --hoist-shared {{.*}}the same in every lane
+// CHECK-NEXT: --if-conversion {{.*}}selects
+// CHECK-NEXT: --infer-types {{.*}}type
+// CHECK-NEXT: --liveness {{.*}}live
+// CHECK-NEXT: --lower-calls {{.*}}pushes, pops and jumps
+// CHECK-NEXT: --pop-push-elimination {{.*}}cancel
+// CHECK-NEXT: --rotate-loops {{.*}}condition
+// CHECK-NEXT: --round-trip {{.*}}has been a program
+// CHECK-NEXT: --simplify-cfg {{.*}}merge straight lines
+// CHECK-NEXT: --to-stablehlo {{.*}}StableHLO
