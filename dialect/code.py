@@ -26,6 +26,7 @@ from hlobatch._jax import (
     batching,
     embed_module,
     ir,
+    make_context,
     mlir,
     refuse_derivative,
     stablehlo,
@@ -69,7 +70,7 @@ class Code:
 
     @cached_property
     def _signature(self) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
-        with mlir.make_ir_context(), ir.Location.unknown():
+        with make_context(), ir.Location.unknown():
             main = ir.SymbolTable(ir.Module.parse(self.text).operation)["main"]
             kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
             cost = float(ir.FloatAttr(main.attributes[COST]).value) if COST in main.attributes else self._guess
@@ -106,7 +107,17 @@ class Code:
         return next((x.shape[0] for p, x in zip(self.parameters, operands, strict=True) if p.batched), None)
 
     def module(self, lanes: int | None) -> Any:
-        """The code as a module of the current context; of static shapes if the number of lanes is known."""
+        """The code as a module of the current context; of static shapes if the number of lanes is known.
+
+        Raises:
+            HloBatchError: It is not StableHLO, or its shapes do not follow from those of its operands.
+        """
+        try:
+            return self._module(lanes)
+        except ir.MLIRError as error:
+            raise HloBatchError(f"the code of a primitive cannot be lowered: {error}") from None
+
+    def _module(self, lanes: int | None) -> Any:
         module = ir.Module.parse(self.text)
         if lanes is not None and self.is_batched:
             types = ",".join(str(p.type(lanes)) for p in self.parameters)

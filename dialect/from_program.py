@@ -7,10 +7,11 @@ code share one ``func.func``.
 
 from __future__ import annotations
 
+import itertools
 from functools import singledispatchmethod
 from typing import Any
 
-from hlobatch._jax import PassManager, ir, mlir
+from hlobatch._jax import PassManager, ir, make_context
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect import ops
 from hlobatch.dialect.code import Code
@@ -31,13 +32,6 @@ from hlobatch.ir.ops import (
 )
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 from hlobatch.transforms.lower_calls import move
-
-
-def make_context() -> Any:
-    """An MLIR context that knows StableHLO and takes operations of the dialect."""
-    context = mlir.make_ir_context()
-    context.allow_unregistered_dialects = True
-    return context
 
 
 def from_program(program: Program, context: Any = None) -> Any:
@@ -124,11 +118,9 @@ class _Writer:
 
     def _symbol(self, code: Code) -> str:
         if code not in self.codes:
-            number = len(self.codes)
-            while f"code_{number}" in self.taken:
-                number += 1
-            self.codes[code] = f"code_{number}"
-            self.taken.add(f"code_{number}")
+            names = (f"code_{number}" for number in itertools.count(len(self.codes)))
+            self.codes[code] = next(name for name in names if not any(_is_or_in(t, name) for t in self.taken))
+            self.taken.add(self.codes[code])
         return self.codes[code]
 
     @op.register
@@ -161,6 +153,11 @@ class _Writer:
     @op.register
     def _indirect(self, op: IndirectGotoOp) -> None:
         ops.IndirectJumpOp(op.counter)
+
+
+def _is_or_in(symbol: str, name: str) -> bool:
+    """Whether a symbol is the name, or looks like a part of it."""
+    return symbol == name or symbol.startswith(f"{name}.")
 
 
 def _text(op: PrimOp, usual: str) -> str | None:

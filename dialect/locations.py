@@ -38,6 +38,21 @@ def to_location(location: Any, file: str = "-") -> Location:
     return next(_spans(location, "", file), UNKNOWN)
 
 
+def start_of(file: str) -> Location:
+    """The place for what is said of a text as a whole."""
+    return Location(file, 1, 1, 1, 1)
+
+
+def place_of(operation: Any, file: str) -> Location:
+    """Where an operation is, or else what it stands in, or else the start of the text."""
+    while operation is not None:
+        place = to_location(operation.location, file)
+        if place.line:
+            return place
+        operation = operation.operation.parent
+    return start_of(file)
+
+
 def to_read_at(location: Any, file: str = "-") -> tuple[Location, ...]:
     """Where an operation's inputs are read, if it is known."""
     parts = location.locations if isinstance(location, ir.FusedLoc) else ()

@@ -6,10 +6,9 @@ import io
 from collections.abc import Sequence
 from typing import Any
 
-from hlobatch._jax import ir
+from hlobatch._jax import ir, make_context
 from hlobatch.diagnostics import Location, Note, ParseError
-from hlobatch.dialect.from_program import make_context
-from hlobatch.dialect.locations import to_location
+from hlobatch.dialect.locations import start_of, to_location
 
 
 def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
@@ -50,7 +49,7 @@ def _first_line(message: str) -> str:
 def _place(location: Any, file: str) -> Location:
     """A place in the text; one that names no line is its start."""
     place = to_location(ir.Location.from_attr(location.attr), file)  # which tells what kind of location it is
-    return place if place.line else Location(file, 1, 1, 1, 1)
+    return place if place.line else start_of(file)
 
 
 def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> str:

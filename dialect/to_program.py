@@ -6,16 +6,16 @@ the source get the place of their text.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any, Final
 
 from hlobatch._jax import ir
-from hlobatch.diagnostics import Location
+from hlobatch.diagnostics import Location, VerificationError
 from hlobatch.dialect import ops
 from hlobatch.dialect.code import Code, CodeFunction
-from hlobatch.dialect.locations import to_location, to_read_at
+from hlobatch.dialect.locations import start_of, to_location, to_read_at
 from hlobatch.dialect.op_base import Op as DialectOp
 from hlobatch.dialect.to_code import canonical
 from hlobatch.dialect.verifier import ALLOCATIONS, Symbols, block_name, is_way_in, is_way_out, verify
@@ -49,7 +49,11 @@ def to_program(module: Any, file: str = "-") -> Program:
     """
     verify(module, file)
     with module.context, ir.Location.unknown():
-        return verifier.verify(_Reader(Symbols(module), module, file).program())
+        program = _Reader(Symbols(module), module, file).program()
+    try:
+        return verifier.verify(program)
+    except VerificationError as error:
+        raise error if error.location.line else error.at(start_of(file)) from None
 
 
 @dataclass(frozen=True)
@@ -166,15 +170,31 @@ class _Reader:
 def _code(module: Any, name: str) -> Code:
     """The function of that name and all it calls, as code of its own: itself ``@main``, first."""
     functions = {op.attributes["sym_name"].value: op for op in code_functions(module)}
-    reached = _reached(functions, name)
+    called = _reached(functions, name)
+    reached = [name, *(f for f in functions if f in called and f != name)]
     part = ir.Module.create()
-    for symbol in (name, *(f for f in functions if f in reached and f != name)):
-        part.body.append(functions[symbol].operation.clone())
     for symbol in reached:
-        short = "main" if symbol == name else symbol.removeprefix(f"{name}.")
-        ir.SymbolTable.replace_all_symbol_uses(symbol, short, part.operation)
-        ir.SymbolTable.set_symbol_name(ir.SymbolTable(part.operation)[symbol], short)
+        part.body.append(functions[symbol].operation.clone())
+    _rename(part, {symbol: f"{i} " for i, symbol in enumerate(reached)})  # names that no other has
+    _rename(part, {f"{i} ": short for i, short in enumerate(_short_names(name, reached))})
     return canonical(part)
+
+
+def _short_names(name: str, reached: Sequence[str]) -> list[str]:
+    """What code calls its functions: the first ``main``, the others without the first one's name before theirs."""
+    short: list[str] = ["main"]
+    for symbol in reached[1:]:
+        wanted = symbol.removeprefix(f"{name}.")
+        while wanted in short:
+            wanted += "_"
+        short.append(wanted)
+    return short
+
+
+def _rename(module: Any, names: Mapping[str, str]) -> None:
+    for old, new in names.items():
+        ir.SymbolTable.replace_all_symbol_uses(old, new, module.operation)
+        ir.SymbolTable.set_symbol_name(ir.SymbolTable(module.operation)[old], new)
 
 
 def code_functions(module: Any) -> list[Any]:

@@ -16,7 +16,7 @@ import numpy as np
 from hlobatch._jax import func, ir
 from hlobatch.diagnostics import VerificationError
 from hlobatch.dialect import ops
-from hlobatch.dialect.locations import to_location
+from hlobatch.dialect.locations import place_of
 from hlobatch.dialect.op_base import OPS, Op
 from hlobatch.dialect.patterns import tensor_type, to_type
 from hlobatch.dialect.values import PatternError
@@ -42,7 +42,7 @@ def verify(module: Any, file: str = "-") -> Any:
     with module.context, ir.Location.unknown():
         for check in (_declaration_faults, _symbol_faults, _block_faults, _op_faults):
             for label, message, operation in check(module):
-                raise VerificationError(label, message, to_location(operation.location, file))
+                raise VerificationError(label, message, place_of(operation, file))
     return module
 
 

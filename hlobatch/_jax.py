@@ -35,6 +35,7 @@ __all__ = [
     "jaxpr_as_fun",
     "lower_as_jax",
     "lowering_platforms",
+    "make_context",
     "mlir",
     "refuse_derivative",
     "register_dialect",
@@ -124,6 +125,13 @@ def embed_module(
     symbol = mlir.merge_mlir_modules(around.module, name, module, dst_symtab=around.symbol_table)
     leading = [stablehlo.get_dimension_size(value, axis) for value, axis in sizes]
     return list(func.CallOp(list(kind.results), ir.FlatSymbolRefAttr.get(symbol), [*leading, *operands]).results)
+
+
+def make_context() -> Any:
+    """An MLIR context that knows StableHLO and takes operations that nobody has registered."""
+    context = mlir.make_ir_context()
+    context.allow_unregistered_dialects = True
+    return context
 
 
 def register_dialect(dialect: type[Any]) -> None:

@@ -22,9 +22,10 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch._jax import make_context
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.expected import Diagnostic, mismatches
-from hlobatch.dialect.from_program import from_program, make_context
+from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
 from hlobatch.dialect.text import as_bytecode, as_text, parse
 from hlobatch.dialect.to_program import to_program
