@@ -60,7 +60,8 @@ def operations(module: Any) -> Iterator[Any]:
 def _declaration_faults(module: Any) -> Iterator[Fault]:
     for operation in operations(module):
         name = operation.operation.name
-        if name not in OPS and name != "func.func":
+        is_code = name == "func.func" and operation.operation.parent == module.operation
+        if name not in OPS and not is_code:
             yield "ods_c1", f"'{name}' is no operation of a program", operation
         elif name in OPS:
             yield from (("ods_c1", f"'{name}' {text}", operation) for text in _misfits(operation, OPS[name]))
