@@ -1,0 +1,239 @@
+"""The dialect: what is generated is up to date, every constraint and pass is tested, programs survive the way to text.
+
+``Program -> module -> Program`` keeps everything but the form of the primitives' functions, which come back as
+StableHLO; from then on, programs and texts are fixed points. Both sides run to equal results.
+"""
+
+import functools
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given, note, settings
+from test_equivalence import DEPTH, assert_is_expected, forget_others, interpreted
+from test_generated import ROWS as ARGUMENTS
+from test_generated import SHARED, expected, load, modules
+from zoo import ROWS, ZOO, ZooProgram, optimizing_little
+
+import hlobatch as hb
+from hlobatch import opt, stackless, virtual_machine
+from hlobatch.dialect import generate, ops, tablegen
+from hlobatch.dialect.code import CodeFunction
+from hlobatch.dialect.from_program import from_program
+from hlobatch.dialect.op_base import OPS
+from hlobatch.dialect.text import as_bytecode, as_text, parse
+from hlobatch.dialect.to_program import to_program
+from hlobatch.instructions import Op, PrimOp, Program
+from hlobatch.ir.physical import rebuild
+from hlobatch.ir.verifier import RULES
+from hlobatch.modules import plan_of
+from hlobatch.runtime.choice import Options
+from hlobatch.runtime.execute import execute
+from hlobatch.transforms.lower_calls import move
+
+LIT = Path(__file__).parents[1] / "lit"
+NIGHT = settings.get_profile(settings.get_current_profile_name()).max_examples > 100
+LEVELS = ("program", "lowered_program")
+names = pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+
+
+# What is generated
+
+
+@pytest.mark.parametrize("path", generate.OUTPUTS, ids=lambda path: path.name)
+def test_generated_files_are_up_to_date(path: Path) -> None:
+    text = generate.outputs()[path]
+    assert path.read_text(encoding="utf-8") == text, "run `python -m hlobatch.dialect.generate` and read the diff"
+
+
+def test_the_reader_of_the_definition_refuses_what_it_does_not_know() -> None:
+    with pytest.raises(tablegen.TableGenError, match=r"Autobatch\.td:1: this is not read: multiclass"):
+        tablegen.definition("multiclass M {\n")
+    with pytest.raises(tablegen.TableGenError, match=r"Autobatch\.td:2: this is not read: defvar"):
+        tablegen.definition("def A : Dialect {\n  defvar x = 1;\n}\n")
+
+
+# What is tested
+
+
+@pytest.mark.parametrize("label", ops.CONSTRAINTS)
+def test_every_constraint_is_broken_by_a_test(label: str) -> None:
+    text = (LIT / "dialect" / "invalid" / f"{label}.mlir").read_text(encoding="utf-8")
+    assert text.startswith(f"// {label}: ")
+    by_mlir = ("program_c3", "program_c4")  # whose messages are MLIR's own
+    assert ("expected-error" in text) if label in by_mlir else (f"{{{{[{label}] " in text)
+
+
+def test_rules_of_programs_are_constraints_of_the_dialect() -> None:
+    assert set(RULES) - set(ops.CONSTRAINTS) == set()
+    assert [label for op in OPS.values() for label in op.CONSTRAINTS if label not in ops.CONSTRAINTS] == []
+
+
+@functools.cache
+def run_lines() -> str:
+    files = [*LIT.glob("**/*.mlir"), *LIT.glob("**/*.py")]
+    return "\n".join(re.findall(r"(?:#|//) RUN: (.*)", "\n".join(f.read_text(encoding="utf-8") for f in files)))
+
+
+@pytest.mark.parametrize("name", sorted(opt.SUMMARIES))
+def test_every_pass_is_named_by_a_test(name: str) -> None:
+    assert re.search(rf"--{name}\b", run_lines())
+
+
+# There and back
+
+
+def without_functions(program: Program) -> Program:
+    """The program but for what primitives compute and for the user's word on result types, which have been used."""
+
+    def stripped(op: Op) -> Op:
+        return op.replace(function=move) if isinstance(op, PrimOp) else op
+
+    def block(b: hb.instructions.Block) -> hb.instructions.Block:
+        return b.replace(instructions=tuple(map(stripped, b.instructions)))
+
+    bare = program.map_graphs(lambda graph: type(graph)(tuple(map(block, graph))))
+    return bare.replace(functions=tuple(f.replace(type_inference=None) for f in bare.functions))
+
+
+def places(program: Program) -> list[Any]:
+    """Everything that comparison of programs leaves out: where things are in the source."""
+    found: list[Any] = [program.location]
+    for function in program.all_functions:
+        found.append(function.location)
+        for block in function.graph:
+            found += [block.location, *((op.location, getattr(op, "read_at", ())) for op in block.ops)]
+    return found
+
+
+def assert_same(there: Program, back: Program) -> None:
+    """All of a program but the form of its functions."""
+    assert without_functions(back) == without_functions(there)
+    assert list(back.var_defs.items()) == list(there.var_defs.items())
+    assert back.var_alloc == there.var_alloc
+    assert places(back) == places(there)
+    kinds = [op.function is move or isinstance(op.function, CodeFunction) for op in back.ops if isinstance(op, PrimOp)]
+    assert all(kinds)
+
+
+def there_and_back(program: Program) -> Program:
+    """The program from its text; texts, bytecode and programs are fixed points from then on."""
+    text = as_text(from_program(program), debug_info=True)
+    back = to_program(parse(text))
+    assert_same(program, back)
+    again = from_program(back)
+    assert as_text(again, debug_info=True) == text
+    assert to_program(again) == back
+    from_bytes = to_program(parse(as_bytecode(again)))
+    assert from_bytes == back
+    assert places(from_bytes) == places(back)
+    return back
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@names
+def test_zoo_there_and_back(program: ZooProgram, level: str) -> None:
+    there_and_back(getattr(program.traced, level))
+
+
+@functools.lru_cache(maxsize=4)
+def from_text(program: ZooProgram, level: str) -> Program:
+    return to_program(parse(as_text(from_program(getattr(program.traced, level)))))
+
+
+def compiled(program: ZooProgram, code: Program) -> Any:
+    plan = plan_of(program.name, code, Options())
+    call = program.traced.bind(program.inputs(ROWS), {})
+    with optimizing_little():
+        return rebuild(execute(plan, call.physical()).results, plan.out_type)
+
+
+def by_machine(program: ZooProgram, code: Program) -> Any:
+    with optimizing_little():
+        return virtual_machine.execute(code, program.batch_first(ROWS), DEPTH, virtual_machine.NumpyBackend())[0]
+
+
+def by_masks(program: ZooProgram, code: Program) -> Any:
+    with optimizing_little():
+        return stackless.execute(code, stackless.XlaBackend(), None, *program.batch_first(ROWS))[0]
+
+
+EXECUTORS = {
+    "compiled": (compiled, "program"),
+    "compiled_lowered": (compiled, "lowered_program"),
+    "virtual_machine": (by_machine, "lowered_program"),
+    "stackless": (by_masks, "program"),
+}
+QUICK = ("fibonacci", "computed_once", "closure", "pytrees", "branching_process", "python_numbers")
+"""Programs run in the usual tests: recursion, shared values, captured arrays, containers, keys, numbers."""
+
+
+@pytest.mark.parametrize("executor", EXECUTORS)
+@pytest.mark.parametrize(
+    "program",
+    [pytest.param(p, id=p.name, marks=() if p.name in QUICK else pytest.mark.slow) for p in ZOO],
+)
+def test_zoo_runs_from_text(program: ZooProgram, executor: str) -> None:
+    forget_others(program)
+    run, level = EXECUTORS[executor]
+    assert_is_expected(program, ROWS, run(program, from_text(program, level)))
+
+
+@pytest.mark.parametrize("level", LEVELS)
+@pytest.mark.parametrize("program", [p for p in ZOO if p.name in QUICK], ids=lambda p: p.name)
+def test_zoo_is_interpreted_from_text(program: ZooProgram, level: str) -> None:
+    assert_is_expected(program, 2, interpreted(lambda _: from_text(program, level))(program, 2))
+
+
+@settings(max_examples=1000 if NIGHT else 5)
+@given(source=modules())
+def test_generated_there_and_back(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    note(source)
+    module = load(source, tmp_path_factory.getbasetemp())
+    traced = module.entry.trace(*ARGUMENTS.T, SHARED)
+    there_and_back(traced.program)
+    code = there_and_back(traced.lowered_program)
+    columns = [*ARGUMENTS.T, [SHARED] * len(ARGUMENTS)]
+    with optimizing_little():
+        (result,) = virtual_machine.execute(code, columns, 16, virtual_machine.NumpyBackend())
+    assert result.tolist() == expected(module)
+
+
+def test_untyped_programs_are_refused() -> None:
+    untyped = hb.instructions.Program(ZOO[0].traced.program.graph, (), {}, (), (), {})
+    with pytest.raises(hb.HloBatchError, match="still Python: its variables have no types"):
+        from_program(untyped)
+
+
+# Code
+
+
+def test_code_under_vmap_is_more_lanes() -> None:
+    import jax  # noqa: PLC0415
+    import jax.numpy as jnp  # noqa: PLC0415
+
+    code = next(op.function for op in from_text(ZOO[0], "program").ops if isinstance(op, PrimOp))
+    grid = jnp.arange(6).reshape(2, 3)
+    flat = jax.vmap(code.flat)(grid.reshape(6))[0]
+    nested = jax.vmap(jax.vmap(code.flat))(grid)[0]
+    assert nested.tolist() == flat.reshape(2, 3).tolist()
+    across = jax.vmap(jax.vmap(code.flat), in_axes=1, out_axes=1)(grid)[0]
+    assert across.tolist() == nested.tolist()
+
+
+# Fuzz
+
+
+@pytest.mark.parametrize("seed", range(8) if NIGHT else [0])
+def test_mutated_texts(seed: int) -> None:
+    """In a process of its own, so that a crash is a failure of this test alone."""
+    count = 12_500 if NIGHT else 500
+    script = Path(__file__).with_name("fuzz_dialect.py")
+    run = subprocess.run([sys.executable, str(script), str(count), str(seed)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    accepted, refused = map(int, re.findall(r"\d+", run.stdout))
+    assert accepted > 0
+    assert accepted + refused == count
