@@ -204,6 +204,8 @@ def block_name(block: Any, index: int) -> str:
 def _name_faults(blocks: Sequence[Any]) -> Iterator[Fault]:
     seen: set[str] = {HALT}
     for index, block in enumerate(blocks):
+        if is_way_out(block) if index else is_way_in(block):
+            continue
         name = block_name(block, index)
         if name in seen:
             yield "program_c1", f"block name {name!r} is taken", block.operations[0]

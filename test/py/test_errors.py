@@ -253,6 +253,7 @@ CLASSES = [
     hb.StackOverflowError,
     hb.StepLimitError,
     hb.ArtifactError,
+    hb.ParseError,
     hb.VerificationError,
 ]
 

@@ -473,6 +473,7 @@ VIOLATIONS = {
     "branch_c1": program(block("entry", BranchOp("n", "end", "end")), END, var_defs=TYPED),
     "push_jump_c1": program(block("entry", PushGotoOp("nowhere", "end", "pc")), END),
     "push_jump_c2": program(block("entry", PushGotoOp("end", "end", "pc")), END, functions=(IDENTITY,)),
+    "push_jump_c3": program(block("entry", PushGotoOp("end", "end", "n")), END, var_defs={"n": FLOAT, "r": FLOAT}),
     "push_c1": allocated((PushOp(("n",)), GotoOp("end")), {"n": Alloc.REGISTER}),
     "prim_c1": program(block("entry", prim("n", "n", "r r", lambda n: n), GotoOp("end")), END),
     "alloc_c1": allocated((prim("t", "t", "r", lambda t: t), GotoOp("end")), {"t": Alloc.TEMPORARY}, t=INT),
