@@ -43,6 +43,12 @@ COST: Final = "autobatch.cost"
 _OPERATION: Final = re.compile(r'"?(?:stablehlo|chlo)\.(\w+)')
 
 
+@lru_cache(maxsize=1)
+def _reading() -> Any:
+    """The context in which signatures are read."""
+    return make_context()
+
+
 @dataclass(frozen=True)
 class Array:
     """One parameter or result of code: what one lane holds, and whether lanes differ."""
@@ -70,7 +76,7 @@ class Code:
 
     @cached_property
     def _signature(self) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
-        with make_context(), ir.Location.unknown():
+        with _reading(), ir.Location.unknown():
             main = ir.SymbolTable(ir.Module.parse(self.text).operation)["main"]
             kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
             cost = float(ir.FloatAttr(main.attributes[COST]).value) if COST in main.attributes else self._guess

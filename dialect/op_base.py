@@ -184,7 +184,7 @@ class _Dialect(ir.Dialect):
     DIALECT_NAMESPACE = "autobatch"
 
 
-register_dialect(_Dialect)
+register_dialect(_Dialect, __package__ or "")
 OPS: Final[dict[str, type[Op]]] = {}
 """The op classes, by the names of their operations."""
 

@@ -134,9 +134,13 @@ def make_context() -> Any:
     return context
 
 
-def register_dialect(dialect: type[Any]) -> None:
-    """Tell MLIR's bindings of a dialect that is defined in Python."""
+def register_dialect(dialect: type[Any], package: str) -> None:
+    """Tell MLIR's bindings of a dialect that is defined in Python, by the module of its name in a package.
+
+    They look for that module whenever they meet an operation, also when its class is registered.
+    """
     _bindings.register_dialect(dialect)
+    _bindings.globals.append_dialect_search_prefix(package)
 
 
 def register_operation(dialect: type[Any], operation: Any) -> Any:
