@@ -55,6 +55,11 @@ pytest: $(test_group) ## run the tests of test/py, and the examples in docstring
 nightly: lit ## run all tests, the slow ones too, with more generated programs
 	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly
 
+.PHONY: generate
+generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables
+	$(python) -m hlobatch.dialect.generate
+	$(python) test/py/generated_docs.py
+
 .PHONY: format
 format: $(lint_group) ## rewrite the sources in the one format
 	$(python) -m ruff format $(sources)

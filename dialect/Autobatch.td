@@ -315,6 +315,7 @@ def Autobatch_CallOp : Autobatch_Op<"call", [DeclareOpInterfaceMethods<SymbolUse
     * call_c2: as many `ins` as the callee has parameters
     * call_c3: as many `outs` as the callee has results
     * call_c4: each argument has arrays of the shapes that the parameter has, and each result likewise
+    * call_c5: only the terminator of its block follows: what lives across a call is what lives where its block ends
 
     #### Example
     ```mlir

@@ -124,7 +124,7 @@ class CallOp(Op):
     """Calls a function of the program: `y = f(x)`."""
 
     OPERATION_NAME = "autobatch.call"
-    CONSTRAINTS = ("call_c1", "call_c2", "call_c3", "call_c4")
+    CONSTRAINTS = ("call_c1", "call_c2", "call_c3", "call_c4", "call_c5")
     PARENT = "autobatch.func"
     callee = Symbol()
     ins = Symbols()
@@ -267,6 +267,7 @@ CONSTRAINTS: Final = (
     "call_c2",
     "call_c3",
     "call_c4",
+    "call_c5",
     "push_c1",
     "branch_c1",
     "push_jump_c1",

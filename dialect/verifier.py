@@ -148,7 +148,7 @@ def _variables(operation: Op) -> Iterator[str]:
             yield getattr(operation, name)
 
 
-# Blocks: func_c1 to func_c3, label_c1, program_c1, program_c2
+# Blocks: func_c1 to func_c3, call_c5, label_c1, program_c1, program_c2
 
 
 def _block_faults(module: Any) -> Iterator[Fault]:
@@ -173,6 +173,9 @@ def _one_block_faults(function: Any, block: Any) -> Iterator[Fault]:
     for operation in inside[:-1]:
         if operation.IS_TERMINATOR:
             yield "func_c2", f"'{operation.operation.name}' stands before the end of its block", operation
+    for operation in inside[:-2]:
+        if isinstance(operation, ops.CallOp):
+            yield "call_c5", f"the call of @{operation.callee} does not stand right before the terminator", operation
     for operation in inside[1:]:
         if isinstance(operation, ops.LabelOp):
             yield "label_c1", f'label "{operation.name}" is not the first operation of its block', operation

@@ -11,6 +11,8 @@
 "autobatch.var"() {sym_name = "q", pattern = tensor<i32>} : () -> ()
 "autobatch.func"() ({
   "autobatch.call"() {callee = @f, ins = [], outs = []} : () -> ()
+  "autobatch.jump"()[^b] : () -> ()
+^b:
   "autobatch.call"() {callee = @g, ins = [@n, @n], outs = [@r, @n]} : () -> ()
   "autobatch.return"() : () -> ()
 }) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
@@ -34,6 +36,9 @@
 // CHECK-NEXT:   "autobatch.func"() ({
 // CHECK-NEXT:     "autobatch.label"() {name = "bb0"} : () -> ()
 // CHECK-NEXT:     "autobatch.call"() {callee = @f, ins = [], outs = []} : () -> ()
+// CHECK-NEXT:     "autobatch.jump"()[^bb1] : () -> ()
+// CHECK-NEXT:   ^bb1:  // pred: ^bb0
+// CHECK-NEXT:     "autobatch.label"() {name = "bb1"} : () -> ()
 // CHECK-NEXT:     "autobatch.call"() {callee = @g, ins = [@n, @n], outs = [@r, @n]} : () -> ()
 // CHECK-NEXT:     "autobatch.return"() : () -> ()
 // CHECK-NEXT:   }) {ins = [@n], outs = [@r], sym_name = "main"} : () -> ()
