@@ -27,6 +27,7 @@ from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
+from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
 from hlobatch.dialect.text import as_bytecode, as_text, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
@@ -42,51 +43,14 @@ SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
 }
 
 
-class UsageError(Exception):
-    """Something in the command line is wrong; the text says what."""
+def _is_count(text: str) -> bool:
+    return text.isdecimal() and int(text) > 0
 
 
-# Pipelines
-
-
-@dataclass(frozen=True)
-class Step:
-    """A pass to run, with the options given to it."""
-
-    name: str
-    options: tuple[tuple[str, str], ...] = ()
-
-
-_STEP: Final = re.compile(r"\s*(?P<name>[\w-]+)\s*(?:\{(?P<options>[^{}]*)\})?\s*(?:,|$)")
-
-
-def pipeline(text: str) -> list[Step]:
-    """``"lower-calls,to-stablehlo{depth=8}"`` as steps, ``builtin.module(…)`` around it or not.
-
-    Raises:
-        UsageError: It is not written so, or names a pass that does not exist.
-    """
-    inner = re.sub(r"^\s*builtin\.module\s*\((.*)\)\s*$", r"\1", text, flags=re.DOTALL)
-    steps, position = [], 0
-    while position < len(inner):
-        match = _STEP.match(inner, position)
-        if match is None:
-            raise UsageError(f"this is no pipeline: {inner[position:]!r}")
-        steps.append(step(match["name"], match["options"] or ""))
-        position = match.end()
-    return steps
-
-
-def step(name: str, options: str) -> Step:
-    """One pass with its options, ``"dispatch=chain depth=8"``."""
-    if name not in SUMMARIES:
-        raise UsageError(f"there is no pass {name!r}; --help lists them")
-    pairs = [word.partition("=")[::2] for word in options.split()]
-    known = ("dispatch", "lanes", "depth", "batch") if name == TO_STABLEHLO else ()
-    for key, value in pairs:
-        if key not in known or not (value in DISPATCHES if key == "dispatch" else value.isdecimal() and int(value)):
-            raise UsageError(f"{name} has no option {key}={value}")
-    return Step(name, tuple((key, value) for key, value in pairs))
+OPTIONS: Final[Known] = {name: {} for name in PASSES} | {
+    TO_STABLEHLO: {"dispatch": DISPATCHES.__contains__, "lanes": _is_count, "depth": _is_count, "batch": _is_count}
+}
+"""The options of each pass."""
 
 
 # Running
@@ -243,7 +207,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = list(sys.argv[1:] if argv is None else argv)
     parser = _parser()
     try:
-        steps, rest = _steps(arguments)
+        steps, rest = split_arguments(arguments, OPTIONS)
         options = parser.parse_args(rest)
         source = sys.stdin.buffer.read() if options.input == "-" else Path(options.input).read_bytes()
         return Tool(steps, "<stdin>" if options.input == "-" else options.input, options).run(source)
@@ -255,24 +219,6 @@ def main(argv: Sequence[str] | None = None) -> int:
     except BrokenPipeError:  # whoever reads has seen enough; Python would say so again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
-
-
-def _steps(arguments: Sequence[str]) -> tuple[list[Step], list[str]]:
-    """The passes that arguments ask for, in order, and the other arguments."""
-    steps: list[Step] = []
-    rest: list[str] = []
-    waiting = iter(arguments)
-    for argument in waiting:
-        match = re.fullmatch(r"--?(?P<name>[\w-]+)(?:\{(?P<braced>.*)\}|=(?P<value>.*))?", argument, re.DOTALL)
-        name = match["name"] if match else ""
-        if match is not None and name == "pass-pipeline":
-            value = match["value"]
-            steps += pipeline(next(waiting, "") if value is None else value)
-        elif match is not None and name in SUMMARIES:
-            steps.append(step(name, (match["braced"] or match["value"] or "").strip('"')))
-        else:
-            rest.append(argument)
-    return steps, rest
 
 
 def _parser() -> argparse.ArgumentParser:
