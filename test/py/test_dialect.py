@@ -11,6 +11,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import jax
+import jax.numpy as jnp
+import numpy as np
 import pytest
 from hypothesis import given, note, settings
 from test_equivalence import DEPTH, assert_is_expected, forget_others, interpreted
@@ -21,7 +24,7 @@ from zoo import ROWS, ZOO, ZooProgram, optimizing_little
 import hlobatch as hb
 from hlobatch import opt, stackless, virtual_machine
 from hlobatch.dialect import generate, ops, tablegen
-from hlobatch.dialect.code import CodeFunction
+from hlobatch.dialect.code import Code, CodeFunction
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.op_base import OPS
 from hlobatch.dialect.text import as_bytecode, as_text, parse
@@ -211,17 +214,58 @@ def test_untyped_programs_are_refused() -> None:
 # Code
 
 
-def test_code_under_vmap_is_more_lanes() -> None:
-    import jax  # noqa: PLC0415
-    import jax.numpy as jnp  # noqa: PLC0415
+PLUS = Code("""
+func.func @main(%n: tensor<?xi32>, %k: tensor<i32>) -> tensor<?xi32> {
+  %lanes = stablehlo.get_dimension_size %n, dim = 0 : (tensor<?xi32>) -> tensor<i32>
+  %shape = stablehlo.reshape %lanes : (tensor<i32>) -> tensor<1xi32>
+  %ks = stablehlo.dynamic_broadcast_in_dim %k, %shape, dims = [] : (tensor<i32>, tensor<1xi32>) -> tensor<?xi32>
+  %0 = stablehlo.add %n, %ks : tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+""")
+INT = hb.instructions.tensor(np.int32)
 
-    code = next(op.function for op in from_text(ZOO[0], "program").ops if isinstance(op, PrimOp))
-    grid = jnp.arange(6).reshape(2, 3)
-    flat = jax.vmap(code.flat)(grid.reshape(6))[0]
-    nested = jax.vmap(jax.vmap(code.flat))(grid)[0]
-    assert nested.tolist() == flat.reshape(2, 3).tolist()
-    across = jax.vmap(jax.vmap(code.flat), in_axes=1, out_axes=1)(grid)[0]
-    assert across.tolist() == nested.tolist()
+
+def plus(n: Any, k: Any) -> Any:
+    (result,) = CodeFunction.of(PLUS, (INT, INT), (INT,)).flat(n, k)
+    return result
+
+
+def test_code_under_vmap_is_more_lanes() -> None:
+    grid, five = jnp.arange(6, dtype=jnp.int32).reshape(2, 3), jnp.int32(5)
+    inner = jax.vmap(plus, in_axes=(0, None))
+    assert jax.vmap(inner, in_axes=(0, None))(grid, five).tolist() == (grid + 5).tolist()
+    across = jax.vmap(inner, in_axes=(1, None), out_axes=1)
+    assert across(grid, five).tolist() == (grid + 5).tolist()
+    assert jax.jit(across)(grid, five).tolist() == (grid + 5).tolist()
+
+
+def test_code_runs_lane_by_lane_where_what_it_takes_for_shared_differs() -> None:
+    n = jnp.arange(4, dtype=jnp.int32)
+    assert jax.vmap(plus)(n, 10 * n).tolist() == [0, 11, 22, 33]
+    assert jax.vmap(plus, in_axes=(None, 0))(n[3], n).tolist() == [3, 4, 5, 6]
+
+
+def test_code_for_any_number_of_lanes_stays_so() -> None:
+    (lanes,) = jax.export.symbolic_shape("b")
+    avals = jax.ShapeDtypeStruct((lanes,), np.int32), jax.ShapeDtypeStruct((), np.int32)
+    lowered = jax.jit(jax.vmap(plus, in_axes=(0, None))).trace(*avals).lower(lowering_platforms=("cpu",)).as_text()
+    assert "func.func private @code(%arg0: tensor<?xi32>, %arg1: tensor<i32>) -> tensor<?xi32>" in lowered
+
+
+def test_code_is_not_differentiated() -> None:
+    real = hb.instructions.tensor(np.float32)
+    text = "func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> { return %x : tensor<?xf32> }"
+    same = CodeFunction.of(Code(text), (real,), (real,))
+    with pytest.raises(hb.HloBatchError, match="cannot be differentiated"):
+        jax.grad(lambda x: same.flat(x)[0])(1.0)
+
+
+def test_code_that_is_no_stablehlo_is_refused_where_it_is_lowered() -> None:
+    operation = '%0 = "my.op"(%x) : (tensor<?xi32>) -> tensor<?xi32>'
+    strange = Code(f"func.func @main(%x: tensor<?xi32>) -> tensor<?xi32> {{ {operation} return %0 : tensor<?xi32> }}")
+    with pytest.raises(hb.HloBatchError, match="the code of a primitive cannot be lowered"):
+        jax.vmap(CodeFunction.of(strange, (INT,), (INT,)).flat)(jnp.arange(3, dtype=jnp.int32))
 
 
 # Fuzz
