@@ -58,6 +58,35 @@ def Autobatch_Dialect : Dialect {
     #### Constraints
     * ods_c1: every operation, attribute, region and successor is one that this dialect declares, and has the declared
       kind; none that is declared is missing, unless it is optional
+
+    #### Example
+    ```mlir
+    autobatch.program @main
+    autobatch.var @n : tensor<i32>
+    autobatch.var @bound : tensor<i32>
+    autobatch.var @less : tensor<i1>
+    autobatch.func @main [@n, @bound] -> [@n] {
+      autobatch.jump ^while
+    ^while:
+      autobatch.label "while"
+      autobatch.prim @code_0 [@n, @bound] -> [@less] "n < bound"
+      autobatch.branch @less, ^body, ^exit
+    ^body:
+      autobatch.label "body"
+      autobatch.prim @code_1 [@n] -> [@n] "n + n"
+      autobatch.jump ^while
+    ^exit:
+      autobatch.return
+    }
+    func.func private @code_0(%n: tensor<?xi32>, %bound: tensor<?xi32>) -> tensor<?xi1> {
+      %0 = stablehlo.compare LT, %n, %bound : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi1>
+      return %0 : tensor<?xi1>
+    }
+    func.func private @code_1(%n: tensor<?xi32>) -> tensor<?xi32> {
+      %0 = stablehlo.add %n, %n : tensor<?xi32>
+      return %0 : tensor<?xi32>
+    }
+    ```
   }];
   let usePropertiesForAttributes = 0;
   let useDefaultTypePrinterParser = 1;

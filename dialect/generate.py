@@ -117,6 +117,10 @@ _PREFACE: Final = """\
 Generated from [Autobatch.td](../dialect/Autobatch.td) by `python -m hlobatch.dialect.generate`. Examples are in the
 custom assembly of the native tool; the Python tools read and print the generic form of the same operations."""
 
+_EXAMPLE: Final = """\
+A loop that doubles a number until it reaches a bound. The same in generic form, as `hlobatch run` takes it, is
+[loop.mlir](../test/lit/dialect/run/loop.mlir)."""
+
 
 def markdown(source: Definition) -> str:
     """The reference."""
@@ -125,6 +129,7 @@ def markdown(source: Definition) -> str:
         _PREFACE,
         source.dialect.description,
         _constraints(source.dialect, "##"),
+        f"## Example\n\n{_EXAMPLE}\n\n```mlir\n{source.dialect.example}\n```",
         "## Operations",
         *map(_operation, source.ops),
         "## Types",
