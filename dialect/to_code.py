@@ -41,8 +41,12 @@ def to_code(op: PrimOp, types: Mapping[str, Type], shared: Sequence[bool]) -> Co
     except Exception as error:
         if isinstance(error, HloBatchError):
             raise
-        message = f"JAX cannot lower {op.text!r} for any number of lanes: {error}"
+        message = f"JAX cannot lower {op.text!r} for a number of lanes that is not known: {_first_line(error)}"
         raise HloBatchError(message, op.location) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 @lru_cache(maxsize=512)

@@ -221,6 +221,16 @@ def test_untyped_programs_are_refused() -> None:
         from_program(untyped)
 
 
+def test_what_jax_lowers_for_known_sizes_only_is_refused_at_its_place() -> None:
+    def convolve(kernels: Any) -> Any:
+        return jnp.convolve(kernels[0], kernels[1])
+
+    program = hb.batch(convolve).trace(jnp.ones((4, 2, 3))).program
+    with pytest.raises(hb.HloBatchError, match="for a number of lanes that is not known: Convolutions") as caught:
+        from_program(program)
+    assert caught.value.location.file == __file__
+
+
 # Code
 
 
