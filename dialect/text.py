@@ -23,6 +23,8 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
     Raises:
         ParseError: It holds none; the message is MLIR's, at its place in the text.
     """
+    if isinstance(source, bytes) and not is_bytecode(source):
+        source = decoded(source, file)
     if isinstance(source, str):
         _check_depth(source, file)
     with context or make_context():
@@ -30,6 +32,24 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
             return ir.Module.parse(source)
         except ir.MLIRError as error:
             raise parse_error(error, file) from None
+
+
+def is_bytecode(source: bytes) -> bool:
+    """Whether bytes hold a module as bytecode, and not as text."""
+    return source.startswith(b"ML\xefR")
+
+
+def decoded(source: bytes, file: str) -> str:
+    """The text that bytes hold.
+
+    Raises:
+        ParseError: They are not UTF-8.
+    """
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
+        raise ParseError("the text is not UTF-8", Location(file, line, 1, line, 2)) from None
 
 
 MAX_DEPTH: Final = 256

@@ -23,12 +23,12 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import make_context
-from hlobatch.diagnostics import UNKNOWN, HloBatchError
+from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
 from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
-from hlobatch.dialect.text import as_bytecode, as_text, parse
+from hlobatch.dialect.text import as_bytecode, as_text, decoded, is_bytecode, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
@@ -137,9 +137,9 @@ class Tool:
     def run(self, source: bytes) -> int:
         """Process the whole input; returns the exit status."""
         if not self.options.split_input_file:
-            chunks: list[str | bytes] = [source if source.startswith(b"ML\xefR") else _decoded(source, self.file)]
+            chunks: list[str | bytes] = [source if is_bytecode(source) else decoded(source, self.file)]
         else:
-            chunks = list(split(_decoded(source, self.file)))
+            chunks = list(split(decoded(source, self.file)))
         results = [
             self._checked(chunk) if self.options.verify_diagnostics else self._printed(chunk) for chunk in chunks
         ]
@@ -180,15 +180,6 @@ class Tool:
             sys.stdout.flush()
         else:
             Path(self.options.output).write_bytes(data)
-
-
-def _decoded(source: bytes, file: str) -> str:
-    try:
-        return source.decode()
-    except UnicodeDecodeError as error:
-        line = source[: error.start].count(b"\n") + 1
-        place = replace(UNKNOWN, file=file, line=line, column=1, end_line=line, end_column=2)
-        raise HloBatchError("the text is not UTF-8", place) from None
 
 
 def split(text: str) -> Iterator[str]:
