@@ -7,8 +7,9 @@
 | ``guarded``| sweep    | for each block in order: run it if anyone waits there                              |
 | ``sweep``  | sweep    | every block in order, masked, no conditional at all                                |
 
-A conditional of ``chain`` and ``guarded`` gives back only what its block writes and captures the rest, so XLA updates
-the stacks in place; a ``case`` carries the whole state through every branch, and XLA copies it.
+A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
+block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
+must give back its results from every branch, and XLA copies many of them, in the branch that does nothing too.
 
 ``chain`` finds the next block anew after each one, so a turn runs as many blocks as follow each other in order. The
 schedule, block by block, is exactly that of ``case``.
@@ -51,13 +52,11 @@ class Step:
         reads: Slots, inputs and fixed values it takes.
         writes: Slots it changes.
         run: ``reads -> writes``.
-        skip: ``reads -> writes`` as they were; None where it always runs.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     run: Spliced
-    skip: Spliced | None
 
 
 @dataclass
@@ -116,15 +115,7 @@ class Turn:
         name: str,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
-        passed = [slot for slot in part.writes if slot not in part.reads]
-        reads = (*part.reads, *passed)
-        writes = part.writes
-        taken = [avals[slot] for slot in reads]
-        places = [reads.index(slot) for slot in writes]
-        spliced = self.splicer.add(lambda *v: part.run(*v[: len(part.reads)]), taken, name)
-        conditional = self.form in ("chain", "guarded") or name == "turnover"
-        skip = self.splicer.add(lambda *v: [v[i] for i in places], taken, f"{name}.skip") if conditional else None
-        return Step(reads, writes, spliced, skip)
+        return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes
@@ -155,7 +146,7 @@ class Turn:
         if self.layout.queue:
             following = self._earliest(state) if self.form == "guarded" else state[NEXT]
             (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
-            self._if(wanted, self.turnover, state)
+            self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
         elif self.layout.queue:
@@ -194,9 +185,9 @@ class Turn:
                 self._run(step, state)
             elif self.form == "guarded":
                 (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(index)])
-                self._if(here, step, state)
+                self._once_if(here, step, state)
             else:
-                self._if(compare(state[NEXT], constant(index), "EQ"), step, state)
+                self._while_next(index, step, state)
 
     def _earliest(self, state: Slots) -> Any:
         (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])
@@ -208,21 +199,26 @@ class Turn:
     def _run(self, step: Step, state: Slots) -> None:
         state.update(zip(step.writes, self.splicer.call(step.run, self._operands(step, state)), strict=True))
 
-    def _if(self, condition: Any, step: Step, state: Slots) -> None:
-        """Run a step only where a scalar holds.
+    def _while_next(self, index: int, step: Step, state: Slots) -> None:
+        """Run a block as long as it is the next one."""
+        position = step.writes.index(NEXT)
+        self._loop(step, state, lambda carried: compare(carried[position], constant(index), "EQ"))
 
-        It is a ``case`` of two branches that call functions of the same values: with an ``if`` whose branches capture
-        different values, XLA copies the stacks. It also copies them if the other branch takes all that the skipping
-        one takes; hence ``NEXT``, which only the skipping branch takes. ``docs/design.md`` has the measurements, and
-        a test counts the copies.
-        """
-        assert step.skip is not None
-        operands = self._operands(step, state)
-        operation = stablehlo.CaseOp([state[s].type for s in step.writes], as_index(condition), 2)
-        for region, code in zip(operation.regions, (step.skip, step.run), strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
-                stablehlo.return_(self.splicer.call(code, operands))
-        state.update(zip(step.writes, operation.results, strict=True))
+    def _once_if(self, condition: Any, step: Step, state: Slots) -> None:
+        """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
+        self._loop(step, state, lambda carried: carried[-1], condition)
+
+    def _loop(self, step: Step, state: Slots, wanted: Callable[[Sequence[Any]], Any], *flag: Any) -> None:
+        carried = [*(state[slot] for slot in step.writes), *flag]
+        types = [value.type for value in carried]
+        loop = stablehlo.WhileOp(types, carried)
+        with ir.InsertionPoint(loop.cond.blocks.append(*types)) as test:
+            stablehlo.return_([wanted(list(test.block.arguments))])
+        with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
+            inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
+            self._run(step, inner)
+            stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
+        state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
 
     def _case(self, state: Slots) -> None:
         """The paper's figure 5: every branch takes the whole state and gives it back."""
@@ -264,7 +260,7 @@ def compare(left: Any, right: Any, direction: str) -> Any:
     ).result
 
 
-def as_index(condition: Any) -> Any:
-    """A boolean scalar as the index of a ``case``: 0 where it does not hold, 1 where it does."""
-    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-    return stablehlo.ConvertOp(kind, condition).result
+def false() -> Any:
+    """The boolean scalar false at the current insertion point."""
+    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return stablehlo.ConstantOp(ir.DenseElementsAttr.get_splat(kind, ir.BoolAttr.get(False))).result
