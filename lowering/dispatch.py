@@ -31,6 +31,7 @@ from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
+from hlobatch.lowering.schedule import Schedule, earliest
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.trim import trimmed
 
@@ -71,6 +72,7 @@ class Turn:
         splicer: The module.
         blocks: The blocks' functions.
         fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
+        schedule: Finds the next block, in the forms that run one at a time.
     """
 
     form: str
@@ -80,12 +82,13 @@ class Turn:
     splicer: Splicer
     blocks: Sequence[BlockFunction]
     fixed: Slots
+    schedule: Schedule = earliest
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
         counter = self.layout.slots[COUNTER]
         avals = {**avals, NEXT: scalar_aval()}
-        self.earliest = self.splicer.add(lambda pc: [jnp.min(pc)], [counter], "earliest")
+        self.next = self.splicer.add(lambda pc: [self.schedule(pc)], [counter], "next")
         self.steps = [self._block_step(block, avals) for block in self.blocks]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
@@ -99,7 +102,7 @@ class Turn:
 
         def run(*values: Any) -> list[Any]:
             results = list(block(*values[: len(block.reads)]))
-            told = jnp.min(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
+            told = self.schedule(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
             return [*results, *(told for _ in after)]
 
         return self._step(
@@ -134,7 +137,7 @@ class Turn:
 
     def entering(self, state: Slots) -> Slots:
         """What the loop carries: the state and ``NEXT``."""
-        return {**state, NEXT: self._earliest(state)}
+        return {**state, NEXT: self._next(state)}
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
@@ -144,19 +147,19 @@ class Turn:
         """What the loop carries after one turn."""
         state = dict(carried)
         if self.layout.queue:
-            following = self._earliest(state) if self.form == "guarded" else state[NEXT]
+            following = self._next(state) if self.form == "guarded" else state[NEXT]
             (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
             self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
         elif self.layout.queue:
-            state[NEXT] = self._earliest(state)
+            state[NEXT] = self._next(state)
         if self.rounds == 1:
             self._round(state)
         else:
             self._repeated(state)
         if self.form in ("case", "sweep"):
-            state[NEXT] = self._earliest(state)
+            state[NEXT] = self._next(state)
         return state
 
     def _repeated(self, state: Slots) -> None:
@@ -189,15 +192,16 @@ class Turn:
             else:
                 self._while_next(index, step, state)
 
-    def _earliest(self, state: Slots) -> Any:
-        (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])
-        return earliest
+    def _next(self, state: Slots) -> Any:
+        (following,) = self.splicer.call(self.next, [state[COUNTER]])
+        return following
 
     def _operands(self, step: Step, state: Slots) -> list[Any]:
         return [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
 
-    def _run(self, step: Step, state: Slots) -> None:
-        state.update(zip(step.writes, self.splicer.call(step.run, self._operands(step, state)), strict=True))
+    def _run(self, step: Step, state: Slots, *, apart: bool = False) -> None:
+        results = self.splicer.call(step.run, self._operands(step, state), apart=apart)
+        state.update(zip(step.writes, results, strict=True))
 
     def _while_next(self, index: int, step: Step, state: Slots) -> None:
         """Run a block as long as it is the next one."""
@@ -216,7 +220,7 @@ class Turn:
             stablehlo.return_([wanted(list(test.block.arguments))])
         with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
             inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
-            self._run(step, inner)
+            self._run(step, inner, apart=True)
             stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
         state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
 

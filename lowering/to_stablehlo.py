@@ -24,6 +24,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.schedule import earliest, most_wanted
 from hlobatch.lowering.splice import Splicer
 
 
@@ -34,6 +35,7 @@ class Request:
     Attributes:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
+        weights: Of the blocks, where the next one is that which most lanes want; None where it is the earliest.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
@@ -43,6 +45,7 @@ class Request:
 
     layout: Layout
     form: str
+    weights: tuple[float, ...] | None = None
     rounds: int = 1
     resume: bool = False
     keep_state: bool = True
@@ -142,7 +145,9 @@ class _Builder:
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures)
-        turn = Turn(self.request.form, self.request.rounds, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
+        request = self.request
+        schedule = earliest if request.weights is None else most_wanted(request.weights)
+        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, blocks, fixed, schedule)  # type: ignore[arg-type]
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names, values = list(carried), list(carried.values())

@@ -87,6 +87,13 @@ class Plan:
     def block_costs(self) -> tuple[float, ...]:
         return tuple(map(block_cost, self.lowered.graph))
 
+    @cached_property
+    def weights(self) -> tuple[float, ...] | None:
+        """Of the blocks, in the order of the schedule, where the block that most lanes want runs next."""
+        import os
+        a=os.environ.get("ALPHA")
+        return tuple(cost ** -float(a) for cost in self.block_costs) if a else None
+
     @property
     def depth(self) -> int:
         """The stack depth to begin with: what was enough last time."""

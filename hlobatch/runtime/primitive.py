@@ -69,7 +69,7 @@ def _run_lowering(
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(inputs, depth, stats)
-    request = Request(layout, plan.choice.form, plan.choice.rounds, resume, keep_state, lowering_platforms(ctx))
+    request = Request(layout, plan.choice.form, plan.weights, plan.choice.rounds, resume, keep_state, lowering_platforms(ctx))
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
