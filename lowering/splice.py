@@ -71,7 +71,7 @@ class Splicer:
         symbol = ir.FlatSymbolRefAttr.get(spliced.symbol)
         call = func.CallOp(list(spliced.results), symbol, operands)
         if apart and self.platforms == ("cpu",):
-            mark = {"inlineable": ir.StringAttr.get("false")}
+            mark: dict[str, Any] = {"inlineable": ir.StringAttr.get("false")}
             call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(mark)
         return list(call.results)
 

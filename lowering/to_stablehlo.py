@@ -37,6 +37,7 @@ class Request:
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
         weights: Of the blocks, where the next one is that which most lanes want; None where it is the earliest.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
+        share: One in so many lanes has to be done before those that are take new inputs.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -47,6 +48,7 @@ class Request:
     form: str
     weights: tuple[float, ...] | None = None
     rounds: int = 1
+    share: int = 8
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
@@ -79,7 +81,7 @@ class _Builder:
         self.layout = request.layout
         self.module = module
         self.captures: Captures = captures(self.layout.program)
-        self.lanes = Lanes(self.layout, self.captures)
+        self.lanes = Lanes(self.layout, self.captures, request.share)
         self.splicer = Splicer(module, request.platforms)
 
     def build(self) -> None:
