@@ -55,7 +55,7 @@ def batched(
     compiled = traced.lower().compile()
     seconds = time.perf_counter() - begin
     result, stats = fresh.with_stats(*args)
-    costly = max(stats.blocks, key=lambda block: (block.cost, block.active))
+    costly = max(stats.blocks, key=lambda block: block.cost * block.active)
     choice = traced.plan.choice
     return Prepared(
         run=lambda: jax.block_until_ready(fresh(*args)),

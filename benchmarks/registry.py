@@ -11,8 +11,15 @@ MODULES: Final = {
     "mandelbrot": "benchmarks.workloads.mandelbrot",
     "collatz": "benchmarks.workloads.collatz",
     "fibonacci": "benchmarks.workloads.fibonacci",
+    "neural_ode": "benchmarks.workloads.neural_ode",
     "tree_network": "benchmarks.workloads.tree_network",
+    "stiff": "benchmarks.workloads.stiff",
+    "quadrature": "benchmarks.workloads.quadrature",
+    "continuation": "benchmarks.workloads.continuation",
     "queens": "benchmarks.workloads.queens",
+    "tree_search": "benchmarks.workloads.tree_search",
+    "kd_tree": "benchmarks.workloads.kd_tree",
+    "interpreter": "benchmarks.workloads.interpreter",
     "fixed_count": "benchmarks.workloads.fixed_count",
 }
 """Where the `WORKLOAD` of each name is, in the order of the page."""

@@ -107,8 +107,8 @@ WORKLOAD = Workload(
     title="Nested Collatz",
     unit="step",
     description=(
-        "Of ten consecutive numbers, the one that takes longest to reach 1. Nested loops: in lockstep every lane waits "
-        "for the slowest at each of its ten numbers."
+        "Of ten consecutive numbers, the one that takes longest to reach 1. Nested loops: in lockstep every lane "
+        "waits for the slowest at each of its ten numbers."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000), Size(10_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},

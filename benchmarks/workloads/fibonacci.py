@@ -95,8 +95,8 @@ WORKLOAD = Workload(
     title="Recursive Fibonacci",
     unit="call",
     description=(
-        f"Inputs 0 to {LARGEST} by double recursion; the unit is a call. There is no kernel that a batch could share: "
-        "this measures what control itself costs. Lockstep keeps an explicit stack of pending calls."
+        f"Inputs 0 to {LARGEST} by double recursion; the unit is a call. There is no kernel that a batch could "
+        "share: this measures what control itself costs. Lockstep keeps an explicit stack of pending calls."
     ),
     sizes=(Size(10_000, 10_000),),
     contenders={

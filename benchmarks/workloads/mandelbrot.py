@@ -92,8 +92,8 @@ WORKLOAD = Workload(
     title="Mandelbrot set",
     unit="iteration",
     description=(
-        "Random points of the plane; up to 2,000 iterations of z → z² + c until |z| > 2. A single loop of a handful of "
-        "operations: nothing is saved by sharing it, and lanes differ only in how long they stay."
+        "Random points of the plane; up to 2,000 iterations of z → z² + c until |z| > 2. A single loop of a "
+        "handful of operations: nothing is saved by sharing it, and lanes differ only in how long they stay."
     ),
     sizes=(Size(1_000, 1_000), Size(20_000, 20_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},
