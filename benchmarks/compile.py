@@ -112,10 +112,10 @@ def lockstep(
 
         return jax.tree.map(lambda x: x.reshape(size.inputs, *x.shape[2:]), jax.lax.map(one_batch, own))
 
-    prepared = jitted(run_all, args, work=work, comparable=comparable, note=note)
+    prepared, result = _compiled(run_all, args, work=work, comparable=comparable, note=note)
     if executions is None:
         return prepared
-    result = jax.tree.map(lambda x: split(np.asarray(x)), prepared.run())
+    result = jax.tree.map(lambda x: split(np.asarray(x)), result)
     ran = sum(executions(jax.tree.map(lambda x, k=k: x[k], result)) for k in range(batches))
     return replace(prepared, lane_use=prepared.work / (ran * size.lanes))
 
@@ -129,12 +129,24 @@ def jitted(
     note: str = "",
 ) -> Prepared:
     """A JAX function of the whole batch."""
+    return _compiled(function, args, work=work, comparable=comparable, note=note)[0]
+
+
+def _compiled(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    work: Work,
+    comparable: Callable[[Any], Any] | None,
+    note: str,
+) -> tuple[Prepared, Any]:
+    """A JAX function of the whole batch, and its result."""
     fresh = jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
     begin = time.perf_counter()
     compiled = fresh.lower(*args).compile()
     seconds = time.perf_counter() - begin
     result = jax.block_until_ready(fresh(*args))
-    return Prepared(
+    prepared = Prepared(
         run=lambda: jax.block_until_ready(fresh(*args)),
         work=work(result),
         compile_seconds=seconds,
@@ -142,6 +154,7 @@ def jitted(
         note=note,
         comparable=comparable,
     )
+    return prepared, result
 
 
 def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:

@@ -124,11 +124,9 @@ def agree(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> bool:
 
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds of each run in each round."""
+    """Seconds of each run in each round. Each has run before, in preparation or to be compared."""
     names = list(runs)
     times: dict[str, list[float]] = {name: [] for name in names}
-    for run in runs.values():
-        run()
     end = time.perf_counter() + seconds
     for done in range(rounds):
         if done >= MIN_ROUNDS and time.perf_counter() > end:
