@@ -22,7 +22,7 @@ MODULES: Final = {
     "interpreter": "benchmarks.workloads.interpreter",
     "fixed_count": "benchmarks.workloads.fixed_count",
 }
-"""Where the `WORKLOAD` of each name is, in the order of the page."""
+"""Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
 
 
 def find(name: str) -> Workload:
@@ -31,7 +31,8 @@ def find(name: str) -> Workload:
     Raises:
         KeyError: There is none.
     """
-    workload = importlib.import_module(MODULES[name]).WORKLOAD
+    module = importlib.import_module(MODULES[name])
+    workload = module.WORKLOADS[name] if hasattr(module, "WORKLOADS") else module.WORKLOAD
     assert isinstance(workload, Workload)
     assert workload.name == name, f"{MODULES[name]} calls itself {workload.name}"
     return workload

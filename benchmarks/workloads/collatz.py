@@ -61,16 +61,27 @@ def lockstep(size: Size) -> Prepared:
 
         return jax.lax.while_loop(lambda state: state[0] != 1, step, (number, 0))[1]
 
-    def one(start: Array) -> tuple[Array, Array, Array]:
-        def next_number(k: Array, state: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+    def one(start: Array) -> tuple[Array, Array, Array, Array]:
+        def next_number(state: tuple[Array, Array, Array], number: Array) -> tuple[tuple[Array, Array, Array], Array]:
             best, most, work = state
-            steps = length(start + k)
+            steps = length(number)
             better = steps > most
-            return jnp.where(better, start + k, best), jnp.where(better, steps, most), work + steps
+            return (jnp.where(better, number, best), jnp.where(better, steps, most), work + steps), steps
 
-        return jax.lax.fori_loop(0, WIDTH, next_number, (start, -1, 0))
+        state, lengths = jax.lax.scan(next_number, (start, -1, 0), start + jnp.arange(WIDTH))
+        return *state, lengths
 
-    return ready.lockstep(one, starts(size.inputs), size, work=work, comparable=everything)
+    def executions(result: Any) -> float:
+        return float(result[3].max(axis=0).sum())  # at each number all lanes wait for the slowest
+
+    return ready.lockstep(
+        one,
+        starts(size.inputs),
+        size,
+        work=work,
+        comparable=lambda result: result[:3],
+        executions=executions,
+    )
 
 
 def serial(size: Size) -> Prepared:
