@@ -179,8 +179,8 @@ def summary(row: Row, unit: str) -> str:
         return f"{where} {row['missing']}"
     fraction = "" if row["roofline"] is None else f"{row['roofline']:6.1%} of roofline"
     used = "" if row["lane_use"] is None else f"{row['lane_use']:6.1%} of lanes"
-    slower = "" if row["slower"] is None else f"hlobatch is {row['slower']:6.2f} x as fast"
+    slower = "" if row["slower"] is None else f"hlobatch is {row['slower']:7.3f} x as fast"
     return (
         f"{where} {1e3 * row['seconds']:9.2f} ms {row['work_per_second']:10.3g} {unit}s/s "
-        f"{slower:27s} {fraction:19s} {used:15s} compiled in {row['compile_seconds']:.1f} s"
+        f"{slower:28s} {fraction:19s} {used:15s} compiled in {row['compile_seconds']:.1f} s"
     )

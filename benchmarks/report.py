@@ -53,7 +53,7 @@ def page(rows: Sequence[Row], folder: str) -> str:
         rows: Of all files.
         folder: Where the plots are, relative to the page.
     """
-    parts = [HEAD]
+    parts = [HEAD.rstrip("\n")]
     for platform, group in _grouped(rows, lambda row: row["environment"]["platform"]):
         parts += ["", f"## On {_device(group)}", "", *_environments(group), *_goals(group), *_overview(group)]
         parts += ["", f"![How many times as fast hlobatch is]({folder}/{platform}-overview.svg)"]
@@ -119,7 +119,7 @@ def _overview(rows: Sequence[Row]) -> list[str]:
         if row["contender"] != OURS:
             continue
         others = [r for r in rows if _same_size(r, row) and r["contender"] not in (OURS, ROOFLINE) and "slower" in r]
-        ratios = ", ".join(f"{r['contender']} **{_times(r['slower'])}**" for r in others)
+        ratios = "; ".join(f"{r['contender']} **{_times(r['slower'])}**" for r in others)
         title = registry.find(row["workload"]).title
         lines.append(f"| {title} | {_sizes(row)} | {_share(row['roofline'])} | {_share(row['lane_use'])} | {ratios} |")
     return lines
@@ -164,7 +164,9 @@ def _sizes(row: Row) -> str:
 
 
 def _times(ratio: float | None) -> str:
-    return "" if ratio is None else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+    if ratio is None:
+        return ""
+    return f"{ratio:.2g}" if ratio < 0.1 else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
 
 
 def _share(share: float | None) -> str:
