@@ -43,6 +43,11 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
 Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`
 is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is recursive. With
 more inputs than lanes, it runs one batch after another, and hlobatch refills the lanes from a queue.
+
+`make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
+measures one workload and replaces its rows. TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
+own, named by the environment variable `HLOBATCH_TFP_PYTHON`, with tensorflow-cpu 2.18, tf-keras 2.18 and
+tensorflow-probability 0.25.
 """
 
 

@@ -3,8 +3,10 @@
 import importlib.util
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
+import jax
 import pytest
 
 from benchmarks import registry, report, results
@@ -18,6 +20,15 @@ FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
 TINY = Size(lanes=3, inputs=6)
 
 
+@pytest.fixture
+def quick_compilation() -> Iterator[None]:
+    """XLA does without most of its optimizations: half of the time of these tests."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("name", registry.MODULES)
 def test_contenders_agree(name: str) -> None:
     """All that do the same work, on more inputs than lanes, have the same results."""
