@@ -1,21 +1,25 @@
-"""hlobatch's contender: the recursive sampler of ``examples/nuts.py``, batched."""
+"""hlobatch's contender: the recursive sampler of `examples/nuts.py`, batched."""
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import jax
-import numpy as np
 
 import hlobatch as hb
+from benchmarks import compile as ready
 from benchmarks.nuts.problems import Problem
-from benchmarks.workload import Prepared
+from benchmarks.workload import Prepared, Size
 from examples import nuts
 
 
-def sampler(problem: Problem, lanes: int | None = None, **options: Any) -> hb.BatchedFunction:
-    """Returns the batched sampler for one problem, with so many chains in flight at once."""
+def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
+    """The sampler, compiled; `options` are those of `hb.batch`."""
+    return ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
+
+
+def sampler(problem: Problem) -> hb.BatchedFunction:
+    """The batched sampler for one problem."""
     sample = nuts.make_nuts(
         problem.log_density,
         step_size=problem.step_size,
@@ -24,39 +28,23 @@ def sampler(problem: Problem, lanes: int | None = None, **options: Any) -> hb.Ba
         leapfrogs_per_leaf=problem.leapfrogs_per_leaf,
     )
     assert isinstance(sample, hb.BatchedFunction)
-    return hb.batch(sample.__hlobatch_function__, lanes=lanes, **options)
+    return sample
 
 
 def start(problem: Problem) -> nuts.Chain:
-    """Returns the chains before their first draw."""
+    """The chains before their first draw."""
     keys = jax.random.split(jax.random.key(1), len(problem.starts))
-    started = jax.vmap(nuts.start_chain, (None, 0, 0))
-    return jax.block_until_ready(started(problem.log_density, keys, problem.starts))
+    chains: nuts.Chain = jax.vmap(nuts.start_chain, (None, 0, 0))(problem.log_density, keys, problem.starts)
+    jax.block_until_ready(chains)
+    return chains
 
 
-def prepare(problem: Problem, lanes: int, **options: Any) -> Prepared:
-    """Compiles, and runs once to count what the chains want."""
-    batched, chains = sampler(problem, lanes, **options), start(problem)
-    began = time.perf_counter()
-    traced = batched.trace(chains)
-    compiled = traced.lower().compile()
-    seconds = time.perf_counter() - began
-    (after, _), stats = batched.with_stats(chains)
-    return Prepared(
-        run=lambda: jax.block_until_ready(compiled(chains)),
-        work=float(gradients(after)),
-        compile_seconds=seconds,
-        temp_bytes=compiled.memory_analysis().temp_size_in_bytes,
-        lane_use=gradient_lane_use(stats),
-        note=traced.plan.choice.reason,
-    )
+def gradients(result: tuple[nuts.Chain, jax.Array]) -> float:
+    """The gradients that all chains together have needed since they started."""
+    chains, _ = result
+    return ready.total(chains.tally.leapfrogs)
 
 
-def gradients(chains: nuts.Chain) -> int:
-    """Returns the gradients that all chains together have needed since they started."""
-    return int(np.asarray(chains.tally.leapfrogs, np.int64).sum())
-
-
-def gradient_lane_use(stats: hb.RunStats) -> float:
-    """Returns the share of lanes in use where the gradient is computed: in the costliest block."""
+def gradient_use(stats: hb.RunStats) -> float:
+    """The share of lanes in use where the gradient is computed: in the costliest block."""
     return stats.utilization_of(max(stats.blocks, key=lambda block: block.cost).name)

@@ -21,6 +21,9 @@ from examples.targets import LogDensity
 MAX_DEPTH = 8
 """Doublings of a trajectory at most, in every workload."""
 
+CORRELATION = 0.87
+"""Of neighboring regressors: some trajectories double once more than others."""
+
 
 @dataclass(frozen=True)
 class Problem:
@@ -28,7 +31,7 @@ class Problem:
 
     Attributes:
         log_density: Of one position.
-        starts: ``Float[Array, "chains dim"]``.
+        starts: `Float[Array, "chains dim"]`.
         step_size: Of the leapfrog.
         num_draws: Of each chain.
         leapfrogs_per_leaf: Steps from leaf to leaf of a trajectory.
@@ -43,7 +46,7 @@ class Problem:
     max_depth: int = MAX_DEPTH
 
     def with_four_leapfrogs(self) -> Problem:
-        """The same with leaves four steps apart, as in the paper, and half as many doublings less one."""
+        """The same with leaves four steps apart, as in the paper; the longest trajectories are as long."""
         return replace(self, leapfrogs_per_leaf=4, max_depth=self.max_depth - 2)
 
 
@@ -61,7 +64,7 @@ def _logistic(correlation: float) -> tuple[LogDensity, np.ndarray, np.ndarray]:
     return target.log_density, *find_mode(target.log_density, len(target.coefficients))
 
 
-def logistic(chains: int, num_draws: int, correlation: float = 0.87) -> Problem:
+def logistic(chains: int, num_draws: int, correlation: float = CORRELATION) -> Problem:
     """The posterior of 100 coefficients given 10,000 data points (section 4.1 of the paper).
 
     Args:

@@ -9,48 +9,42 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+from benchmarks import compile as ready
 from benchmarks.nuts.problems import Problem
-from benchmarks.workload import Prepared
+from benchmarks.workload import Prepared, Size
 
 SECONDS = 0.5
-"""Time of one run, about: enough for the clock, and for the machine to reach its usual speed."""
+"""Time of one run, about: long enough for whatever else the machine does to matter as much as to the samplers."""
 
 DRIFT = 1e-6
-"""Positions change by so much of a gradient, so that no gradient is computed once for all."""
+"""Positions move by so much of a gradient, so that no gradient is computed once for all."""
 
 
-def prepare(problem: Problem, lanes: int) -> Prepared:
-    """Compiles a loop over value and gradient of ``lanes`` chains, and finds how often to run it."""
+def prepare(problem: Problem, size: Size) -> Prepared:
+    """A loop over value and gradient of `size.lanes` chains."""
     evaluate = jax.vmap(jax.value_and_grad(problem.log_density))
-    positions = jnp.resize(problem.starts, (lanes, problem.starts.shape[1]))
 
-    def loop(positions: Array, leaves: Array) -> tuple[Array, Array]:
-        def leaf(_: Any, carry: tuple[Array, Array]) -> tuple[Array, Array]:
-            positions, values = carry
-            for _ in range(problem.leapfrogs_per_leaf):
-                value, gradient = evaluate(positions)
-                positions = positions + DRIFT * gradient
-            return positions, values + value
+    def leaf(carry: tuple[Array, Array]) -> tuple[Array, Array]:
+        positions, values = carry
+        value = values
+        for _ in range(problem.leapfrogs_per_leaf):
+            value, gradient = evaluate(positions)
+            positions = positions + DRIFT * gradient
+        return positions, values + value
 
-        return jax.lax.fori_loop(0, leaves, leaf, (positions, jnp.zeros(lanes)))
+    positions = jnp.resize(problem.starts, (size.lanes, problem.starts.shape[1]))
+    state = positions, jnp.zeros(size.lanes)
+    return ready.repeated(leaf, state, size, times=repetitions(leaf, state), units=problem.leapfrogs_per_leaf)
 
-    began = time.perf_counter()
-    compiled = jax.jit(loop).lower(positions, jnp.int32(1)).compile()
-    seconds = time.perf_counter() - began
 
-    def run(leaves: int) -> float:
+def repetitions(kernel: Any, state: Any) -> int:
+    """How often a kernel runs in about `SECONDS`."""
+    loop = jax.jit(lambda times, state: jax.lax.fori_loop(0, times, lambda _, state: kernel(state), state))
+    jax.block_until_ready(loop(1, state))
+    times, taken = 1, 0.0
+    while taken < SECONDS / 5:
+        times *= 2
         began = time.perf_counter()
-        jax.block_until_ready(compiled(positions, jnp.int32(leaves)))
-        return time.perf_counter() - began
-
-    leaves = 1
-    while (taken := run(leaves)) < SECONDS / 5:
-        leaves = max(2 * leaves, int(leaves * SECONDS / 5 / max(taken, 1e-6)))
-    leaves = max(1, round(leaves * SECONDS / taken))
-    return Prepared(
-        run=lambda: jax.block_until_ready(compiled(positions, jnp.int32(leaves))),
-        work=float(leaves * lanes * problem.leapfrogs_per_leaf),
-        compile_seconds=seconds,
-        temp_bytes=compiled.memory_analysis().temp_size_in_bytes,
-        lane_use=1.0,
-    )
+        jax.block_until_ready(loop(times, state))
+        taken = time.perf_counter() - began
+    return max(1, round(times * SECONDS / taken))

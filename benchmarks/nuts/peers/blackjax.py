@@ -1,12 +1,11 @@
-"""blackjax: one chain, batched by ``jax.vmap``."""
+"""blackjax: one chain, batched by `jax.vmap`."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-import blackjax
-import blackjax.mcmc.integrators
+import blackjax  # type: ignore[import-not-found,import-untyped,unused-ignore]
 import jax
 import jax.numpy as jnp
 from jax import Array
@@ -40,7 +39,7 @@ def make(problem: Problem) -> Peer:
 
 
 def repeated_verlet(times: int) -> Callable[..., Any]:
-    """Returns an integrator whose one step is ``times`` leapfrogs."""
+    """Returns an integrator whose one step is `times` leapfrogs."""
 
     def integrator(*densities: Any) -> Callable[..., Any]:
         leapfrog = blackjax.mcmc.integrators.velocity_verlet(*densities)

@@ -1,4 +1,4 @@
-"""numpyro with ``chain_method="vectorized"``: its kernel under ``jax.vmap``, inside the loop over draws."""
+"""numpyro with `chain_method="vectorized"`: its kernel under `jax.vmap`, inside the loop over draws."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 from jax import Array
-from numpyro.infer.hmc import hmc
+from numpyro.infer.hmc import hmc  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from benchmarks.nuts.peers.peer import Peer, Trace
 from benchmarks.nuts.problems import Problem

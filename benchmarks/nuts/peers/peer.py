@@ -11,6 +11,7 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+from benchmarks import compile as ready
 from benchmarks.nuts.problems import Problem
 from benchmarks.workload import Prepared
 
@@ -19,8 +20,8 @@ class Trace(NamedTuple):
     """What a peer returns.
 
     Attributes:
-        draws: ``Float[Array, "chains draws dim"]`` or ``"draws chains dim"``, as the peer stores them.
-        leaves: ``Int[Array, "chains draws"]``, of each trajectory.
+        draws: `Float[Array, "chains draws dim"]` or `"draws chains dim"`, as the peer stores them.
+        leaves: `Int[Array, "chains draws"]`, of each trajectory.
     """
 
     draws: Array
@@ -31,8 +32,8 @@ class Peer(NamedTuple):
     """A sampler for one problem.
 
     Attributes:
-        start: ``(seed, positions[chains, dim]) -> state``.
-        sample: ``state -> Trace``; to be compiled.
+        start: `(seed, positions[chains, dim]) -> state`.
+        sample: `state -> Trace`; to be compiled.
     """
 
     start: Callable[[int, Array], Any]
@@ -40,43 +41,45 @@ class Peer(NamedTuple):
 
 
 def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
-    """Compiles for ``lanes`` chains at a time, and runs once to count what the chains want.
+    """Compiles for `lanes` chains in one batch; the batches run one after the other.
 
-    Args:
-        peer: The sampler.
-        problem: What it samples. Its chains are a multiple of ``lanes``.
-        lanes: Chains in one batch; the batches run one after the other.
+    Raises:
+        ValueError: The chains are no multiple of `lanes`.
     """
-    chunks = [problem.starts[first : first + lanes] for first in range(0, len(problem.starts), lanes)]
-    states = [jax.block_until_ready(peer.start(3 + i, chunk)) for i, chunk in enumerate(chunks)]
+    if len(problem.starts) % lanes:
+        raise ValueError(f"{len(problem.starts)} chains cannot be run in batches of {lanes}")
+    batches = [problem.starts[first : first + lanes] for first in range(0, len(problem.starts), lanes)]
+    states = [jax.block_until_ready(peer.start(seed, batch)) for seed, batch in enumerate(batches)]
     began = time.perf_counter()
     compiled = jax.jit(peer.sample).lower(states[0]).compile()
     seconds = time.perf_counter() - began
 
     def run() -> list[Trace]:
-        return jax.block_until_ready([compiled(state) for state in states])
+        traces = [compiled(state) for state in states]
+        jax.block_until_ready(traces)
+        return traces
 
     leaves = [np.asarray(trace.leaves) for trace in run()]
-    useful = sum(int(chunk.sum()) for chunk in leaves)
-    executions = sum(count_executions(chunk) for chunk in leaves)
+    useful = ready.total(leaves)
     return Prepared(
         run=run,
-        work=float(useful * problem.leapfrogs_per_leaf),
+        work=useful * problem.leapfrogs_per_leaf,
         compile_seconds=seconds,
-        temp_bytes=compiled.memory_analysis().temp_size_in_bytes,
-        lane_use=useful / (executions * lanes),
+        temp_bytes=ready._temp_bytes(compiled),
+        lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
+        note="lanes used is an upper bound: chains that are done walk on, and can be the longest",
     )
 
 
 def count_executions(leaves: NDArray[np.integer]) -> int:
     """Returns how often, at least, chains in lockstep run the batched gradient.
 
-    A chain walks all ``2**k`` leaves of its doubling ``k``, except in the last one, where it may stop early; every chain
+    A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop early; every chain
     waits for the one that walks most. Not counted is what chains that are done add: they walk on, their results
     dropped, and can be the longest.
 
     Args:
-        leaves: ``Int[ndarray, "chains draws"]``, of each trajectory.
+        leaves: `Int[ndarray, "chains draws"]`, of each trajectory.
 
     Example:
         >>> count_executions(np.array([[3], [5]]))  # 1 + 2, and 1 + 2 + 2

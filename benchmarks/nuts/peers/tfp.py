@@ -6,7 +6,7 @@ from typing import Any
 
 import jax
 from jax import Array
-from tensorflow_probability.substrates import jax as tfp
+from tensorflow_probability.substrates import jax as tfp  # type: ignore[import-not-found,import-untyped,unused-ignore]
 
 from benchmarks.nuts.peers.peer import Peer, Trace
 from benchmarks.nuts.problems import Problem
