@@ -154,14 +154,14 @@ def make_nuts(
 
     @hb.batch
     def build_tree(walk: Walk, depth: int) -> Walk:
-        if depth == 0:
-            return leaf(walk)
-        walk = build_tree(walk, depth - 1)
-        if walk.stopped:
-            return walk
-        near = walk.subtree
-        walk = build_tree(walk, depth - 1)
-        return join(near, walk)
+        walk = leaf(walk)
+        for level in range(depth):
+            if walk.stopped:
+                break
+            near = walk.subtree
+            walk = build_tree(walk, level)
+            walk = join(near, walk)
+        return walk
 
     @hb.batch
     def sample(chain: Chain) -> tuple[Chain, Array]:
@@ -201,7 +201,7 @@ def make_leaf(
             position = position + step * momentum
             value, gradient = jax.value_and_grad(log_density)(position)
             momentum = momentum + 0.5 * step * gradient
-        log_ratio = walk.energy - (0.5 * momentum @ momentum - value)
+        log_ratio = walk.energy - (0.5 * dot(momentum, momentum) - value)
         log_ratio = jnp.where(jnp.isnan(log_ratio), -jnp.inf, log_ratio)
         diverged = log_ratio < -DIVERGENCE_THRESHOLD
         log_weight = jnp.logaddexp(walk.log_weight, log_ratio)
@@ -256,7 +256,7 @@ def set_out(
     """Returns the walk that has not begun and the trajectory of one state."""
     start = Phase(point.position, momentum, point.gradient)
     zero, false = jnp.zeros_like(point.log_density), jnp.bool_(False)
-    energy = 0.5 * momentum @ momentum - point.log_density
+    energy = 0.5 * dot(momentum, momentum) - point.log_density
     subtree = Subtree(momentum, momentum)
     walk = Walk(start, zero + step_size, energy, leaf_key, point, zero, subtree, false, tally)
     return walk, Trajectory(start, momentum, zero, turning=false)
@@ -291,7 +291,12 @@ def is_turning(momentum: Array, other_momentum: Array, momentum_sum: Array) -> A
     Without half of each end's momentum, the sum is the trapezoidal estimate of their distance.
     """
     distance = momentum_sum - 0.5 * (momentum + other_momentum)
-    return (momentum @ distance <= 0.0) | (other_momentum @ distance <= 0.0)
+    return (dot(momentum, distance) <= 0.0) | (dot(other_momentum, distance) <= 0.0)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Returns the inner product. XLA fuses a sum with its neighbours, and makes a call of `a @ b`."""
+    return jnp.sum(a * b)
 
 
 def select(condition: Array, yes: Tree, no: Tree) -> Tree:
