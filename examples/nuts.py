@@ -12,11 +12,13 @@ This is the algorithm of blackjax and numpyro: multinomial, with uniform progres
 a doubling and biased between doublings, and the generalized U-turn criterion at both ends of every
 subtree. Stan also checks across the seam of two halves; that would stack one more vector.
 
-Three choices keep the batched program cheap. None changes what is computed.
+Four choices keep the batched program cheap. None changes what is computed.
 
+- `build_tree` does not descend to its first leaf, it begins there: a leaf, then one more leaf, then
+  a subtree of two, of four, each joined with all before it. It is the same tree by half the calls.
 - `build_tree` threads one `Walk`: the moving end of the trajectory, and all that only accumulates
   (the sampled leaf, its weight, the counters). What goes into every call and comes out of it needs
-  no stack. Left are `depth` across the first recursive call and `near` across the second.
+  no stack. Left are `near` and where the loop stands.
 - A trajectory has an end where the walk stands and another. To go the other way is to swap them
   and negate the step, so no subtree has to return its edges.
 - Random numbers of a shape known in advance are drawn on entry, where all chains are together.

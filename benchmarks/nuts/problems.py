@@ -104,4 +104,4 @@ def eight_schools(chains: int, num_draws: int) -> Problem:
     target = targets.eight_schools()
     normal = np.random.default_rng(2).normal(size=(chains, len(target.mean)))
     starts = jnp.asarray(target.mean + target.sd * normal, jnp.float32)
-    return Problem(target.log_density, starts, step_size=0.1, num_draws=num_draws)
+    return Problem(target.log_density, starts, step_size=0.35, num_draws=num_draws)
