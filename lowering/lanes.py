@@ -140,7 +140,7 @@ class Lanes:
     def wants_turnover(self, counter: Any, following: Any) -> Any:
         """Whether it is time for turnover: an eighth of the lanes wait for it, or nobody can do anything else."""
         waiting = jnp.sum(counter == self.layout.leave, dtype=jnp.int32)
-        return (waiting * 8 >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
+        return (waiting * 32 >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
 
     # End
 

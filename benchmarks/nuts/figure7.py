@@ -30,9 +30,9 @@ from benchmarks.nuts import ours, problems
 from benchmarks.nuts.problems import Problem
 
 NAME: Final = "nuts_figure7"
-LANES: Final = (1, 3, 10, 30, 100, 300)
+LANES: Final = (3, 10, 30, 100)
 TRAJECTORIES: Final = (10, 100)
-QUEUE: Final = 10
+QUEUE: Final = 30
 """Chains for each lane, where chains wait for lanes."""
 
 Row = dict[str, Any]
