@@ -35,7 +35,7 @@ def contenders(make: MakeProblem, peers: tuple[str, ...] = PEERS) -> Mapping[str
 
 def contenders_in_chunks(make: MakeProblem, peers: tuple[str, ...] = PEERS) -> Mapping[str, Contender]:
     """Each peer with as many chains at a time as hlobatch has lanes."""
-    return {f"{name}, in chunks": partial(run_peer, name, make, chunked=True) for name in peers}
+    return {f"{name} in chunks": partial(run_peer, name, make, chunked=True) for name in peers}
 
 
 def run_peer(name: str, make: MakeProblem, size: Size, *, chunked: bool) -> Prepared:
