@@ -20,7 +20,7 @@ Reference: paper section 3.1, algorithm 2 and figure 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jax
@@ -41,6 +41,8 @@ FORMS: Final = (*EARLIEST, *SWEEPS)
 
 NEXT: Final = "next"
 """Carried beside the state: the earliest program counter anyone waits at; in ``guarded``, whether a block ran."""
+TURNS: Final = 4
+"""Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 
@@ -53,11 +55,13 @@ class Step:
         reads: Slots, inputs and fixed values it takes.
         writes: Slots it changes.
         run: ``reads -> writes``.
+        turns: Whether it is a block that may go on to itself.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     run: Spliced
+    turns: bool = False
 
 
 @dataclass
@@ -92,6 +96,8 @@ class Turn:
         self.steps = [self._block_step(block, avals) for block in self.blocks]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
+        if self.form in SWEEPS:
+            self.majority = self.splicer.add(self._is_majority, [counter, scalar_aval()], "majority")
         if self.layout.queue:
             self._splice_turnover(avals)
 
@@ -105,9 +111,9 @@ class Turn:
             told = self.schedule(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
             return [*results, *(told for _ in after)]
 
-        return self._step(
-            run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}"
-        )
+        name = f"block_{block.index}.{block.block.name}"
+        step = self._step(run, (*block.reads, *after), (*block.writes, *after), avals, name)
+        return replace(step, turns=block.block.name in block.block.terminator.successors)
 
     def _step(
         self,
@@ -184,13 +190,16 @@ class Turn:
         if self.form == "case":
             self._case(state)
         for index, step in enumerate(self.steps if self.form != "case" else ()):
+            if self.form == "chain":
+                self._while_next(index, step, state)
+                continue
             if self.form == "sweep":
                 self._run(step, state)
-            elif self.form == "guarded":
+            else:
                 (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(index)])
                 self._once_if(here, step, state)
-            else:
-                self._while_next(index, step, state)
+            if step.turns:
+                self._while_majority(index, step, state)
 
     def _next(self, state: Slots) -> Any:
         (following,) = self.splicer.call(self.next, [state[COUNTER]])
@@ -208,11 +217,26 @@ class Turn:
         position = step.writes.index(NEXT)
         self._loop(step, state, lambda carried: compare(carried[position], constant(index), "EQ"))
 
+    def _while_majority(self, index: int, step: Step, state: Slots) -> None:
+        """Run a block that goes on to itself as long as most lanes that have something left to do stand there."""
+        position = step.writes.index(COUNTER)
+
+        def wanted(carried: Sequence[Any]) -> Any:
+            return self.splicer.call(self.majority, [carried[position], constant(index)])[0]
+
+        self._loop(step, state, wanted, times=TURNS)
+
+    def _is_majority(self, counter: Any, index: Any) -> list[Any]:
+        here = jnp.sum(counter == index, dtype=jnp.int32)
+        return [2 * here > jnp.sum(counter < self.layout.done, dtype=jnp.int32)]
+
     def _once_if(self, condition: Any, step: Step, state: Slots) -> None:
         """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
         self._loop(step, state, lambda carried: carried[-1], condition)
 
-    def _loop(self, step: Step, state: Slots, wanted: Callable[[Sequence[Any]], Any], *flag: Any) -> None:
+    def _loop(
+        self, step: Step, state: Slots, wanted: Callable[[Sequence[Any]], Any], *flag: Any, times: int = 1
+    ) -> None:
         carried = [*(state[slot] for slot in step.writes), *flag]
         types = [value.type for value in carried]
         loop = stablehlo.WhileOp(types, carried)
@@ -220,7 +244,8 @@ class Turn:
             stablehlo.return_([wanted(list(test.block.arguments))])
         with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
             inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
-            self._run(step, inner, apart=True)
+            for _ in range(times):
+                self._run(step, inner, apart=self.form != "sweep")
             stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
         state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
 
