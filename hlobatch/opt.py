@@ -32,7 +32,7 @@ from hlobatch.dialect.text import as_bytecode, as_text, decoded, is_bytecode, pa
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
-from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.modules import plan_of
 from hlobatch.runtime.choice import DISPATCHES, Options
 
@@ -100,7 +100,7 @@ def stablehlo(program: Program, options: dict[str, str]) -> Any:
     chosen = Options(depth, None, int(lanes) if lanes else None, "auto", options.get("dispatch", "auto"))
     plan = plan_of("module", program, chosen)
     batch = int(options["batch"]) if "batch" in options else jax.export.symbolic_shape("b")[0]
-    return to_stablehlo(Request(plan.layout(batch, depth), plan.choice.form, plan.choice.rounds, keep_state=False))
+    return to_stablehlo(plan.request(plan.layout(batch, depth), keep_state=False))
 
 
 @dataclass(frozen=True)
