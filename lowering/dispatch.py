@@ -33,6 +33,7 @@ from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.schedule import Schedule, earliest
 from hlobatch.lowering.splice import Spliced, Splicer
+from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import trimmed
 
 EARLIEST: Final = ("case", "chain")
@@ -124,7 +125,15 @@ class Turn:
         name: str,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
+        if self.form != "sweep" or name == "turnover":
+            part = tied(part, [slot for slot in part.reads if slot in self._registers and slot not in part.writes])
         return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
+
+    @property
+    def _registers(self) -> set[str]:
+        """Slots that change from turn to turn, without the stacks, which are read where something else points to."""
+        frames = {slot for v in self.layout.stacked for slot in self.layout.frames(v)}
+        return set(self.layout.slots) - frames
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes
@@ -208,8 +217,8 @@ class Turn:
     def _operands(self, step: Step, state: Slots) -> list[Any]:
         return [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
 
-    def _run(self, step: Step, state: Slots, *, apart: bool = False) -> None:
-        results = self.splicer.call(step.run, self._operands(step, state), apart=apart)
+    def _run(self, step: Step, state: Slots) -> None:
+        results = self.splicer.call(step.run, self._operands(step, state))
         state.update(zip(step.writes, results, strict=True))
 
     def _while_next(self, index: int, step: Step, state: Slots) -> None:
@@ -245,7 +254,7 @@ class Turn:
         with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
             inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
             for _ in range(times):
-                self._run(step, inner, apart=self.form != "sweep")
+                self._run(step, inner)
             stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
         state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
 
