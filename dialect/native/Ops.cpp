@@ -12,11 +12,14 @@ using namespace hlobatch::autobatch;
 // FuncOp
 //===----------------------------------------------------------------------===//
 
-/// Blocks are called by their labels, as the program calls them.
+/// Blocks are called by their labels, as the program calls them. Operations that break constraints are printed as well,
+/// so a label may lack its name; and the printer takes any name but an empty one.
 void FuncOp::getAsmBlockNames(OpAsmSetBlockNameFn setName) {
   for (Block &block : getBody())
     if (LabelOp label = getLabel(block))
-      setName(&block, label.getName());
+      if (auto name = label->getAttrOfType<StringAttr>("name"))
+        if (!name.empty())
+          setName(&block, name);
 }
 
 /// Runs before MLIR verifies the blocks, so that what it would refuse in words of its own has its label.

@@ -1,10 +1,10 @@
 //===- hlobatch-opt-native.cpp - mlir-opt for the autobatch dialect ---------===//
 
 #include "Dialect.h"
+#include "Passes.h"
 #include "mlir/Dialect/Func/IR/FuncOps.h"
 #include "mlir/Tools/mlir-opt/MlirOptMain.h"
 #include "mlir/Transforms/Passes.h"
-#include "llvm/ADT/SmallVector.h"
 
 using namespace mlir;
 
@@ -12,6 +12,7 @@ int main(int argc, char **argv) {
   DialectRegistry registry;
   registry.insert<func::FuncDialect, hlobatch::autobatch::AutobatchDialect>();
   registerTransformsPasses();
+  hlobatch::autobatch::registerPasses();
 
   // The code of primitives is StableHLO, whose C++ no package has: its operations are taken as they are. A flag given
   // on the command line comes later, and wins.
@@ -23,5 +24,5 @@ int main(int argc, char **argv) {
   if (!isGiven)
     arguments.insert(arguments.begin() + 1, allow);
   return asMainReturnCode(MlirOptMain(arguments.size(), arguments.data(),
-                                      "hlobatch-opt-native\n", registry));
+                                      "native tool of the autobatch dialect\n", registry));
 }
