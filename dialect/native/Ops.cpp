@@ -2,6 +2,9 @@
 
 #include "Verifier.h"
 
+#include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSet.h"
+
 using namespace mlir;
 using namespace hlobatch::autobatch;
 
@@ -12,13 +15,25 @@ using namespace hlobatch::autobatch;
 // FuncOp
 //===----------------------------------------------------------------------===//
 
-/// Blocks are called by their labels, as the program calls them. Operations that break constraints are printed as well,
-/// so a label may lack its name; and the printer takes any name but an empty one.
+/// Whether text can call a block so. The printer calls blocks without a name `bbN`, and would replace other letters.
+static bool isBlockName(StringRef name) {
+  auto isPunctuation = [](char c) { return StringRef("$._-").contains(c); };
+  if (name.empty() || llvm::isDigit(name.front()) ||
+      !llvm::all_of(name, [&](char c) {
+        return llvm::isAlnum(c) || isPunctuation(c);
+      }))
+    return false;
+  return !name.consume_front("bb") || !llvm::all_of(name, llvm::isDigit);
+}
+
+/// Blocks are called by their labels, as the program calls them. Operations that break constraints are printed as well:
+/// a label may lack its name, or have that of another.
 void FuncOp::getAsmBlockNames(OpAsmSetBlockNameFn setName) {
+  llvm::StringSet<> taken;
   for (Block &block : getBody())
     if (LabelOp label = getLabel(block))
       if (auto name = label->getAttrOfType<StringAttr>("name"))
-        if (!name.empty())
+        if (isBlockName(name) && taken.insert(name).second)
           setName(&block, name);
 }
 

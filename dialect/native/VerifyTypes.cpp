@@ -49,12 +49,21 @@ getArrayTypes(const Symbols &symbols, ArrayAttr variables,
   return types;
 }
 
+/// Types as messages have them: in a diagnostic they would stand in quotes.
+static std::string toText(TypeRange types) {
+  std::string text = "(";
+  llvm::raw_string_ostream os(text);
+  llvm::interleaveComma(types, os);
+  os << ")";
+  return text;
+}
+
 static LogicalResult verifySame(PrimOp op, StringRef label, StringRef verb,
                                 TypeRange got, ArrayRef<Type> wanted) {
   if (got == TypeRange(wanted))
     return success();
-  return emitFault(op, label) << "@" << op.getCallee() << " " << verb << " ("
-                              << got << "), not (" << wanted << ")";
+  return emitFault(op, label) << "@" << op.getCallee() << " " << verb << " "
+                              << toText(got) << ", not " << toText(wanted);
 }
 
 static LogicalResult verifyPrim(const Symbols &symbols, PrimOp op) {
