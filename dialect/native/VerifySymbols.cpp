@@ -8,9 +8,26 @@ using namespace mlir;
 
 namespace hlobatch::autobatch {
 
+/// Bytecode of an operation whose attributes are its class's own to write loads without an error where the class is not
+/// known, but as one attribute of another kind. Better no module than a wrong one.
+static LogicalResult verifyLoaded(ModuleOp module) {
+  WalkResult result = module.walk([](Operation *op) {
+    Attribute properties =
+        op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute();
+    if (!properties || isa<DictionaryAttr>(properties))
+      return WalkResult::advance();
+    emitError(op->getLoc())
+        << "the attributes of '" << op->getName()
+        << "' were written by a tool that knows it, and this one does not: "
+           "take text in generic form instead";
+    return WalkResult::interrupt();
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult verifyProgram(ModuleOp module) {
   Symbols symbols(module);
-  if (failed(verifySymbols(symbols)) || failed(verifyBlocks(symbols)) ||
+  if (failed(verifyLoaded(module)) || failed(verifySymbols(symbols)) || failed(verifyBlocks(symbols)) ||
       failed(verifyVariables(symbols)) || failed(verifyTypes(symbols)))
     return failure();
   return verifyCalls(symbols);

@@ -47,7 +47,7 @@ def native_tools() -> Path | None:
 
 config.name = "hlobatch"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed
-config.suffixes = [".mlir", ".py"]
+config.suffixes = [".mlir", ".py", ".test"]
 config.excludes = ["lit.cfg.py", "update_checks.py", "Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(here / "Output")
