@@ -22,22 +22,18 @@ static Location getPlace(Operation *op) {
   return FileLineColLoc::get(place.getFilename(), 1, 1);
 }
 
-InFlightDiagnostic emitFault(Operation *op, StringRef label) {
-  return emitError(getPlace(op)) << "[" << label << "] ";
-}
+InFlightDiagnostic emitFault(Operation *op, StringRef label) { return emitError(getPlace(op)) << "[" << label << "] "; }
 
 namespace detail {
 
-DeclarationLabel::DeclarationLabel(MLIRContext *context)
-    : ScopedDiagnosticHandler(context) {
+DeclarationLabel::DeclarationLabel(MLIRContext *context) : ScopedDiagnosticHandler(context) {
   // MLIR verifies functions in parallel, and a handler hears all threads.
   setHandler([context, thread = llvm::get_threadid()](Diagnostic &diagnostic) {
     std::string text = diagnostic.str();
-    if (diagnostic.getSeverity() != DiagnosticSeverity::Error ||
-        llvm::get_threadid() != thread || StringRef(text).starts_with("["))
+    if (diagnostic.getSeverity() != DiagnosticSeverity::Error || llvm::get_threadid() != thread ||
+        StringRef(text).starts_with("["))
       return failure();
-    InFlightDiagnostic labelled = context->getDiagEngine().emit(
-        diagnostic.getLocation(), DiagnosticSeverity::Error);
+    InFlightDiagnostic labelled = context->getDiagEngine().emit(diagnostic.getLocation(), DiagnosticSeverity::Error);
     labelled << "[ods_c1] " << text;
     for (Diagnostic &note : diagnostic.getNotes())
       labelled.attachNote(note.getLocation()) << note.str();
@@ -45,13 +41,11 @@ DeclarationLabel::DeclarationLabel(MLIRContext *context)
   });
 }
 
-LogicalResult verifyAttributeNames(Operation *op,
-                                   ArrayRef<StringRef> declared) {
+LogicalResult verifyAttributeNames(Operation *op, ArrayRef<StringRef> declared) {
   for (NamedAttribute attribute : op->getAttrs()) {
     StringRef name = attribute.getName().strref();
     if (!name.contains('.') && !llvm::is_contained(declared, name))
-      return emitFault(op, "ods_c1")
-             << "'" << op->getName() << "' has no attribute '" << name << "'";
+      return emitFault(op, "ods_c1") << "'" << op->getName() << "' has no attribute '" << name << "'";
   }
   return success();
 }

@@ -29,8 +29,7 @@ Type AutobatchDialect::parseType(DialectAsmParser &parser) const {
   Type type;
   OptionalParseResult parsed = generatedTypeParser(parser, &mnemonic, type);
   if (!parsed.has_value())
-    parser.emitError(start, "[var_c1] !autobatch.")
-        << parser.getFullSymbolSpec() << " is no array of static shape";
+    parser.emitError(start, "[var_c1] !autobatch.") << parser.getFullSymbolSpec() << " is no array of static shape";
   return type;
 }
 

@@ -1,8 +1,8 @@
 //===- Dialect.h - The autobatch dialect in C++ ------------------*- C++ -*-===//
 //
-// What `dialect/Autobatch.td` declares, as classes. Verification is in three steps, as MLIR has it: what ODS declares of
-// one operation (labelled by `Declared.h`), what must hold of a function's blocks before MLIR looks at them (`Ops.cpp`),
-// and everything about names, once the symbols of a module are known to be distinct (`Verifier.h`).
+// What `dialect/Autobatch.td` declares, as classes. Verification is in three steps, as MLIR has it: what ODS declares
+// of one operation (labelled by `Declared.h`), what must hold of a function's blocks before MLIR looks at them
+// (`Ops.cpp`), and everything about names, once the symbols of a module are known to be distinct (`Verifier.h`).
 //
 //===----------------------------------------------------------------------===//
 

@@ -16,8 +16,7 @@ using namespace mlir;
 namespace hlobatch::autobatch {
 namespace {
 
-struct InlineProperties
-    : public PassWrapper<InlineProperties, OperationPass<>> {
+struct InlineProperties : public PassWrapper<InlineProperties, OperationPass<>> {
   MLIR_DEFINE_EXPLICIT_INTERNAL_INLINE_TYPE_ID(InlineProperties)
 
   StringRef getArgument() const override { return "inline-properties"; }
@@ -31,8 +30,7 @@ struct InlineProperties
     getOperation()->walk([](Operation *op) {
       if (op->isRegistered())
         return;
-      auto properties =
-          dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
+      auto properties = dyn_cast_or_null<DictionaryAttr>(op->getPropertiesAsAttribute());
       if (!properties)
         return;
       *op->getPropertiesStorage().as<Attribute *>() = Attribute();

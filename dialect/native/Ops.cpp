@@ -19,9 +19,7 @@ using namespace hlobatch::autobatch;
 static bool isBlockName(StringRef name) {
   auto isPunctuation = [](char c) { return StringRef("$._-").contains(c); };
   if (name.empty() || llvm::isDigit(name.front()) ||
-      !llvm::all_of(name, [&](char c) {
-        return llvm::isAlnum(c) || isPunctuation(c);
-      }))
+      !llvm::all_of(name, [&](char c) { return llvm::isAlnum(c) || isPunctuation(c); }))
     return false;
   return !name.consume_front("bb") || !llvm::all_of(name, llvm::isDigit);
 }
@@ -42,17 +40,13 @@ LogicalResult FuncOp::verify() {
   for (Block &block : getBody()) {
     for (Operation &op : block) {
       if (op.getDialect() != getOperation()->getDialect())
-        return emitFault(&op, "ods_c1")
-               << "'" << op.getName() << "' is no operation of a program";
+        return emitFault(&op, "ods_c1") << "'" << op.getName() << "' is no operation of a program";
       if (op.hasTrait<OpTrait::IsTerminator>() && op.getNextNode())
-        return emitFault(&op, "func_c2")
-               << "'" << op.getName()
-               << "' stands before the end of its block";
+        return emitFault(&op, "func_c2") << "'" << op.getName() << "' stands before the end of its block";
     }
     Operation *last = block.empty() ? getOperation() : &block.back();
     if (block.empty() || !last->hasTrait<OpTrait::IsTerminator>())
-      return emitFault(last, "func_c2")
-             << "a block does not end in a terminator";
+      return emitFault(last, "func_c2") << "a block does not end in a terminator";
   }
   return success();
 }
@@ -83,14 +77,8 @@ static LogicalResult verifyOnce(Operation *op) {
   llvm_unreachable("an operation is among those of its module");
 }
 
-LogicalResult FuncOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyOnce(*this);
-}
+LogicalResult FuncOp::verifySymbolUses(SymbolTableCollection &) { return verifyOnce(*this); }
 
-LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyOnce(*this);
-}
+LogicalResult ProgramOp::verifySymbolUses(SymbolTableCollection &) { return verifyOnce(*this); }
 
-LogicalResult VarOp::verifySymbolUses(SymbolTableCollection &) {
-  return verifyOnce(*this);
-}
+LogicalResult VarOp::verifySymbolUses(SymbolTableCollection &) { return verifyOnce(*this); }

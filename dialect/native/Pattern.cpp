@@ -30,8 +30,7 @@ static std::string getElementName(Type element) {
     return "bool";
   if (name == "complex<f32>" || name == "complex<f64>")
     return name == "complex<f32>" ? "c64" : "c128";
-  if (name.starts_with("f4E") || name.starts_with("f6E") ||
-      name.starts_with("f8E")) {
+  if (name.starts_with("f4E") || name.starts_with("f6E") || name.starts_with("f8E")) {
     std::string lower = name.lower();
     return "float" + lower.substr(1, 1) + "_" + lower.substr(2);
   }
@@ -59,8 +58,7 @@ static FailureOr<RankedTensorType> readTensor(Type type, Fail fail) {
   if (!tensor || !tensor.hasStaticShape() || tensor.getEncoding())
     return fail(toText(type) + " is no array of static shape"), failure();
   if (getElementName(tensor.getElementType()).empty())
-    return fail("JAX has no arrays of " + toText(tensor.getElementType())),
-           failure();
+    return fail("JAX has no arrays of " + toText(tensor.getElementType())), failure();
   return tensor;
 }
 
@@ -68,18 +66,13 @@ static FailureOr<Leaf> readKey(KeyType key, Fail fail) {
   FailureOr<RankedTensorType> words = readTensor(key.getWords(), fail);
   if (failed(words))
     return failure();
-  int64_t count = llvm::StringSwitch<int64_t>(key.getGenerator())
-                      .Case("fry", 2)
-                      .Cases({"rbg", "urbg"}, 4)
-                      .Default(0);
+  int64_t count = llvm::StringSwitch<int64_t>(key.getGenerator()).Case("fry", 2).Cases({"rbg", "urbg"}, 4).Default(0);
   ArrayRef<int64_t> shape = words->getShape();
   Type element = words->getElementType();
-  if (count && !shape.empty() && shape.back() == count &&
-      element.isUnsignedInteger(32))
-    return Leaf{*words, SmallVector<int64_t>(shape.drop_back()),
-                key.getGenerator().str(), /*weak=*/false, /*object=*/{}};
-  fail("no generator '" + key.getGenerator() + "' has keys of the words " +
-       arrayText(getElementName(element), shape));
+  if (count && !shape.empty() && shape.back() == count && element.isUnsignedInteger(32))
+    return Leaf{*words, SmallVector<int64_t>(shape.drop_back()), key.getGenerator().str(), /*weak=*/false,
+                /*object=*/{}};
+  fail("no generator '" + key.getGenerator() + "' has keys of the words " + arrayText(getElementName(element), shape));
   return failure();
 }
 
@@ -90,8 +83,7 @@ static FailureOr<Leaf> readLeaf(Type type, Fail fail) {
   bool isNested = weak && !isa<TensorType>(weak.getValue());
   if (isNested)
     return fail(toText(type) + " is no array of static shape"), failure();
-  FailureOr<RankedTensorType> tensor =
-      readTensor(weak ? weak.getValue() : type, fail);
+  FailureOr<RankedTensorType> tensor = readTensor(weak ? weak.getValue() : type, fail);
   if (failed(tensor))
     return failure();
   return Leaf{*tensor, SmallVector<int64_t>(tensor->getShape()),
@@ -103,8 +95,7 @@ static FailureOr<Leaf> readLeaf(Type type, Fail fail) {
 //===----------------------------------------------------------------------===//
 
 /// The items of an array of as many objects as a container has items: its keys or names of its fields.
-static FailureOr<ArrayAttr> readNames(Attribute attribute, size_t count,
-                                      Fail fail) {
+static FailureOr<ArrayAttr> readNames(Attribute attribute, size_t count, Fail fail) {
   auto names = dyn_cast_or_null<ArrayAttr>(attribute);
   if (!names)
     return fail(toText(attribute) + " is no array"), failure();
@@ -112,8 +103,7 @@ static FailureOr<ArrayAttr> readNames(Attribute attribute, size_t count,
     if (failed(verifyObject(name, fail)))
       return failure();
   if (names.size() != count)
-    return fail(toText(attribute) + " does not name " + Twine(count) + " items"),
-           failure();
+    return fail(toText(attribute) + " does not name " + Twine(count) + " items"), failure();
   return names;
 }
 
@@ -143,15 +133,13 @@ static bool areFields(ArrayAttr names) {
   return llvm::all_of(names, [&](Attribute name) {
     auto text = dyn_cast<StringAttr>(name);
     return text && !text.empty() && llvm::isAlpha(text.getValue().front()) &&
-           llvm::all_of(text.getValue(),
-                        [](char c) { return llvm::isAlnum(c) || c == '_'; }) &&
+           llvm::all_of(text.getValue(), [](char c) { return llvm::isAlnum(c) || c == '_'; }) &&
            seen.insert(text.getValue()).second;
   });
 }
 
 /// What distinguishes a container that is written as a dictionary.
-static LogicalResult readHeader(DictionaryAttr entries, Pattern &pattern,
-                                Fail fail) {
+static LogicalResult readHeader(DictionaryAttr entries, Pattern &pattern, Fail fail) {
   auto kind = dyn_cast<StringAttr>(entries.get("node"));
   if (!kind)
     return fail(toText(entries.get("node")) + " is no string"), failure();
@@ -171,8 +159,7 @@ static LogicalResult readHeader(DictionaryAttr entries, Pattern &pattern,
     if (failed(names))
       return failure();
     if (areFields(*names))
-      return pattern.isNamedTuple = true, pattern.header.push_back(*names),
-             success();
+      return pattern.isNamedTuple = true, pattern.header.push_back(*names), success();
   } else if (name != "none") {
     if (failed(verifyObject(entries.get("data"), fail)))
       return failure();
@@ -250,23 +237,19 @@ bool Pattern::hasSameTree(const Pattern &other) const {
     return leaf && other.leaf;
   return header == other.header && items.size() == other.items.size() &&
          llvm::all_of_zip(items, other.items,
-                          [](const Pattern &left, const Pattern &right) {
-                            return left.hasSameTree(right);
-                          });
+                          [](const Pattern &left, const Pattern &right) { return left.hasSameTree(right); });
 }
 
 static std::string leafText(const Leaf &leaf) {
   if (leaf.object)
     return "static " + objectText(leaf.object);
-  std::string element = leaf.generator.empty()
-                            ? getElementName(leaf.stored.getElementType())
-                            : "key<" + leaf.generator + ">";
+  std::string element =
+      leaf.generator.empty() ? getElementName(leaf.stored.getElementType()) : "key<" + leaf.generator + ">";
   return arrayText(element, leaf.shape) + (leaf.weak ? "*" : "");
 }
 
 /// What stands around the items of a container, and what before each.
-static std::string itemsText(const Pattern &pattern, StringRef open,
-                             ArrayAttr names, StringRef sign, StringRef close) {
+static std::string itemsText(const Pattern &pattern, StringRef open, ArrayAttr names, StringRef sign, StringRef close) {
   std::string text = open.str();
   llvm::raw_string_ostream os(text);
   for (auto [index, item] : llvm::enumerate(pattern.items)) {

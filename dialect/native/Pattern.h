@@ -1,7 +1,7 @@
 //===- Pattern.h - What a variable holds -------------------------*- C++ -*-===//
 //
-// The `pattern` of an `autobatch.var` as a tree: containers, and leaves that are arrays or Python objects. The counterpart
-// of `dialect/patterns.py`, with its messages.
+// The `pattern` of an `autobatch.var` as a tree: containers, and leaves that are arrays or Python objects. The
+// counterpart of `dialect/patterns.py`, with its messages.
 //
 //===----------------------------------------------------------------------===//
 
@@ -41,8 +41,7 @@ struct Pattern {
   std::vector<Pattern> items;
 
   /// Reads a pattern; on failure the reason has been given to `fail`.
-  static llvm::FailureOr<Pattern>
-  read(mlir::Attribute attribute, Fail fail);
+  static llvm::FailureOr<Pattern> read(mlir::Attribute attribute, Fail fail);
 
   /// All leaves, in order.
   llvm::SmallVector<const Leaf *> getLeaves() const;

@@ -32,13 +32,10 @@ static LogicalResult verifyItems(Attribute attribute, Fail fail) {
   auto items = dyn_cast_or_null<ArrayAttr>(attribute);
   if (!items)
     return fail(toText(attribute) + " is no array"), failure();
-  return success(llvm::all_of(
-      items, [&](Attribute item) { return succeeded(verifyObject(item, fail)); }));
+  return success(llvm::all_of(items, [&](Attribute item) { return succeeded(verifyObject(item, fail)); }));
 }
 
-static bool isNumber(Attribute attribute) {
-  return isa<IntegerAttr, FloatAttr>(attribute);
-}
+static bool isNumber(Attribute attribute) { return isa<IntegerAttr, FloatAttr>(attribute); }
 
 static bool isDecimal(StringRef text) {
   text = text.trim();
@@ -47,9 +44,7 @@ static bool isDecimal(StringRef text) {
   return !text.empty() && llvm::all_of(text, llvm::isDigit);
 }
 
-static bool isHex(StringRef text) {
-  return text.size() % 2 == 0 && llvm::all_of(text, llvm::isHexDigit);
-}
+static bool isHex(StringRef text) { return text.size() % 2 == 0 && llvm::all_of(text, llvm::isHexDigit); }
 
 /// What a tagged entry has to be, apart from `dict` and `list`, which hold objects.
 static bool isPlain(StringRef tag, Attribute value) {
@@ -66,19 +61,17 @@ static bool isPlain(StringRef tag, Attribute value) {
   return text && (tag == "dtype" || tag == "object");
 }
 
-static LogicalResult verifyTagged(NamedAttribute entry, Attribute whole,
-                                  Fail fail) {
+static LogicalResult verifyTagged(NamedAttribute entry, Attribute whole, Fail fail) {
   StringRef tag = entry.getName().strref();
   if (tag == "list")
     return verifyItems(entry.getValue(), fail);
   if (tag == "dict") {
     if (failed(verifyItems(entry.getValue(), fail)))
       return failure();
-    bool arePairs = llvm::all_of(
-        cast<ArrayAttr>(entry.getValue()), [](Attribute item) {
-          auto pair = dyn_cast<ArrayAttr>(item);
-          return pair && pair.size() == 2;
-        });
+    bool arePairs = llvm::all_of(cast<ArrayAttr>(entry.getValue()), [](Attribute item) {
+      auto pair = dyn_cast<ArrayAttr>(item);
+      return pair && pair.size() == 2;
+    });
     if (arePairs)
       return success();
   } else if (isPlain(tag, entry.getValue())) {
@@ -110,8 +103,7 @@ LogicalResult verifyObject(Attribute attribute, Fail fail) {
 static std::string listText(Attribute items, StringRef open, StringRef close) {
   std::string text = open.str();
   llvm::raw_string_ostream os(text);
-  llvm::interleaveComma(cast<ArrayAttr>(items), os,
-                        [&](Attribute item) { os << objectText(item); });
+  llvm::interleaveComma(cast<ArrayAttr>(items), os, [&](Attribute item) { os << objectText(item); });
   os << close;
   return text;
 }

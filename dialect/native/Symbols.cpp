@@ -19,16 +19,13 @@ Symbols::Symbols(ModuleOp module) : module(module) {
     entry = functions.lookup(op.getEntry());
 }
 
-StringRef Symbols::getName(FuncOp function) const {
-  return function == entry ? "main" : function.getSymName();
-}
+StringRef Symbols::getName(FuncOp function) const { return function == entry ? "main" : function.getSymName(); }
 
 StringRef Symbols::getAllocation(StringRef variable) const {
   return variables.lookup(variable).getAllocation().value_or("full");
 }
 
-LogicalResult forEachOp(ModuleOp module,
-                        function_ref<LogicalResult(Operation *)> visit) {
+LogicalResult forEachOp(ModuleOp module, function_ref<LogicalResult(Operation *)> visit) {
   for (Operation &op : module.getBody()->getOperations()) {
     if (failed(visit(&op)))
       return failure();
@@ -51,19 +48,16 @@ SmallVector<StringRef> getUses(Operation *op) {
       .Case<CallOp, MoveOp, PrimOp>([](auto op) { return getNames(op.getIns()); })
       .Case([](PushOp op) { return getNames(op.getVariables()); })
       .Case([](BranchOp op) { return Names{op.getCondition()}; })
-      .Case<IndirectJumpOp, PushJumpOp>(
-          [](auto op) { return Names{op.getCounter()}; })
+      .Case<IndirectJumpOp, PushJumpOp>([](auto op) { return Names{op.getCounter()}; })
       .Default([](Operation *) { return Names(); });
 }
 
 SmallVector<StringRef> getDefs(Operation *op) {
   using Names = SmallVector<StringRef>;
   return llvm::TypeSwitch<Operation *, Names>(op)
-      .Case<CallOp, MoveOp, PrimOp>(
-          [](auto op) { return getNames(op.getOuts()); })
+      .Case<CallOp, MoveOp, PrimOp>([](auto op) { return getNames(op.getOuts()); })
       .Case([](PopOp op) { return getNames(op.getVariables()); })
-      .Case<IndirectJumpOp, PushJumpOp>(
-          [](auto op) { return Names{op.getCounter()}; })
+      .Case<IndirectJumpOp, PushJumpOp>([](auto op) { return Names{op.getCounter()}; })
       .Default([](Operation *) { return Names(); });
 }
 

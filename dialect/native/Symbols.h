@@ -38,9 +38,7 @@ private:
 };
 
 /// Calls `visit` with each operation of the program, those in functions after their function, until it fails.
-llvm::LogicalResult
-forEachOp(mlir::ModuleOp module,
-          llvm::function_ref<llvm::LogicalResult(mlir::Operation *)> visit);
+llvm::LogicalResult forEachOp(mlir::ModuleOp module, llvm::function_ref<llvm::LogicalResult(mlir::Operation *)> visit);
 
 /// The names in a list of variables.
 llvm::SmallVector<llvm::StringRef> getNames(mlir::ArrayAttr variables);

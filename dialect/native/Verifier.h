@@ -1,7 +1,7 @@
 //===- Verifier.h - What must hold of a module as a program ------*- C++ -*-===//
 //
-// The steps of `dialect/verifier.py` and `hlobatch/ir/verifier.py`, in their order and with their labels, so that a module
-// with several faults has the same first one in both tools. Each step relies on those before it.
+// The steps of `dialect/verifier.py` and `hlobatch/ir/verifier.py`, in their order and with their labels, so that a
+// module with several faults has the same first one in both tools. Each step relies on those before it.
 //
 //===----------------------------------------------------------------------===//
 
@@ -32,8 +32,7 @@ llvm::LogicalResult verifyTypes(const Symbols &symbols);
 llvm::LogicalResult verifyCalls(const Symbols &symbols);
 
 /// push_c1, alloc_c1 to alloc_c3.
-llvm::LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function,
-                                     mlir::Operation &op);
+llvm::LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function, mlir::Operation &op);
 
 /// The label of a block, if it has one.
 LabelOp getLabel(mlir::Block &block);

@@ -6,14 +6,11 @@ using namespace mlir;
 
 namespace hlobatch::autobatch {
 
-static LogicalResult verifyStack(const Symbols &symbols, Operation &op,
-                                 ArrayAttr variables) {
+static LogicalResult verifyStack(const Symbols &symbols, Operation &op, ArrayAttr variables) {
   for (StringRef name : getNames(variables)) {
     StringRef allocation = symbols.getAllocation(name);
     if (allocation != "full" && allocation != "null")
-      return emitFault(&op, "push_c1") << "%" << name << " is "
-                                       << allocation.upper()
-                                       << " and has no stack";
+      return emitFault(&op, "push_c1") << "%" << name << " is " << allocation.upper() << " and has no stack";
   }
   return success();
 }
@@ -26,13 +23,11 @@ static bool isDefinedBefore(Operation &op, StringRef name) {
 }
 
 /// Whether an operation is the one place where a shared variable gets its value.
-static bool definesShared(const Symbols &symbols, FuncOp function,
-                          Operation &op) {
+static bool definesShared(const Symbols &symbols, FuncOp function, Operation &op) {
   Block *entry = &function.getBody().front();
   if (isWayIn(*entry))
     entry = entry->getNextNode();
-  return isa<MoveOp, PrimOp>(op) && op.getBlock() == entry &&
-         llvm::all_of(getUses(&op), [&](StringRef name) {
+  return isa<MoveOp, PrimOp>(op) && op.getBlock() == entry && llvm::all_of(getUses(&op), [&](StringRef name) {
            StringRef allocation = symbols.getAllocation(name);
            return allocation == "shared" || allocation == "null";
          });
@@ -44,18 +39,14 @@ static LogicalResult verifyUses(const Symbols &symbols, Operation &op) {
   for (StringRef name : getUses(&op)) {
     StringRef allocation = symbols.getAllocation(name);
     if (allocation == "temporary" && !isDefinedBefore(op, name))
-      return emitFault(&op, "alloc_c1")
-             << "%" << name << " is TEMPORARY but has no value here";
-    if (allocation == "null" &&
-        !symbols.patterns.find(name)->second.getArrays().empty())
-      return emitFault(&op, "alloc_c2") << "%" << name
-                                        << " is NULL but is read";
+      return emitFault(&op, "alloc_c1") << "%" << name << " is TEMPORARY but has no value here";
+    if (allocation == "null" && !symbols.patterns.find(name)->second.getArrays().empty())
+      return emitFault(&op, "alloc_c2") << "%" << name << " is NULL but is read";
   }
   return success();
 }
 
-LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function,
-                               Operation &op) {
+LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function, Operation &op) {
   if (auto push = dyn_cast<PushOp>(op))
     if (failed(verifyStack(symbols, op, push.getVariables())))
       return failure();
@@ -65,10 +56,8 @@ LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function,
   if (failed(verifyUses(symbols, op)))
     return failure();
   for (StringRef name : getDefs(&op))
-    if (symbols.getAllocation(name) == "shared" &&
-        !definesShared(symbols, function, op))
-      return emitFault(&op, "alloc_c3")
-             << "%" << name << " is SHARED but is written here";
+    if (symbols.getAllocation(name) == "shared" && !definesShared(symbols, function, op))
+      return emitFault(&op, "alloc_c3") << "%" << name << " is SHARED but is written here";
   return success();
 }
 

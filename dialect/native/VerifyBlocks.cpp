@@ -8,18 +8,14 @@ using namespace mlir;
 
 namespace hlobatch::autobatch {
 
-LabelOp getLabel(Block &block) {
-  return block.empty() ? LabelOp() : dyn_cast<LabelOp>(block.front());
-}
+LabelOp getLabel(Block &block) { return block.empty() ? LabelOp() : dyn_cast<LabelOp>(block.front()); }
 
 bool isWayIn(Block &block) {
-  return block.isEntryBlock() && llvm::hasSingleElement(block) &&
-         isa<JumpOp>(block.front());
+  return block.isEntryBlock() && llvm::hasSingleElement(block) && isa<JumpOp>(block.front());
 }
 
 bool isWayOut(Block &block) {
-  return !block.isEntryBlock() && llvm::hasSingleElement(block) &&
-         isa<ReturnOp>(block.front());
+  return !block.isEntryBlock() && llvm::hasSingleElement(block) && isa<ReturnOp>(block.front());
 }
 
 static LogicalResult verifyBlock(Block &block) {
@@ -29,14 +25,12 @@ static LogicalResult verifyBlock(Block &block) {
   for (Operation &op : block) {
     if (auto call = dyn_cast<CallOp>(op))
       if (op.getNextNode() != terminator)
-        return emitFault(&op, "call_c5")
-               << "the call of @" << call.getCallee()
-               << " does not stand right before the terminator";
+        return emitFault(&op, "call_c5") << "the call of @" << call.getCallee()
+                                         << " does not stand right before the terminator";
     if (auto label = dyn_cast<LabelOp>(op))
       if (op.getPrevNode())
         return emitFault(&op, "label_c1")
-               << "label \"" << label.getName()
-               << "\" is not the first operation of its block";
+               << "label \"" << label.getName() << "\" is not the first operation of its block";
   }
   return success();
 }
@@ -50,8 +44,7 @@ static LogicalResult verifyWayIn(FuncOp function) {
   if (entry.front().getSuccessor(0) == next && !isWayOut(*next))
     return success();
   return emitFault(&entry.front(), "func_c1")
-         << "the way into @" << function.getSymName()
-         << " does not lead to its next block";
+         << "the way into @" << function.getSymName() << " does not lead to its next block";
 }
 
 static LogicalResult verifyBlockNames(FuncOp function) {
@@ -61,11 +54,9 @@ static LogicalResult verifyBlockNames(FuncOp function) {
     if (isWayIn(block) || isWayOut(block))
       continue;
     LabelOp label = getLabel(block);
-    std::string name =
-        label ? label.getName().str() : "bb" + std::to_string(index);
+    std::string name = label ? label.getName().str() : "bb" + std::to_string(index);
     if (!seen.insert(name).second)
-      return emitFault(&block.front(), "program_c1")
-             << "block name '" << name << "' is taken";
+      return emitFault(&block.front(), "program_c1") << "block name '" << name << "' is taken";
   }
   return success();
 }
@@ -73,8 +64,7 @@ static LogicalResult verifyBlockNames(FuncOp function) {
 LogicalResult verifyBlocks(const Symbols &symbols) {
   for (auto function : symbols.getModule().getOps<FuncOp>()) {
     if (function.getBody().empty())
-      return emitFault(function, "program_c2")
-             << "@" << function.getSymName() << " has no block";
+      return emitFault(function, "program_c2") << "@" << function.getSymName() << " has no block";
     for (Block &block : function.getBody())
       if (failed(verifyBlock(block)))
         return failure();

@@ -12,14 +12,12 @@ namespace hlobatch::autobatch {
 /// known, but as one attribute of another kind. Better no module than a wrong one.
 static LogicalResult verifyLoaded(ModuleOp module) {
   WalkResult result = module.walk([](Operation *op) {
-    Attribute properties =
-        op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute();
+    Attribute properties = op->isRegistered() ? Attribute() : op->getPropertiesAsAttribute();
     if (!properties || isa<DictionaryAttr>(properties))
       return WalkResult::advance();
-    emitError(op->getLoc())
-        << "the attributes of '" << op->getName()
-        << "' were written by a tool that knows it, and this one does not: "
-           "take text in generic form instead";
+    emitError(op->getLoc()) << "the attributes of '" << op->getName()
+                            << "' were written by a tool that knows it, and this one does not: "
+                               "take text in generic form instead";
     return WalkResult::interrupt();
   });
   return failure(result.wasInterrupted());
@@ -37,11 +35,8 @@ static LogicalResult verifyOneProgram(ModuleOp module) {
   SmallVector<ProgramOp> programs(module.getOps<ProgramOp>());
   if (programs.size() == 1)
     return success();
-  Operation *at = programs.empty() ? module.getOperation()
-                                   : programs[1].getOperation();
-  return emitFault(at, "program_c7")
-         << "a module has one 'autobatch.program', this one has "
-         << programs.size();
+  Operation *at = programs.empty() ? module.getOperation() : programs[1].getOperation();
+  return emitFault(at, "program_c7") << "a module has one 'autobatch.program', this one has " << programs.size();
 }
 
 /// The variables that an operation names, those of a function among them.
@@ -59,15 +54,12 @@ static SmallVector<StringRef> getVariables(Operation *op) {
 static LogicalResult verifyNames(const Symbols &symbols, Operation *op) {
   bool isCode = isa<func::FuncOp>(op);
   if (!isCode && !isa_and_nonnull<AutobatchDialect>(op->getDialect()))
-    return emitFault(op, "ods_c1")
-           << "'" << op->getName() << "' is no operation of a program";
+    return emitFault(op, "ods_c1") << "'" << op->getName() << "' is no operation of a program";
   if (isCode)
     return success();
   if (auto program = dyn_cast<ProgramOp>(op))
     if (!symbols.functions.contains(program.getEntry()))
-      return emitFault(op, "program_c7")
-             << "there is no function @" << program.getEntry()
-             << " to start at";
+      return emitFault(op, "program_c7") << "there is no function @" << program.getEntry() << " to start at";
   for (StringRef name : getVariables(op))
     if (!symbols.variables.contains(name))
       return emitFault(op, "program_c5") << "there is no variable @" << name;
@@ -75,9 +67,7 @@ static LogicalResult verifyNames(const Symbols &symbols, Operation *op) {
     llvm::SmallSet<StringRef, 8> seen;
     for (StringRef name : getNames(function.getIns()))
       if (!seen.insert(name).second)
-        return emitFault(op, "func_c4")
-               << "@" << function.getSymName()
-               << " has two parameters of the same name";
+        return emitFault(op, "func_c4") << "@" << function.getSymName() << " has two parameters of the same name";
   }
   return success();
 }
@@ -85,8 +75,7 @@ static LogicalResult verifyNames(const Symbols &symbols, Operation *op) {
 LogicalResult verifySymbols(const Symbols &symbols) {
   if (failed(verifyOneProgram(symbols.getModule())))
     return failure();
-  return forEachOp(symbols.getModule(),
-                   [&](Operation *op) { return verifyNames(symbols, op); });
+  return forEachOp(symbols.getModule(), [&](Operation *op) { return verifyNames(symbols, op); });
 }
 
 } // namespace hlobatch::autobatch

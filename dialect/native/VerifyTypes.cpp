@@ -11,8 +11,8 @@ namespace hlobatch::autobatch {
 
 LogicalResult verifyVariables(Symbols &symbols) {
   for (auto op : symbols.getModule().getOps<VarOp>()) {
-    FailureOr<Pattern> pattern = Pattern::read(
-        op.getPattern(), [&](const Twine &why) { emitFault(op, "var_c1") << why; });
+    FailureOr<Pattern> pattern =
+        Pattern::read(op.getPattern(), [&](const Twine &why) { emitFault(op, "var_c1") << why; });
     if (failed(pattern))
       return failure();
     symbols.patterns[op.getSymName()] = std::move(*pattern);
@@ -21,8 +21,7 @@ LogicalResult verifyVariables(Symbols &symbols) {
                        .Cases({"register", "full"}, true)
                        .Default(false);
     if (!isKnown)
-      return emitFault(op, "var_c2")
-             << "there is no allocation '" << *op.getAllocation() << "'";
+      return emitFault(op, "var_c2") << "there is no allocation '" << *op.getAllocation() << "'";
   }
   return success();
 }
@@ -32,9 +31,8 @@ LogicalResult verifyVariables(Symbols &symbols) {
 //===----------------------------------------------------------------------===//
 
 /// The types that arrays of variables have in code; `isBatched` says which have the dimension of lanes.
-static SmallVector<Type>
-getArrayTypes(const Symbols &symbols, ArrayAttr variables,
-              function_ref<bool(StringRef)> isBatched) {
+static SmallVector<Type> getArrayTypes(const Symbols &symbols, ArrayAttr variables,
+                                       function_ref<bool(StringRef)> isBatched) {
   SmallVector<Type> types;
   for (StringRef name : getNames(variables)) {
     const Pattern &pattern = symbols.patterns.find(name)->second;
@@ -42,8 +40,7 @@ getArrayTypes(const Symbols &symbols, ArrayAttr variables,
       SmallVector<int64_t> shape(leaf->stored.getShape());
       if (isBatched(name))
         shape.insert(shape.begin(), ShapedType::kDynamic);
-      types.push_back(
-          RankedTensorType::get(shape, leaf->stored.getElementType()));
+      types.push_back(RankedTensorType::get(shape, leaf->stored.getElementType()));
     }
   }
   return types;
@@ -58,32 +55,26 @@ static std::string toText(TypeRange types) {
   return text;
 }
 
-static LogicalResult verifySame(PrimOp op, StringRef label, StringRef verb,
-                                TypeRange got, ArrayRef<Type> wanted) {
+static LogicalResult verifySame(PrimOp op, StringRef label, StringRef verb, TypeRange got, ArrayRef<Type> wanted) {
   if (got == TypeRange(wanted))
     return success();
-  return emitFault(op, label) << "@" << op.getCallee() << " " << verb << " "
-                              << toText(got) << ", not " << toText(wanted);
+  return emitFault(op, label) << "@" << op.getCallee() << " " << verb << " " << toText(got) << ", not "
+                              << toText(wanted);
 }
 
 static LogicalResult verifyPrim(const Symbols &symbols, PrimOp op) {
   func::FuncOp code = symbols.code.lookup(op.getCallee());
   if (!code || code.isExternal())
-    return emitFault(op, "prim_c2")
-           << "there is no func.func @" << op.getCallee() << " with a body";
-  auto isBatched = [&](StringRef variable) {
-    return symbols.getAllocation(variable) != "shared";
-  };
+    return emitFault(op, "prim_c2") << "there is no func.func @" << op.getCallee() << " with a body";
+  auto isBatched = [&](StringRef variable) { return symbols.getAllocation(variable) != "shared"; };
   bool anyBatched = llvm::any_of(getNames(op.getIns()), [&](StringRef name) {
-    return isBatched(name) &&
-           !symbols.patterns.find(name)->second.getArrays().empty();
+    return isBatched(name) && !symbols.patterns.find(name)->second.getArrays().empty();
   });
-  if (failed(verifySame(op, "prim_c3", "takes", code.getArgumentTypes(),
-                        getArrayTypes(symbols, op.getIns(), isBatched))))
+  if (failed(
+          verifySame(op, "prim_c3", "takes", code.getArgumentTypes(), getArrayTypes(symbols, op.getIns(), isBatched))))
     return failure();
-  return verifySame(
-      op, "prim_c4", "gives", code.getResultTypes(),
-      getArrayTypes(symbols, op.getOuts(), [&](StringRef) { return anyBatched; }));
+  return verifySame(op, "prim_c4", "gives", code.getResultTypes(),
+                    getArrayTypes(symbols, op.getOuts(), [&](StringRef) { return anyBatched; }));
 }
 
 //===----------------------------------------------------------------------===//
@@ -95,27 +86,21 @@ static bool fits(const Leaf *source, const Leaf *target) {
   return !target->isArray() || source->shape == target->shape;
 }
 
-static LogicalResult verifyPairs(const Symbols &symbols, Operation *op,
-                                 StringRef label, ArrayAttr sources,
+static LogicalResult verifyPairs(const Symbols &symbols, Operation *op, StringRef label, ArrayAttr sources,
                                  ArrayAttr targets) {
   for (auto [source, target] : llvm::zip(getNames(sources), getNames(targets))) {
     const Pattern &from = symbols.patterns.find(source)->second;
     const Pattern &to = symbols.patterns.find(target)->second;
-    if (!from.hasSameTree(to) ||
-        !llvm::all_of_zip(from.getLeaves(), to.getLeaves(), fits))
-      return emitFault(op, label)
-             << "@" << source << " holds " << from.str()
-             << ", which does not fit @" << target << ", which holds "
-             << to.str();
+    if (!from.hasSameTree(to) || !llvm::all_of_zip(from.getLeaves(), to.getLeaves(), fits))
+      return emitFault(op, label) << "@" << source << " holds " << from.str() << ", which does not fit @" << target
+                                  << ", which holds " << to.str();
   }
   return success();
 }
 
 static LogicalResult verifyMove(const Symbols &symbols, MoveOp op) {
   if (op.getIns().size() != op.getOuts().size())
-    return emitFault(op, "move_c1")
-           << op.getIns().size() << " variables are copied to "
-           << op.getOuts().size();
+    return emitFault(op, "move_c1") << op.getIns().size() << " variables are copied to " << op.getOuts().size();
   return verifyPairs(symbols, op, "move_c2", op.getIns(), op.getOuts());
 }
 
@@ -123,9 +108,8 @@ static LogicalResult verifyBranch(const Symbols &symbols, BranchOp op) {
   const Pattern &pattern = symbols.patterns.find(op.getCondition())->second;
   if (pattern.str() == "bool[]")
     return success();
-  return emitFault(op, "branch_c1")
-         << "the condition %" << op.getCondition() << " is " << pattern.str()
-         << ", not a scalar boolean";
+  return emitFault(op, "branch_c1") << "the condition %" << op.getCondition() << " is " << pattern.str()
+                                    << ", not a scalar boolean";
 }
 
 static LogicalResult verifyCall(const Symbols &symbols, CallOp op) {

@@ -64,4 +64,6 @@ config.substitutions += [
 ]
 native = native_tools()
 if native is not None:
-    config.substitutions += [(tool(name), str(native / name)) for name in ("hlobatch-opt-native", "hlobatch-lsp-server")]
+    config.substitutions += [
+        (tool(name), str(native / name)) for name in ("hlobatch-opt-native", "hlobatch-lsp-server")
+    ]

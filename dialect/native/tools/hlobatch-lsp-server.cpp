@@ -9,6 +9,5 @@ using namespace mlir;
 int main(int argc, char **argv) {
   DialectRegistry registry;
   registry.insert<func::FuncDialect, hlobatch::autobatch::AutobatchDialect>();
-  return failed(MlirLspServerMain(argc, argv, registry)) ? EXIT_FAILURE
-                                                           : EXIT_SUCCESS;
+  return failed(MlirLspServerMain(argc, argv, registry)) ? EXIT_FAILURE : EXIT_SUCCESS;
 }

@@ -18,11 +18,10 @@ int main(int argc, char **argv) {
   // on the command line comes later, and wins.
   SmallVector<char *> arguments(argv, argv + argc);
   char allow[] = "--allow-unregistered-dialect";
-  bool isGiven = llvm::any_of(llvm::drop_begin(arguments), [](StringRef flag) {
-    return flag.ltrim('-').starts_with("allow-unregistered-dialect");
-  });
+  bool isGiven = llvm::any_of(llvm::drop_begin(arguments),
+                              [](StringRef flag) { return flag.ltrim('-').starts_with("allow-unregistered-dialect"); });
   if (!isGiven)
     arguments.insert(arguments.begin() + 1, allow);
-  return asMainReturnCode(MlirOptMain(arguments.size(), arguments.data(),
-                                      "native tool of the autobatch dialect\n", registry));
+  return asMainReturnCode(
+      MlirOptMain(arguments.size(), arguments.data(), "native tool of the autobatch dialect\n", registry));
 }
