@@ -12,7 +12,7 @@ VENV ?= .venv
 
 python := $(VENV)/bin/python
 pip := $(python) -m pip --disable-pip-version-check
-sources := dialect examples hlobatch lowering test
+sources := benchmarks dialect examples hlobatch lowering test
 
 # Stamps: the environment (one per PYTHON, so another PYTHON makes it anew), the package, each dependency group.
 made := $(VENV)/.made-with-$(subst /,-,$(PYTHON))
@@ -20,6 +20,7 @@ package := $(VENV)/.package
 test_group := $(VENV)/.group-test
 lint_group := $(VENV)/.group-lint
 demo_group := $(VENV)/.group-demo
+bench_group := $(VENV)/.group-benchmarks
 
 .PHONY: help
 help: ## print this list
@@ -39,6 +40,15 @@ examples: $(package) ## run every example that is a program
 	  echo "== examples.$$name"; \
 	  $(python) -m examples.$$name || exit 1; \
 	done
+
+.PHONY: bench
+bench: $(package) $(bench_group) ## measure everything; write docs/benchmarks.md
+	$(python) -m benchmarks --json benchmarks/results
+	$(python) -m benchmarks.report benchmarks/results/*.json docs/benchmarks.md
+
+.PHONY: bench-quick
+bench-quick: $(package) $(bench_group) ## one small size of every workload; writes nothing
+	$(python) -m benchmarks --quick
 
 .PHONY: test
 test: lit pytest ## run all tests but the slow ones

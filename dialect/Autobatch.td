@@ -285,7 +285,8 @@ def Autobatch_PrimOp : Autobatch_Op<"prim", [HasParent<"FuncOp">]> {
     the arrays of `ins` in order, its results those of `outs`, each as it is stored, with the dynamic dimension of lanes
     first. An array of a `shared` variable has no such dimension; neither have the results of code all of whose parameters
     have none, such as a constant. Row i of each result depends on row i of each parameter alone. `text` is the source it
-    stands for.
+    stands for. Two attributes of the function are for passes: `autobatch.cost`, its operations per lane, and
+    `autobatch.counted`, that its loops turn a known number of times; where they are missing, passes guess.
 
     #### Constraints
     * prim_c1: `outs` are distinct

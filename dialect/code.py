@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -40,6 +40,8 @@ from hlobatch.ir.types import TensorType, Type
 
 COST: Final = "autobatch.cost"
 """The attribute of ``@main`` that says how much work it is per lane."""
+COUNTED: Final = "autobatch.counted"
+"""The attribute of ``@main`` that says that its loops turn a number of times that is known."""
 _OPERATION: Final = re.compile(r'"?(?:stablehlo|chlo)\.(\w+)')
 
 
@@ -64,6 +66,15 @@ class Array:
         return tensor_type(self.leaf, *([lanes] if self.batched else []))
 
 
+class Signature(NamedTuple):
+    """What is known of code without running it."""
+
+    parameters: tuple[Array, ...]
+    results: tuple[Array, ...]
+    cost: float
+    is_copy: bool
+
+
 @dataclass(frozen=True)
 class Code:
     """A batched function, compared by its canonical text."""
@@ -75,30 +86,39 @@ class Code:
         return f"Code({hashlib.sha256(self.text.encode()).hexdigest()[:8]})"
 
     @cached_property
-    def _signature(self) -> tuple[tuple[Array, ...], tuple[Array, ...], float]:
+    def _signature(self) -> Signature:
         with _reading(), ir.Location.unknown():
             main = ir.SymbolTable(ir.Module.parse(self.text).operation)["main"]
             kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
             cost = float(ir.FloatAttr(main.attributes[COST]).value) if COST in main.attributes else self._guess
-            return tuple(map(to_array, kind.inputs)), tuple(map(to_array, kind.results)), cost
+            block = main.regions[0].blocks[0]
+            same = list(block.operations[0].operands) == list(block.arguments)
+            copies = len(block.operations) == 1 and same
+            return Signature(tuple(map(to_array, kind.inputs)), tuple(map(to_array, kind.results)), cost, copies)
 
     @property
     def parameters(self) -> tuple[Array, ...]:
-        return self._signature[0]
+        return self._signature.parameters
 
     @property
     def results(self) -> tuple[Array, ...]:
-        return self._signature[1]
+        return self._signature.results
 
     @property
     def cost(self) -> float:
         """Operations per lane, as ``analysis.cost`` counts them where the code was traced here."""
-        return self._signature[2]
+        return self._signature.cost
+
+    @property
+    def is_copy(self) -> bool:
+        """Whether it gives back its operands as they are."""
+        return self._signature.is_copy
 
     @cached_property
     def operations(self) -> frozenset[str]:
-        """Names of the StableHLO operations in it."""
-        return frozenset(_OPERATION.findall(self.text))
+        """Names of the StableHLO operations in it; a loop that surely ends is a ``scan``, as JAX calls it."""
+        found = frozenset(_OPERATION.findall(self.text))
+        return found - {"while"} | {"scan"} if COUNTED in self.text and "while" in found else found
 
     @property
     def _guess(self) -> float:
@@ -268,6 +288,8 @@ def _jaxpr(code: Code, in_types: tuple[Type, ...], out_types: tuple[Type, ...]) 
     outs = [leaf for type_ in out_types for leaf in type_.tensor_leaves]
 
     def run(*tensors: Any) -> list[Any]:
+        if code.is_copy and ins == outs:
+            return list(tensors)
         stored = [to_physical(x, leaf) for x, leaf in zip(tensors, ins, strict=True)]
         lanes = [x[None] if p.batched else x for x, p in zip(stored, code.parameters, strict=True)]
         results = code_p.bind(*lanes, code=code)

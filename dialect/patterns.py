@@ -170,7 +170,10 @@ def to_type(attribute: Any) -> Type:
         PatternError: It describes none.
     """
     leaves: list[Leaf] = []
-    tree = _to_tree(attribute, leaves)
+    try:
+        tree = _to_tree(attribute, leaves)
+    except RecursionError:
+        raise PatternError("the pattern is nested too deep") from None
     try:
         return Type.of_leaves(tuple(leaves), tree)
     except Exception as error:  # noqa: BLE001  # a pytree's own constructor may refuse what it is given

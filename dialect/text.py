@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Final
 
 from hlobatch._jax import ir, make_context
 from hlobatch.diagnostics import Location, Note, ParseError
@@ -22,11 +23,48 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
     Raises:
         ParseError: It holds none; the message is MLIR's, at its place in the text.
     """
+    if isinstance(source, bytes) and not is_bytecode(source):
+        source = decoded(source, file)
+    if isinstance(source, str):
+        _check_depth(source, file)
     with context or make_context():
         try:
             return ir.Module.parse(source)
         except ir.MLIRError as error:
             raise parse_error(error, file) from None
+
+
+def is_bytecode(source: bytes) -> bool:
+    """Whether bytes hold a module as bytecode, and not as text."""
+    return source.startswith(b"ML\xefR")
+
+
+def decoded(source: bytes, file: str) -> str:
+    """The text that bytes hold.
+
+    Raises:
+        ParseError: They are not UTF-8.
+    """
+    try:
+        return source.decode()
+    except UnicodeDecodeError as error:
+        line = source[: error.start].count(b"\n") + 1
+        raise ParseError("the text is not UTF-8", Location(file, line, 1, line, 2)) from None
+
+
+MAX_DEPTH: Final = 256
+"""Brackets within brackets. MLIR's parser calls itself for each, and a process has so much stack and no more."""
+_MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|(?P<open>[\[({<])|(?P<close>[\])}>])')
+
+
+def _check_depth(text: str, file: str) -> None:
+    depth = 0
+    for mark in _MARK.finditer(text):
+        depth += (mark["open"] is not None) - (mark["close"] is not None)
+        if depth > MAX_DEPTH:
+            line, column = text.count("\n", 0, mark.start()) + 1, mark.start() - text.rfind("\n", 0, mark.start())
+            place = Location(file, line, column, line, column + 1)
+            raise ParseError(f"more than {MAX_DEPTH} brackets are open here", place)
 
 
 def parse_error(error: Any, file: str) -> ParseError:

@@ -6,16 +6,18 @@ the number, which the first batched operand knows, and the attributes for its ow
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 import jax
 
 from hlobatch._jax import ir, stablehlo, tracing_context, without_shardings
 from hlobatch.analysis.cost import primitive_cost
+from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.diagnostics import HloBatchError
-from hlobatch.dialect.code import COST, Code, CodeFunction
+from hlobatch.dialect.code import COST, COUNTED, Code, CodeFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function, physical
 from hlobatch.ir.types import Type
@@ -39,8 +41,12 @@ def to_code(op: PrimOp, types: Mapping[str, Type], shared: Sequence[bool]) -> Co
     except Exception as error:
         if isinstance(error, HloBatchError):
             raise
-        message = f"JAX cannot lower {op.text!r} for any number of lanes: {error}"
+        message = f"JAX cannot lower {op.text!r} for a number of lanes that is not known: {_first_line(error)}"
         raise HloBatchError(message, op.location) from error
+
+
+def _first_line(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), type(error).__name__)
 
 
 @lru_cache(maxsize=512)
@@ -62,7 +68,10 @@ def _code(
     ]
     traced = jax.jit(lambda *arrays: list(batched(*arrays)), keep_unused=True).trace(*avals)
     module = traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
-    return canonical(module, primitive_cost(op))
+    marks: dict[str, Callable[[], Any]] = {COST: lambda: ir.FloatAttr.get_f64(primitive_cost(op))}
+    if isinstance(function, TracedFunction) and {"while", "scan"} & function.primitives() == {"scan"}:
+        marks[COUNTED] = ir.UnitAttr.get
+    return canonical(module, marks)
 
 
 def _fits(
@@ -73,8 +82,11 @@ def _fits(
     return same and all(p.batched == (a == 0) for p, a in zip(function.code.parameters, axes, strict=True))
 
 
-def canonical(module: Any, cost: float | None = None) -> Code:
-    """The code whose main function is the ``@main`` of a module, in the module's context; the module is changed."""
+Marks = Mapping[str, Callable[[], Any]]
+
+
+def canonical(module: Any, marks: Marks = MappingProxyType({})) -> Code:
+    """The code whose main function is the ``@main`` of a module, which is changed and marked with attributes."""
     with module.context, ir.Location.unknown():
         without_shardings(module)
         functions = list(module.body.operations)
@@ -83,8 +95,8 @@ def canonical(module: Any, cost: float | None = None) -> Code:
             _stripped(function, is_main)
             if is_main:
                 _measures_lanes(function)
-                if cost is not None:
-                    function.attributes[COST] = ir.FloatAttr.get_f64(cost)
+                for name, make in marks.items():
+                    function.attributes[name] = make()
         for name in list(module.operation.attributes):
             del module.operation.attributes[name]
         return Code(module.operation.get_asm())
@@ -94,7 +106,7 @@ def _stripped(function: Any, is_main: bool) -> None:
     """Take out what JAX writes for itself."""
     marks = function.attributes.get("arg_attrs")
     has_lanes = is_main and marks is not None and any("jax.global_constant" in mark for mark in marks)
-    kept = {"sym_name", "function_type", COST} | ({"arg_attrs"} if has_lanes else set())
+    kept = {"sym_name", "function_type", COST, COUNTED} | ({"arg_attrs"} if has_lanes else set())
     for name in list(function.attributes):
         if name not in kept:
             del function.attributes[name]

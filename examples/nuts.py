@@ -12,11 +12,13 @@ This is the algorithm of blackjax and numpyro: multinomial, with uniform progres
 a doubling and biased between doublings, and the generalized U-turn criterion at both ends of every
 subtree. Stan also checks across the seam of two halves; that would stack one more vector.
 
-Three choices keep the batched program cheap. None changes what is computed.
+Four choices keep the batched program cheap. None changes what is computed.
 
+- `build_tree` does not descend to its first leaf, it begins there: a leaf, then one more leaf, then
+  a subtree of two, of four, each joined with all before it. It is the same tree by half the calls.
 - `build_tree` threads one `Walk`: the moving end of the trajectory, and all that only accumulates
   (the sampled leaf, its weight, the counters). What goes into every call and comes out of it needs
-  no stack. Left are `depth` across the first recursive call and `near` across the second.
+  no stack. Left are `near` and where the loop stands.
 - A trajectory has an end where the walk stands and another. To go the other way is to swap them
   and negate the step, so no subtree has to return its edges.
 - Random numbers of a shape known in advance are drawn on entry, where all chains are together.
@@ -154,14 +156,14 @@ def make_nuts(
 
     @hb.batch
     def build_tree(walk: Walk, depth: int) -> Walk:
-        if depth == 0:
-            return leaf(walk)
-        walk = build_tree(walk, depth - 1)
-        if walk.stopped:
-            return walk
-        near = walk.subtree
-        walk = build_tree(walk, depth - 1)
-        return join(near, walk)
+        walk = leaf(walk)
+        for level in range(depth):
+            if walk.stopped:
+                break
+            near = walk.subtree
+            walk = build_tree(walk, level)
+            walk = join(near, walk)
+        return walk
 
     @hb.batch
     def sample(chain: Chain) -> tuple[Chain, Array]:
@@ -201,7 +203,7 @@ def make_leaf(
             position = position + step * momentum
             value, gradient = jax.value_and_grad(log_density)(position)
             momentum = momentum + 0.5 * step * gradient
-        log_ratio = walk.energy - (0.5 * momentum @ momentum - value)
+        log_ratio = walk.energy - (0.5 * dot(momentum, momentum) - value)
         log_ratio = jnp.where(jnp.isnan(log_ratio), -jnp.inf, log_ratio)
         diverged = log_ratio < -DIVERGENCE_THRESHOLD
         log_weight = jnp.logaddexp(walk.log_weight, log_ratio)
@@ -256,7 +258,7 @@ def set_out(
     """Returns the walk that has not begun and the trajectory of one state."""
     start = Phase(point.position, momentum, point.gradient)
     zero, false = jnp.zeros_like(point.log_density), jnp.bool_(False)
-    energy = 0.5 * momentum @ momentum - point.log_density
+    energy = 0.5 * dot(momentum, momentum) - point.log_density
     subtree = Subtree(momentum, momentum)
     walk = Walk(start, zero + step_size, energy, leaf_key, point, zero, subtree, false, tally)
     return walk, Trajectory(start, momentum, zero, turning=false)
@@ -291,7 +293,12 @@ def is_turning(momentum: Array, other_momentum: Array, momentum_sum: Array) -> A
     Without half of each end's momentum, the sum is the trapezoidal estimate of their distance.
     """
     distance = momentum_sum - 0.5 * (momentum + other_momentum)
-    return (momentum @ distance <= 0.0) | (other_momentum @ distance <= 0.0)
+    return (dot(momentum, distance) <= 0.0) | (dot(other_momentum, distance) <= 0.0)
+
+
+def dot(a: Array, b: Array) -> Array:
+    """Returns the inner product. XLA fuses a sum with its neighbours, and makes a call of `a @ b`."""
+    return jnp.sum(a * b)
 
 
 def select(condition: Array, yes: Tree, no: Tree) -> Tree:

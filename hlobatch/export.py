@@ -32,7 +32,7 @@ from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.lowering.lanes import LIMITED
-from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.primitive import run_p
 from hlobatch.stages import Traced
 
@@ -235,7 +235,7 @@ def export(
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
     size = call.size if isinstance(call.size, int) else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(size, plan.depth)
-    request = Request(layout, plan.choice.form, plan.choice.rounds, keep_state=False, embed_captures=True)
+    request = plan.request(layout, keep_state=False, embed_captures=True)
     arguments = Type(tuple(t.tensors for _, t in call.types))
     return Artifact(
         plan.name,

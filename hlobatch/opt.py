@@ -23,16 +23,16 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import make_context
-from hlobatch.diagnostics import UNKNOWN, HloBatchError
+from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
 from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
-from hlobatch.dialect.text import as_bytecode, as_text, parse
+from hlobatch.dialect.text import as_bytecode, as_text, decoded, is_bytecode, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
-from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.modules import plan_of
 from hlobatch.runtime.choice import DISPATCHES, Options
 
@@ -100,7 +100,7 @@ def stablehlo(program: Program, options: dict[str, str]) -> Any:
     chosen = Options(depth, None, int(lanes) if lanes else None, "auto", options.get("dispatch", "auto"))
     plan = plan_of("module", program, chosen)
     batch = int(options["batch"]) if "batch" in options else jax.export.symbolic_shape("b")[0]
-    return to_stablehlo(Request(plan.layout(batch, depth), plan.choice.form, plan.choice.rounds, keep_state=False))
+    return to_stablehlo(plan.request(plan.layout(batch, depth), keep_state=False))
 
 
 @dataclass(frozen=True)
@@ -137,9 +137,9 @@ class Tool:
     def run(self, source: bytes) -> int:
         """Process the whole input; returns the exit status."""
         if not self.options.split_input_file:
-            chunks: list[str | bytes] = [source if source.startswith(b"ML\xefR") else _decoded(source, self.file)]
+            chunks: list[str | bytes] = [source if is_bytecode(source) else decoded(source, self.file)]
         else:
-            chunks = list(split(_decoded(source, self.file)))
+            chunks = list(split(decoded(source, self.file)))
         results = [
             self._checked(chunk) if self.options.verify_diagnostics else self._printed(chunk) for chunk in chunks
         ]
@@ -180,15 +180,6 @@ class Tool:
             sys.stdout.flush()
         else:
             Path(self.options.output).write_bytes(data)
-
-
-def _decoded(source: bytes, file: str) -> str:
-    try:
-        return source.decode()
-    except UnicodeDecodeError as error:
-        line = source[: error.start].count(b"\n") + 1
-        place = replace(UNKNOWN, file=file, line=line, column=1, end_line=line, end_column=2)
-        raise HloBatchError("the text is not UTF-8", place) from None
 
 
 def split(text: str) -> Iterator[str]:

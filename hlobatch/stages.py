@@ -12,7 +12,7 @@ import jax
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.program import Program
-from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.execute import complete, entry_point
@@ -107,7 +107,7 @@ class Lowered:
     def module(self, *, keep_state: bool = False) -> Any:
         """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
         layout = self.plan.layout(self.call.size, self.depth)
-        return to_stablehlo(Request(layout, self.plan.choice.form, self.plan.choice.rounds, keep_state=keep_state))
+        return to_stablehlo(self.plan.request(layout, keep_state=keep_state))
 
     def compile(self) -> Compiled:
         """Compile for the default device."""

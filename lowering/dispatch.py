@@ -7,8 +7,9 @@
 | ``guarded``| sweep    | for each block in order: run it if anyone waits there                              |
 | ``sweep``  | sweep    | every block in order, masked, no conditional at all                                |
 
-A conditional of ``chain`` and ``guarded`` gives back only what its block writes and captures the rest, so XLA updates
-the stacks in place; a ``case`` carries the whole state through every branch, and XLA copies it.
+A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
+block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
+must give back its results from every branch, and XLA copies many of them, in the branch that does nothing too.
 
 ``chain`` finds the next block anew after each one, so a turn runs as many blocks as follow each other in order. The
 schedule, block by block, is exactly that of ``case``.
@@ -19,7 +20,7 @@ Reference: paper section 3.1, algorithm 2 and figure 5.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Final
 
 import jax
@@ -30,6 +31,7 @@ from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
+from hlobatch.lowering.schedule import Schedule, earliest
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.trim import trimmed
 
@@ -39,6 +41,8 @@ FORMS: Final = (*EARLIEST, *SWEEPS)
 
 NEXT: Final = "next"
 """Carried beside the state: the earliest program counter anyone waits at; in ``guarded``, whether a block ran."""
+TURNS: Final = 4
+"""Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 
@@ -51,13 +55,13 @@ class Step:
         reads: Slots, inputs and fixed values it takes.
         writes: Slots it changes.
         run: ``reads -> writes``.
-        skip: ``reads -> writes`` as they were; None where it always runs.
+        turns: Whether it is a block that may go on to itself.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     run: Spliced
-    skip: Spliced | None
+    turns: bool = False
 
 
 @dataclass
@@ -72,6 +76,7 @@ class Turn:
         splicer: The module.
         blocks: The blocks' functions.
         fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
+        schedule: Finds the next block, in the forms that run one at a time.
     """
 
     form: str
@@ -81,15 +86,18 @@ class Turn:
     splicer: Splicer
     blocks: Sequence[BlockFunction]
     fixed: Slots
+    schedule: Schedule = earliest
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
         counter = self.layout.slots[COUNTER]
         avals = {**avals, NEXT: scalar_aval()}
-        self.earliest = self.splicer.add(lambda pc: [jnp.min(pc)], [counter], "earliest")
+        self.next = self.splicer.add(lambda pc: [self.schedule(pc)], [counter], "next")
         self.steps = [self._block_step(block, avals) for block in self.blocks]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
+        if self.form in SWEEPS:
+            self.majority = self.splicer.add(self._is_majority, [counter, scalar_aval()], "majority")
         if self.layout.queue:
             self._splice_turnover(avals)
 
@@ -100,12 +108,12 @@ class Turn:
 
         def run(*values: Any) -> list[Any]:
             results = list(block(*values[: len(block.reads)]))
-            told = jnp.min(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
+            told = self.schedule(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
             return [*results, *(told for _ in after)]
 
-        return self._step(
-            run, (*block.reads, *after), (*block.writes, *after), avals, f"block_{block.index}.{block.block.name}"
-        )
+        name = f"block_{block.index}.{block.block.name}"
+        step = self._step(run, (*block.reads, *after), (*block.writes, *after), avals, name)
+        return replace(step, turns=block.block.name in block.block.terminator.successors)
 
     def _step(
         self,
@@ -116,15 +124,7 @@ class Turn:
         name: str,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
-        passed = [slot for slot in part.writes if slot not in part.reads]
-        reads = (*part.reads, *passed)
-        writes = part.writes
-        taken = [avals[slot] for slot in reads]
-        places = [reads.index(slot) for slot in writes]
-        spliced = self.splicer.add(lambda *v: part.run(*v[: len(part.reads)]), taken, name)
-        conditional = self.form in ("chain", "guarded") or name == "turnover"
-        skip = self.splicer.add(lambda *v: [v[i] for i in places], taken, f"{name}.skip") if conditional else None
-        return Step(reads, writes, spliced, skip)
+        return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes
@@ -143,7 +143,7 @@ class Turn:
 
     def entering(self, state: Slots) -> Slots:
         """What the loop carries: the state and ``NEXT``."""
-        return {**state, NEXT: self._earliest(state)}
+        return {**state, NEXT: self._next(state)}
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
@@ -153,19 +153,19 @@ class Turn:
         """What the loop carries after one turn."""
         state = dict(carried)
         if self.layout.queue:
-            following = self._earliest(state) if self.form == "guarded" else state[NEXT]
+            following = self._next(state) if self.form == "guarded" else state[NEXT]
             (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
-            self._if(wanted, self.turnover, state)
+            self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
         elif self.layout.queue:
-            state[NEXT] = self._earliest(state)
+            state[NEXT] = self._next(state)
         if self.rounds == 1:
             self._round(state)
         else:
             self._repeated(state)
         if self.form in ("case", "sweep"):
-            state[NEXT] = self._earliest(state)
+            state[NEXT] = self._next(state)
         return state
 
     def _repeated(self, state: Slots) -> None:
@@ -190,39 +190,64 @@ class Turn:
         if self.form == "case":
             self._case(state)
         for index, step in enumerate(self.steps if self.form != "case" else ()):
+            if self.form == "chain":
+                self._while_next(index, step, state)
+                continue
             if self.form == "sweep":
                 self._run(step, state)
-            elif self.form == "guarded":
-                (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(index)])
-                self._if(here, step, state)
             else:
-                self._if(compare(state[NEXT], constant(index), "EQ"), step, state)
+                (here,) = self.splicer.call(self.anyone, [state[COUNTER], constant(index)])
+                self._once_if(here, step, state)
+            if step.turns:
+                self._while_majority(index, step, state)
 
-    def _earliest(self, state: Slots) -> Any:
-        (earliest,) = self.splicer.call(self.earliest, [state[COUNTER]])
-        return earliest
+    def _next(self, state: Slots) -> Any:
+        (following,) = self.splicer.call(self.next, [state[COUNTER]])
+        return following
 
     def _operands(self, step: Step, state: Slots) -> list[Any]:
         return [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
 
-    def _run(self, step: Step, state: Slots) -> None:
-        state.update(zip(step.writes, self.splicer.call(step.run, self._operands(step, state)), strict=True))
+    def _run(self, step: Step, state: Slots, *, apart: bool = False) -> None:
+        results = self.splicer.call(step.run, self._operands(step, state), apart=apart)
+        state.update(zip(step.writes, results, strict=True))
 
-    def _if(self, condition: Any, step: Step, state: Slots) -> None:
-        """Run a step only where a scalar holds.
+    def _while_next(self, index: int, step: Step, state: Slots) -> None:
+        """Run a block as long as it is the next one."""
+        position = step.writes.index(NEXT)
+        self._loop(step, state, lambda carried: compare(carried[position], constant(index), "EQ"))
 
-        It is a ``case`` of two branches that call functions of the same values: with an ``if`` whose branches capture
-        different values, XLA copies the stacks. It also copies them if the other branch takes all that the skipping
-        one takes; hence ``NEXT``, which only the skipping branch takes. ``docs/design.md`` has the measurements, and
-        a test counts the copies.
-        """
-        assert step.skip is not None
-        operands = self._operands(step, state)
-        operation = stablehlo.CaseOp([state[s].type for s in step.writes], as_index(condition), 2)
-        for region, code in zip(operation.regions, (step.skip, step.run), strict=True):
-            with ir.InsertionPoint(region.blocks.append()):
-                stablehlo.return_(self.splicer.call(code, operands))
-        state.update(zip(step.writes, operation.results, strict=True))
+    def _while_majority(self, index: int, step: Step, state: Slots) -> None:
+        """Run a block that goes on to itself as long as most lanes that have something left to do stand there."""
+        position = step.writes.index(COUNTER)
+
+        def wanted(carried: Sequence[Any]) -> Any:
+            return self.splicer.call(self.majority, [carried[position], constant(index)])[0]
+
+        self._loop(step, state, wanted, times=TURNS)
+
+    def _is_majority(self, counter: Any, index: Any) -> list[Any]:
+        here = jnp.sum(counter == index, dtype=jnp.int32)
+        return [2 * here > jnp.sum(counter < self.layout.done, dtype=jnp.int32)]
+
+    def _once_if(self, condition: Any, step: Step, state: Slots) -> None:
+        """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
+        self._loop(step, state, lambda carried: carried[-1], condition)
+
+    def _loop(
+        self, step: Step, state: Slots, wanted: Callable[[Sequence[Any]], Any], *flag: Any, times: int = 1
+    ) -> None:
+        carried = [*(state[slot] for slot in step.writes), *flag]
+        types = [value.type for value in carried]
+        loop = stablehlo.WhileOp(types, carried)
+        with ir.InsertionPoint(loop.cond.blocks.append(*types)) as test:
+            stablehlo.return_([wanted(list(test.block.arguments))])
+        with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
+            inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
+            for _ in range(times):
+                self._run(step, inner, apart=self.form != "sweep")
+            stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
+        state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
 
     def _case(self, state: Slots) -> None:
         """The paper's figure 5: every branch takes the whole state and gives it back."""
@@ -264,7 +289,7 @@ def compare(left: Any, right: Any, direction: str) -> Any:
     ).result
 
 
-def as_index(condition: Any) -> Any:
-    """A boolean scalar as the index of a ``case``: 0 where it does not hold, 1 where it does."""
-    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-    return stablehlo.ConvertOp(kind, condition).result
+def false() -> Any:
+    """The boolean scalar false at the current insertion point."""
+    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return stablehlo.ConstantOp(ir.DenseElementsAttr.get_splat(kind, ir.BoolAttr.get(False))).result

@@ -29,6 +29,8 @@ class Lanes:
 
     layout: Layout
     captures: Captures
+    share: int = 8
+    """Turnover waits for one in so many lanes."""
 
     # Inputs
 
@@ -138,9 +140,9 @@ class Lanes:
                     )
 
     def wants_turnover(self, counter: Any, following: Any) -> Any:
-        """Whether it is time for turnover: an eighth of the lanes wait for it, or nobody can do anything else."""
+        """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
         waiting = jnp.sum(counter == self.layout.leave, dtype=jnp.int32)
-        return (waiting * 8 >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
+        return (waiting * self.share >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
 
     # End
 

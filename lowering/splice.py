@@ -57,11 +57,23 @@ class Splicer:
             self._insert(operation)
         return Spliced(ir.StringAttr(main.attributes["sym_name"]).value, tuple(kind.results), sizes)
 
-    def call(self, spliced: Spliced, arguments: Sequence[Any]) -> list[Any]:
-        """Call a function of the module at the current insertion point."""
+    def call(self, spliced: Spliced, arguments: Sequence[Any], *, apart: bool = False) -> list[Any]:
+        """Call a function of the module at the current insertion point.
+
+        Args:
+            spliced: The function.
+            arguments: Its arguments.
+            apart: Whether XLA must leave the code where it is called. In line, it moves what does not change out of
+                the loop around the call, to where it runs even if the loop does not turn once. Only XLA's CPU
+                compiler is asked for it.
+        """
         operands = [*(self.sizes[name] for name in spliced.sizes), *arguments]
         symbol = ir.FlatSymbolRefAttr.get(spliced.symbol)
-        return list(func.CallOp(list(spliced.results), symbol, operands).results)
+        call = func.CallOp(list(spliced.results), symbol, operands)
+        if apart and self.platforms == ("cpu",):
+            mark: dict[str, Any] = {"inlineable": ir.StringAttr.get("false")}
+            call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(mark)
+        return list(call.results)
 
     def _renamed(self, part: Any, name: str) -> Any:
         """Give every function of ``part`` a name that is free in the module; returns its main function."""

@@ -24,6 +24,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.schedule import earliest, most_wanted
 from hlobatch.lowering.splice import Splicer
 
 
@@ -34,7 +35,9 @@ class Request:
     Attributes:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
+        weights: Of the blocks, where the next one is that which most lanes want; None where it is the earliest.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
+        share: One in so many lanes has to be done before those that are take new inputs.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -43,7 +46,9 @@ class Request:
 
     layout: Layout
     form: str
+    weights: tuple[float, ...] | None = None
     rounds: int = 1
+    share: int = 8
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
@@ -76,7 +81,7 @@ class _Builder:
         self.layout = request.layout
         self.module = module
         self.captures: Captures = captures(self.layout.program)
-        self.lanes = Lanes(self.layout, self.captures)
+        self.lanes = Lanes(self.layout, self.captures, request.share)
         self.splicer = Splicer(module, request.platforms)
 
     def build(self) -> None:
@@ -142,7 +147,9 @@ class _Builder:
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures)
-        turn = Turn(self.request.form, self.request.rounds, layout, self.lanes, self.splicer, blocks, fixed)  # type: ignore[arg-type]
+        request = self.request
+        schedule = earliest if request.weights is None else most_wanted(request.weights)
+        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, blocks, fixed, schedule)  # type: ignore[arg-type]
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names, values = list(carried), list(carried.values())

@@ -13,7 +13,7 @@ found that this strategy suffices".
 from __future__ import annotations
 
 import collections
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.analysis.liveness import Names, liveness
@@ -26,7 +26,8 @@ def saved_across(program: Program) -> dict[tuple[str, str], Names]:
     """For each block that ends in a call (by function and block name): what the caller has to save there.
 
     Only what is live after the call and may be overwritten during it: variables of a function that may be entered again
-    before the call returns. Tail calls save nothing.
+    before the call returns, without the parameters that every call on the way passes on as they are. Tail calls save
+    nothing.
     """
     graph = CallGraph(program)
     live = {f.name: liveness(f) for f in program.all_functions}
@@ -36,9 +37,25 @@ def saved_across(program: Program) -> dict[tuple[str, str], Names]:
         names: Names = frozenset()
         if is_recursive_call(graph, site):
             after = live[site.function.name].after[site.block.name] - frozenset(site.op.vars_out)
-            names = frozenset(v for v in after & stored if program.var_alloc.get(v) is not Alloc.SHARED)
+            changed = after & stored & overwritten_during(graph, site)
+            names = frozenset(v for v in changed if program.var_alloc.get(v) is not Alloc.SHARED)
         saved[site.function.name, site.block.name] = names
     return saved
+
+
+def overwritten_during(graph: CallGraph, site: CallSite) -> Names:
+    """Variables that a call may overwrite: what its callees compute, and parameters that they or it give new values."""
+    entered = {site.op.function, *graph.reachable[site.op.function]}
+    functions = [graph.program.function(name) for name in entered]
+    inside = [s for s in graph.sites if s.function.name in entered]
+    computed = {v for function in functions for block in function.graph for op in block.ops for v in op.defs}
+    return frozenset(computed | {v for s in (site, *inside) for v in _given(graph, s)})
+
+
+def _given(graph: CallGraph, site: CallSite) -> Iterator[str]:
+    """Parameters that a call gives another value than they have."""
+    parameters = graph.program.function(site.op.function).vars_in
+    return (p for p, argument in zip(parameters, site.op.vars_in, strict=True) if p != argument)
 
 
 def is_recursive_call(graph: CallGraph, site: CallSite) -> bool:

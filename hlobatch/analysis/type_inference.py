@@ -75,6 +75,7 @@ class _Inferrer:
         self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
         self.readers = _readers(program)
         self.definitions = collections.Counter(v for op in program.ops for v in op.defs)
+        self.definitions.update(v for f in program.all_functions for v in f.vars_in)
         self.results = _results(program)
         self.order = {
             (f.name, b.name): i for i, (f, b) in enumerate((f, b) for f in program.all_functions for b in f.graph)

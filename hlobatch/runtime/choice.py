@@ -1,10 +1,12 @@
-"""A program and the user's options -> how it runs: dispatch form, order of blocks, lanes in flight, and why.
+"""A program and the user's options -> how it runs: dispatch form, schedule, lanes in flight, and why.
 
 What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
-* every block cheap: all of them in turn, behind a conditional each if there are stacks, else masked with no conditional
-  and many rounds between tests; and a queue that streams the inputs through as many lanes as stay in the cache;
-* otherwise: the earliest block first, expensive ones last, each behind a conditional.
+* every block cheap: all of them in turn; on a CPU behind a test each if there are stacks, else, and on other platforms
+  always, masked with no test and many rounds between tests of whether anyone is left;
+* otherwise: the block with the most lanes for its cost, each behind a test;
+* more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
+  cache, so that lanes that are done take new work.
 """
 
 from __future__ import annotations
@@ -20,17 +22,33 @@ from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
+from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
-SCHEDULES: Final = ("auto", "earliest", "cost", "sweep")
+SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
 DISPATCHES: Final = ("auto", *EARLIEST, *SWEEPS)
 
 CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
-CACHED_LANES: Final = 1024
+SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
+LANES: Final = 256
+"""Lanes of another program in flight at once; fewer leave the vector units and the calls of kernels badly used."""
+ACCELERATED_LANES: Final = 65536
+"""Lanes in flight at once where thousands run at a time."""
 ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
+IMPATIENCE: Final = 0.5
+"""Exponent of the cost of a block in its claim to run next: ``lanes waiting / cost ** IMPATIENCE``.
+
+At 0 the block with the most lanes runs, and expensive ones run half empty; at 1 a block waits for the cheap ones to
+serve every last lane. In between both are few (``docs/design.md``).
+"""
+CHEAP_SHARE: Final = 8
+SHARE: Final = 32
+"""One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
+SYNC_WEIGHT: Final = 1e-9
+"""Weight of a block that the user marked with ``hb.sync()``: it runs when all others are empty."""
 
 
 @dataclass(frozen=True)
@@ -41,8 +59,9 @@ class Options:
         max_stack_depth: Frames per stack to begin with.
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None to choose.
-        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"cost"`` (earliest, with
-            expensive blocks last), ``"sweep"`` (all in turn), ``"auto"``.
+        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
+            with the most lanes for its cost: cheap ones run early, expensive ones full), ``"sweep"`` (all in turn),
+            ``"auto"``.
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
         optimizations: Which passes run.
     """
@@ -61,41 +80,64 @@ class Choice:
 
     Attributes:
         form: Dispatch form, one of ``lowering.dispatch.FORMS``.
-        expensive_last: Whether expensive blocks are moved to the end.
+        schedule: ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         lanes: Inputs in flight at once, or None for all.
+        enough: Lanes that keep the machine busy: where ``lanes`` was not asked for, so many are in flight even if they
+            are few inputs, and with up to four times as many inputs, the fewer the better they are used.
         rounds: Turns between two tests of whether anyone has something left to do.
+        share: One in so many lanes has to be done before those that are take new inputs.
         reason: Why, in words.
     """
 
     form: str
-    expensive_last: bool
+    schedule: str
     lanes: int | None
+    enough: int
     rounds: int
+    share: int
     reason: str
 
+    def lanes_for(self, inputs: int) -> int:
+        """Lanes in flight for a batch of ``inputs``."""
+        if self.lanes is None:
+            return inputs
+        return min(inputs, self.lanes, max(self.enough, inputs // 4))
 
-def choose(program: Program, options: Options) -> Choice:
+    def weights(self, program: Program) -> tuple[float, ...] | None:
+        """Of the blocks, where the next one is that which most lanes want; None where it is the earliest."""
+        if self.schedule not in ("most_lanes", "cost"):
+            return None
+        exponent = IMPATIENCE if self.schedule == "cost" else 0.0
+        return tuple(SYNC_WEIGHT if b.sync else float(block_cost(b) ** -exponent) for b in program.graph)
+
+
+def choose(program: Program, options: Options, platform: str) -> Choice:
     """How a lowered program runs.
 
     Args:
         program: Its blocks in program order.
         options: What the user asked for; what is ``"auto"`` or None is chosen.
+        platform: What it runs on, in JAX's words.
     """
     work = work_per_lane(program)
     cheap = work <= CHEAP_PROGRAM and not has_inner_loops(program)
-    form = options.dispatch
+    form, schedule = options.dispatch, options.schedule
     if form == "auto":
-        stackless = Alloc.FULL not in program.var_alloc.values()
-        swept = "sweep" if cheap and stackless else "guarded"
-        form = swept if options.schedule == "sweep" or (options.schedule == "auto" and cheap) else "chain"
-    asked_in_order = options.schedule == "earliest" or (options.schedule == "auto" and options.dispatch != "auto")
-    lanes = options.lanes
-    if lanes is None and options.dispatch == "auto" and form in SWEEPS and cheap:
-        lanes = CACHED_LANES
-    rounds = ROUNDS if form == "sweep" else 1
+        tested = platform == "cpu" and Alloc.FULL in program.var_alloc.values()
+        swept = "sweep" if cheap and not tested else "guarded"
+        form = swept if schedule == "sweep" or (schedule == "auto" and cheap) else "chain"
+    if schedule == "auto":
+        schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
+    cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
+    enough = LANES if platform == "cpu" else ACCELERATED_LANES
+    lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
     judgement = "cheap enough" if cheap else "too dear"
     reason = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
-    return Choice(form, form in EARLIEST and not asked_in_order, lanes, rounds, reason)
+    if options.lanes is not None:
+        lanes = enough = options.lanes
+    rounds = ROUNDS if form == "sweep" else 1
+    share = CHEAP_SHARE if cheap else SHARE
+    return Choice(form, schedule, lanes, enough, rounds, share, reason)
 
 
 def work_per_lane(program: Program) -> float:

@@ -20,6 +20,7 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.transforms.block_order import expensive_last
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
@@ -55,14 +56,14 @@ class Plan:
 
     @cached_property
     def choice(self) -> Choice:
-        """How it runs: dispatch, order, lanes."""
-        return choose(self._in_order, self.options)
+        """How it runs: dispatch, schedule, lanes."""
+        return choose(self._in_order, self.options, jax.default_backend())
 
     @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order of the schedule."""
         program = self._in_order
-        return run(program, {"block-order": expensive_last}) if self.choice.expensive_last else program
+        return run(program, {"block-order": expensive_last}) if self.choice.schedule == "cost" else program
 
     @cached_property
     def captures(self) -> Captures:
@@ -87,6 +88,12 @@ class Plan:
     def block_costs(self) -> tuple[float, ...]:
         return tuple(map(block_cost, self.lowered.graph))
 
+    def request(self, layout: Layout, **how: Any) -> Request:
+        """What to build for a state; ``how`` are the other attributes of ``Request``."""
+        choice = self.choice
+        weights = choice.weights(self.lowered)
+        return Request(layout, choice.form, weights, choice.rounds, choice.share, **how)
+
     @property
     def depth(self) -> int:
         """The stack depth to begin with: what was enough last time."""
@@ -94,14 +101,17 @@ class Plan:
 
     def layout(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
-        lanes = self.choice.lanes
-        queue = lanes is not None and self._has_more(inputs, lanes)
+        lanes = self._lanes(inputs)
+        queue = lanes is not inputs
         max_steps = self.options.max_steps
-        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats)
+        return Layout(self.lowered, inputs, lanes, depth, queue, max_steps, stats)
 
-    def _has_more(self, inputs: Any, lanes: int) -> bool:
-        """Whether a batch has more inputs than lanes; one of unknown size has if the user asked for lanes."""
-        return inputs > lanes if isinstance(inputs, int) else self.options.lanes is not None
+    def _lanes(self, inputs: Any) -> Any:
+        """Inputs in flight at once; a batch of unknown size has more inputs than lanes if the user asked for lanes."""
+        if isinstance(inputs, int):
+            lanes = self.choice.lanes_for(inputs)
+            return min(inputs, lanes)
+        return self.options.lanes or inputs
 
     @property
     def in_types(self) -> tuple[Type, ...]:

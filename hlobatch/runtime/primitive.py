@@ -29,7 +29,7 @@ from hlobatch._jax import (
     refuse_derivative,
 )
 from hlobatch.diagnostics import HloBatchError
-from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import stop_error
 
@@ -69,7 +69,7 @@ def _run_lowering(
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(inputs, depth, stats)
-    request = Request(layout, plan.choice.form, plan.choice.rounds, resume, keep_state, lowering_platforms(ctx))
+    request = plan.request(layout, resume=resume, keep_state=keep_state, platforms=lowering_platforms(ctx))
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)

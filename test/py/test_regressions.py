@@ -368,3 +368,22 @@ def test_error_of_a_property_had_no_place() -> None:
 
     with pytest.raises(hb.BatchTypeError, match="ValueError: not loaded"):
         use(ints(1))
+
+
+@hb.batch
+def plus_one(n, y):
+    if n <= 0:
+        return n
+    return y + 1
+
+
+@hb.batch
+def assigned_in_a_loop(b):
+    y = b
+    for _ in range(4 % 3, 3):
+        b = 7
+    return plus_one(b % 4, y)
+
+
+def test_number_assigned_once_to_a_parameter_was_lost() -> None:
+    assert assigned_in_a_loop(ints(0, 1, 2)).tolist() == [1, 2, 3]

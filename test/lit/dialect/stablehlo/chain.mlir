@@ -73,4 +73,4 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 
 // CHECK: func.func public @main(%arg0: tensor<4xi32>)
 // CHECK: stablehlo.while
-// CHECK: "stablehlo.case"(
+// CHECK: func.call @block_0.main.entry(

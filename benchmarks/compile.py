@@ -1,0 +1,207 @@
+"""Functions and their inputs -> contenders, compiled ahead of time.
+
+The four kinds of contender: a function batched by hlobatch, a single-example JAX function under `jax.vmap`, a JAX
+function of the whole batch (the roofline), and a serial function of NumPy arrays compiled by numba.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import hlobatch as hb
+from benchmarks.workload import Prepared, Size
+
+Work = Callable[[Any], float]
+"""A result -> useful units of work."""
+Executions = Callable[[Any], float]
+"""The result of one batch in lockstep -> how often its costly kernel ran."""
+
+
+def total(counts: Any) -> float:
+    """The sum of integer counts, which may be more than an int32 holds."""
+    return float(np.asarray(counts).sum(dtype=np.int64))
+
+
+def batched(
+    function: hb.BatchedFunction,
+    args: Sequence[Any],
+    size: Size,
+    *,
+    work: Work,
+    comparable: Callable[[Any], Any] | None = None,
+    **options: Any,
+) -> Prepared:
+    """A function batched by hlobatch.
+
+    Args:
+        function: Decorated with `hb.batch`; its `in_axes` hold here too.
+        args: The whole batch.
+        size: With more inputs than lanes, only `lanes` are in flight; otherwise hlobatch chooses.
+        work: Of a result.
+        comparable: What must agree.
+        **options: Of `hb.batch`, in place of the function's own.
+    """
+    lanes = size.lanes if size.lanes < size.inputs else None
+    fresh = hb.batch(function.function, in_axes=function.in_axes, **({"lanes": lanes} | options))
+    begin = time.perf_counter()
+    traced = fresh.trace(*args)
+    compiled = traced.lower().compile()
+    seconds = time.perf_counter() - begin
+    result, stats = fresh.with_stats(*args)
+    costly = max(stats.blocks, key=lambda block: block.cost * block.active)
+    choice = traced.plan.choice
+    return Prepared(
+        run=lambda: jax.block_until_ready(fresh(*args)),
+        work=work(result),
+        compile_seconds=seconds,
+        temp_bytes=_temp_bytes(compiled),
+        lane_use=stats.utilization_of(costly.name),
+        note=f"{choice.form}, {stats.lanes:,} lanes in flight: {choice.reason}",
+        comparable=comparable,
+    )
+
+
+def lockstep(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    size: Size,
+    *,
+    work: Work,
+    in_axes: Any = 0,
+    comparable: Callable[[Any], Any] | None = None,
+    executions: Executions | None = None,
+    note: str = "",
+) -> Prepared:
+    """A single-example JAX function under `jax.vmap`, one batch of `lanes` after another.
+
+    Args:
+        function: With `lax.while_loop`, `lax.cond` and the like.
+        args: All inputs.
+        size: How many of them make a batch.
+        work: Of the result for all inputs.
+        in_axes: As in `jax.vmap`.
+        comparable: What must agree.
+        executions: How often the costly kernel ran for the result of one batch; gives the lane use.
+        note: For the reader.
+    """
+    axes = in_axes if isinstance(in_axes, tuple) else (in_axes,) * len(args)
+    vmapped = jax.vmap(function, axes)
+    batches = -(-size.inputs // size.lanes)
+    if batches * size.lanes != size.inputs:
+        raise ValueError(f"{size.inputs} inputs cannot be run in batches of {size.lanes}")
+
+    def split(x: Any) -> Any:
+        return x.reshape(batches, size.lanes, *x.shape[1:])
+
+    def run_all(*args: Any) -> Any:
+        if batches == 1:
+            return vmapped(*args)
+        shared = [x for x, axis in zip(args, axes, strict=True) if axis is None]
+        own = [jax.tree.map(split, x) for x, axis in zip(args, axes, strict=True) if axis is not None]
+
+        def one_batch(own: list[Any]) -> Any:
+            rest, common = iter(own), iter(shared)
+            return vmapped(*[next(common) if axis is None else next(rest) for axis in axes])
+
+        return jax.tree.map(lambda x: x.reshape(size.inputs, *x.shape[2:]), jax.lax.map(one_batch, own))
+
+    prepared, result = _compiled(run_all, args, work=work, comparable=comparable, note=note)
+    if executions is None:
+        return prepared
+    result = jax.tree.map(lambda x: split(np.asarray(x)), result)
+    ran = sum(executions(jax.tree.map(lambda x, k=k: x[k], result)) for k in range(batches))
+    return replace(prepared, lane_use=prepared.work / (ran * size.lanes))
+
+
+def jitted(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    work: Work,
+    comparable: Callable[[Any], Any] | None = None,
+    note: str = "",
+) -> Prepared:
+    """A JAX function of the whole batch."""
+    return _compiled(function, args, work=work, comparable=comparable, note=note)[0]
+
+
+def _compiled(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    work: Work,
+    comparable: Callable[[Any], Any] | None,
+    note: str,
+) -> tuple[Prepared, Any]:
+    """A JAX function of the whole batch, and its result."""
+    fresh = jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
+    begin = time.perf_counter()
+    compiled = fresh.lower(*args).compile()
+    seconds = time.perf_counter() - begin
+    result = jax.block_until_ready(fresh(*args))
+    prepared = Prepared(
+        run=lambda: jax.block_until_ready(fresh(*args)),
+        work=work(result),
+        compile_seconds=seconds,
+        temp_bytes=_temp_bytes(compiled),
+        note=note,
+        comparable=comparable,
+    )
+    return prepared, result
+
+
+def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:
+    """The roofline: a batched kernel, `times` times over in a `fori_loop`.
+
+    Args:
+        kernel: From the state of all lanes to the next.
+        state: Of `size.lanes` lanes. What is captured instead is a constant to XLA, so arrays belong in here.
+        size: Says how many lanes.
+        times: How often.
+        units: Of work that one lane does in one execution.
+    """
+
+    def loop(state: Any) -> Any:
+        return jax.lax.fori_loop(0, times, lambda _, state: kernel(state), state)
+
+    return jitted(loop, [state], work=lambda _: units * times * size.lanes)
+
+
+def serial(
+    function: Callable[..., Any],
+    args: Sequence[Any],
+    *,
+    work: Work,
+    comparable: Callable[[Any], Any] | None = None,
+) -> Prepared:
+    """A function of NumPy arrays compiled by numba, one example after another on one core.
+
+    Args:
+        function: What `numba.njit` made, not called yet.
+        args: All inputs.
+        work: Of a result.
+        comparable: What must agree.
+    """
+    arrays = [np.asarray(x) for x in args]
+    begin = time.perf_counter()
+    result = function(*[x[:1] if x.ndim else x for x in arrays])
+    seconds = time.perf_counter() - begin
+    result = function(*arrays)
+    return Prepared(lambda: function(*arrays), work(result), seconds, comparable=comparable)
+
+
+def uniform(seed: int, low: float, high: float, *shape: int) -> jax.Array:
+    """Random `Float[Array, "*shape"]`, the same everywhere."""
+    return jnp.asarray(np.random.default_rng(seed).uniform(low, high, shape), jnp.float32)
+
+
+def _temp_bytes(compiled: Any) -> int | None:
+    analysis = compiled.memory_analysis()
+    return None if analysis is None else int(analysis.temp_size_in_bytes)

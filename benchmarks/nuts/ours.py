@@ -1,0 +1,66 @@
+"""hlobatch's contender: the recursive sampler of `examples/nuts.py`, batched."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import jax
+
+import hlobatch as hb
+from benchmarks import compile as ready
+from benchmarks.nuts.problems import Problem
+from benchmarks.workload import Prepared, Size
+from examples import nuts
+
+
+def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
+    """The sampler, compiled; `options` are those of `hb.batch`."""
+    chains, lanes = start(problem), size.lanes if size.lanes < size.inputs else None
+    batched = hb.batch(sampler(problem).function, **({"lanes": lanes} | options))
+    began = time.perf_counter()
+    traced = batched.trace(chains)
+    compiled = traced.lower().compile()
+    seconds = time.perf_counter() - began
+    result, stats = batched.with_stats(chains)
+    choice = traced.plan.choice
+    return Prepared(
+        run=lambda: jax.block_until_ready(batched(chains)),
+        work=gradients(result),
+        compile_seconds=seconds,
+        temp_bytes=compiled.memory_analysis().temp_size_in_bytes,
+        lane_use=gradient_use(stats),
+        note=f"{choice.form}, {stats.lanes:,} lanes in flight: {choice.reason}",
+    )
+
+
+def sampler(problem: Problem) -> hb.BatchedFunction:
+    """The batched sampler for one problem."""
+    sample = nuts.make_nuts(
+        problem.log_density,
+        step_size=problem.step_size,
+        num_draws=problem.num_draws,
+        max_depth=problem.max_depth,
+        leapfrogs_per_leaf=problem.leapfrogs_per_leaf,
+    )
+    assert isinstance(sample, hb.BatchedFunction)
+    return sample
+
+
+def start(problem: Problem) -> nuts.Chain:
+    """The chains before their first draw."""
+    keys = jax.random.split(jax.random.key(1), len(problem.starts))
+    chains: nuts.Chain = jax.vmap(nuts.start_chain, (None, 0, 0))(problem.log_density, keys, problem.starts)
+    jax.block_until_ready(chains)
+    return chains
+
+
+def gradients(result: tuple[nuts.Chain, jax.Array]) -> float:
+    """The gradients that all chains together have needed since they started."""
+    chains, _ = result
+    return ready.total(chains.tally.leapfrogs)
+
+
+def gradient_use(stats: hb.RunStats) -> float:
+    """The share of lanes in use where the gradient is computed: in the block that does most of the work."""
+    return stats.utilization_of(max(stats.blocks, key=lambda block: block.cost * block.active).name)

@@ -1,0 +1,92 @@
+"""What a peer is, and how one becomes a contender."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+from benchmarks import compile as ready
+from benchmarks.nuts.problems import Problem
+from benchmarks.workload import Prepared
+
+
+class Trace(NamedTuple):
+    """What a peer returns.
+
+    Attributes:
+        draws: `Float[Array, "chains draws dim"]` or `"draws chains dim"`, as the peer stores them.
+        leaves: `Int[Array, "chains draws"]`, of each trajectory.
+    """
+
+    draws: Array
+    leaves: Array
+
+
+class Peer(NamedTuple):
+    """A sampler for one problem.
+
+    Attributes:
+        start: `(seed, positions[chains, dim]) -> state`.
+        sample: `state -> Trace`; to be compiled.
+    """
+
+    start: Callable[[int, Array], Any]
+    sample: Callable[[Any], Trace]
+
+
+def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
+    """Compiles for `lanes` chains in one batch; the batches run one after the other.
+
+    Raises:
+        ValueError: The chains are no multiple of `lanes`.
+    """
+    if len(problem.starts) % lanes:
+        raise ValueError(f"{len(problem.starts)} chains cannot be run in batches of {lanes}")
+    batches = [problem.starts[first : first + lanes] for first in range(0, len(problem.starts), lanes)]
+    states = [jax.block_until_ready(peer.start(seed, batch)) for seed, batch in enumerate(batches)]
+    began = time.perf_counter()
+    compiled = jax.jit(peer.sample).lower(states[0]).compile()
+    seconds = time.perf_counter() - began
+
+    def run() -> list[Trace]:
+        traces = [compiled(state) for state in states]
+        jax.block_until_ready(traces)
+        return traces
+
+    leaves = [np.asarray(trace.leaves) for trace in run()]
+    useful = ready.total(leaves)
+    return Prepared(
+        run=run,
+        work=useful * problem.leapfrogs_per_leaf,
+        compile_seconds=seconds,
+        temp_bytes=analysis.temp_size_in_bytes if (analysis := compiled.memory_analysis()) else None,
+        lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
+        note="lanes used is an upper bound: chains that are done walk on, and can be the longest",
+    )
+
+
+def count_executions(leaves: NDArray[np.integer]) -> int:
+    """Returns how often, at least, chains in lockstep run the batched gradient.
+
+    A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop early; every chain
+    waits for the one that walks most. Not counted is what chains that are done add: they walk on, their results
+    dropped, and can be the longest.
+
+    Args:
+        leaves: `Int[ndarray, "chains draws"]`, of each trajectory.
+
+    Example:
+        >>> count_executions(np.array([[3], [5]]))  # 1 + 2, and 1 + 2 + 2
+        5
+    """
+    executions = 0
+    for k in range(int(leaves.max()).bit_length()):
+        walked = np.clip(leaves - (2**k - 1), 0, 2**k)
+        executions += int(walked.max(axis=0).sum())
+    return executions

@@ -1,0 +1,1 @@
+"""Peers that run in an interpreter of their own."""

@@ -1,0 +1,38 @@
+"""The table of workloads. A module is imported when its workload is asked for, and so are the peers it needs."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Final
+
+from benchmarks.workload import Workload
+
+MODULES: Final = {
+    "mandelbrot": "benchmarks.workloads.mandelbrot",
+    "collatz": "benchmarks.workloads.collatz",
+    "fibonacci": "benchmarks.workloads.fibonacci",
+    "neural_ode": "benchmarks.workloads.neural_ode",
+    "tree_network": "benchmarks.workloads.tree_network",
+    "stiff": "benchmarks.workloads.stiff",
+    "quadrature": "benchmarks.workloads.quadrature",
+    "continuation": "benchmarks.workloads.continuation",
+    "queens": "benchmarks.workloads.queens",
+    "tree_search": "benchmarks.workloads.tree_search",
+    "kd_tree": "benchmarks.workloads.kd_tree",
+    "interpreter": "benchmarks.workloads.interpreter",
+    "fixed_count": "benchmarks.workloads.fixed_count",
+}
+"""Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
+
+
+def find(name: str) -> Workload:
+    """The workload of a name.
+
+    Raises:
+        KeyError: There is none.
+    """
+    module = importlib.import_module(MODULES[name])
+    workload = module.WORKLOADS[name] if hasattr(module, "WORKLOADS") else module.WORKLOAD
+    assert isinstance(workload, Workload)
+    assert workload.name == name, f"{MODULES[name]} calls itself {workload.name}"
+    return workload

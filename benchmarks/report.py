@@ -1,0 +1,211 @@
+"""Files of results -> the page `docs/benchmarks.md` and its plots. Every figure on the page comes from the files.
+
+Usage: `python -m benchmarks.report RESULTS.json… PAGE.md`. Plots go into a folder beside the page, named as it is.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import math
+import statistics
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+from benchmarks import plots, registry, results
+from benchmarks.measure import OURS, ROOFLINE, Row
+from benchmarks.workload import Workload
+
+LOCKSTEP: Final = "lockstep vmap"
+NUMBA: Final = "numba, serial"
+PREDECESSOR: Final = "TFP auto_batching"
+CASE: Final = "hlobatch, case"
+
+HEAD: Final = """# Benchmarks
+
+<!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
+
+Every figure here comes from `benchmarks/results`. What the columns mean:
+
+- **Useful work** is what some lane wanted; lanes that were masked out do not count.
+- **Time** is the median over repetitions, with quartiles; compilation is apart. In each round every contender
+  runs once, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
+  slows all alike.
+- **hlobatch is … times as fast** compares useful work per second. Below 1, the contender is faster.
+- **Of roofline**: useful work per second as a fraction of what the bare batched kernel reaches in a
+  `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to
+  nothing; there the fraction says little.
+- **Lanes used**: the share of lanes that had a use for the costly kernel, over its executions.
+- **Memory** is XLA's temporary memory.
+
+Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`
+is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is recursive. With
+more inputs than lanes, it runs one batch after another, and hlobatch refills the lanes from a queue.
+
+`make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
+measures one workload and replaces its rows. TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
+own, named by the environment variable `HLOBATCH_TFP_PYTHON`, with tensorflow-cpu 2.18, tf-keras 2.18 and
+tensorflow-probability 0.25.
+"""
+
+
+def page(rows: Sequence[Row], folder: str) -> str:
+    """The page as Markdown.
+
+    Args:
+        rows: Of all files.
+        folder: Where the plots are, relative to the page.
+    """
+    parts = [HEAD.rstrip("\n")]
+    for platform, group in _grouped(rows, lambda row: row["environment"]["platform"]):
+        parts += ["", f"## On {_device(group)}", "", *_environments(group), *_goals(group), *_overview(group)]
+        parts += ["", f"![How many times as fast hlobatch is]({folder}/{platform}-overview.svg)"]
+        for name, own in _grouped(group, lambda row: row["workload"]):
+            parts += _section(registry.find(name), own)
+            if plots.has_curve(own):
+                parts += ["", f"![{name}: work per second against lanes]({folder}/{platform}-{name}.svg)"]
+    return "\n".join(parts) + "\n"
+
+
+def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
+    groups: dict[str, list[Row]] = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return list(groups.items())
+
+
+def _device(rows: Sequence[Row]) -> str:
+    environment = rows[0]["environment"]
+    return str(environment["device"]) if environment["platform"] != "cpu" else f"the CPU: {environment['processor']}"
+
+
+def _environments(rows: Sequence[Row]) -> list[str]:
+    described = {_environment(row["environment"]): None for row in rows}
+    load = max(row["load"] for row in rows)
+    return [*described, "", f"The load average before a measurement was up to {load:.1f}.", ""]
+
+
+def _environment(what: Row) -> str:
+    return (
+        f"- {what['date']}: {what['processor']}, {what['cores']} cores, {what['system']}; Python {what['python']}, "
+        f"JAX {what['jax']}, jaxlib {what['jaxlib']}, NumPy {what['numpy']}, hlobatch {what['hlobatch']}."
+    )
+
+
+def _goals(rows: Sequence[Row]) -> list[str]:
+    """What the ratios should be, and what they are."""
+    controls = {name for name in registry.MODULES if registry.find(name).control}
+    lockstep = [r for r in rows if r["contender"] == LOCKSTEP and not r.get("missing")]
+    diverging = [r["slower"] for r in lockstep if r["workload"] not in controls]
+    controlled = [r["slower"] for r in lockstep if r["workload"] in controls]
+    serial = [r["slower"] for r in rows if r["contender"] == NUMBA and r["workload"] in ("mandelbrot", "collatz")]
+    fibonacci = [r for r in rows if r["workload"] == "fibonacci" and not r.get("missing")]
+    lines = ["| hlobatch against | should be | is |", "|---|---|---|"]
+    if diverging:
+        mean, worst = math.exp(statistics.fmean(map(math.log, diverging))), min(diverging)
+        lines += [f"| lockstep `vmap`, diverging workloads, geometric mean | at least 4 | {_times(mean)} |"]
+        lines += [f"| … the worst of them | at least 1 | {_times(worst)} |"]
+    if controlled:
+        lines += [f"| lockstep `vmap`, controls, the worst | at least 0.9 | {_times(min(controlled))} |"]
+    if serial:
+        lines += [f"| serial numba, Mandelbrot and Collatz, the worst | at least 2 | {_times(min(serial))} |"]
+    for contender, goal in ((PREDECESSOR, 40), (CASE, 20)):
+        found = [r["slower"] for r in fibonacci if r["contender"] == contender]
+        lines += [f"| {contender}, Fibonacci | at least {goal} | {_times(x)} |" for x in found]
+    return [*lines, ""] if len(lines) > 2 else []
+
+
+def _overview(rows: Sequence[Row]) -> list[str]:
+    lines = ["| Workload | lanes | inputs | of roofline | lanes used | hlobatch is … times as fast as |"]
+    lines += ["|---|---|---|---|---|---|"]
+    for row in rows:
+        if row["contender"] != OURS:
+            continue
+        others = [r for r in rows if _same_size(r, row) and r["contender"] not in (OURS, ROOFLINE) and "slower" in r]
+        ratios = "; ".join(f"{r['contender']} **{_times(r['slower'])}**" for r in others)
+        title = registry.find(row["workload"]).title
+        lines.append(f"| {title} | {_sizes(row)} | {_share(row['roofline'])} | {_share(row['lane_use'])} | {ratios} |")
+    return lines
+
+
+def _same_size(one: Row, other: Row) -> bool:
+    return all(one[key] == other[key] for key in ("workload", "lanes", "inputs"))
+
+
+def _section(workload: Workload, rows: Sequence[Row]) -> list[str]:
+    lines = ["", f"### {workload.title}", "", workload.description]
+    if workload.control:
+        lines += ["", "A control: no lane ever waits for another, so lockstep serves as well."]
+    lines += ["", f"`python -m benchmarks {workload.name}`"]
+    lines += [
+        "",
+        f"| lanes | inputs | contender | {workload.unit}s per second | time, ms | hlobatch is … times as fast |",
+    ]
+    lines[-1] += " of roofline | lanes used | memory | compiled in, s |"
+    lines += ["|---|---|---|---|---|---|---|---|---|---|"]
+    lines += [_line(row) for row in rows]
+    notes = dict.fromkeys(f"{r['contender']}: {r['note']}" for r in rows if r.get("note"))
+    if notes:
+        lines += ["", *(f"- {note}" for note in notes)]
+    return lines
+
+
+def _line(row: Row) -> str:
+    begin = f"| {_sizes(row)} | {row['contender']} |"
+    if "missing" in row:
+        return f"{begin} {row['missing']} | | | | | | |"
+    low, high = (1e3 * x for x in row["quartiles"])
+    time = f"{_number(1e3 * row['seconds'])} ({_number(low)} to {_number(high)})"
+    return (
+        f"{begin} {_number(row['work_per_second'])} | {time} | {_times(row['slower'])} | {_share(row['roofline'])} | "
+        f"{_share(row['lane_use'])} | {_bytes(row['temp_bytes'])} | {row['compile_seconds']:.1f} |"
+    )
+
+
+def _sizes(row: Row) -> str:
+    return f"{row['lanes']:,d} | {row['inputs']:,d}"
+
+
+def _times(ratio: float | None) -> str:
+    if ratio is None:
+        return ""
+    return f"{ratio:.2g}" if ratio < 0.1 else f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
+
+
+def _share(share: float | None) -> str:
+    return "" if share is None else f"{100 * share:.2g} %" if share < 0.995 else f"{100 * share:.0f} %"
+
+
+def _number(x: float) -> str:
+    """Three digits."""
+    if x == 0:
+        return "0"
+    exponent = math.floor(math.log10(abs(x)))
+    for scale, suffix in ((9, " G"), (6, " M"), (3, " k")):
+        if exponent >= scale:
+            return f"{x / 10**scale:.{max(0, 2 - exponent + scale)}f}{suffix}"
+    return f"{x:.{max(0, 2 - exponent)}f}"
+
+
+def _bytes(count: int | None) -> str:
+    return "" if count is None else f"{_number(count)}B" if count >= 1000 else f"{count} B"
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Write the page and its plots; returns the exit status."""
+    parser = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
+    parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
+    parser.add_argument("page", type=Path, metavar="PAGE.md")
+    args = parser.parse_args(arguments)
+    rows = list(itertools.chain.from_iterable(results.load(path) for path in args.results))
+    folder = args.page.with_suffix("")
+    folder.mkdir(parents=True, exist_ok=True)
+    plots.draw(rows, folder)
+    args.page.write_text(page(rows, folder.name))
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""The file of results: rows of figures, each with what it was measured on."""
+
+from __future__ import annotations
+
+import datetime as dt
+import json
+import os
+import platform
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+
+import hlobatch
+from benchmarks.measure import Row
+
+
+def environment() -> dict[str, Any]:
+    """What the figures depend on besides the code: processor, device, versions, date."""
+    return {
+        "date": dt.datetime.now(dt.UTC).date().isoformat(),
+        "platform": jax.default_backend(),
+        "device": jax.devices()[0].device_kind,
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count(),
+        "system": f"{platform.system()} {platform.machine()}",
+        "python": platform.python_version(),
+        "jax": jax.__version__,
+        "jaxlib": version("jaxlib"),
+        "numpy": np.__version__,
+        "hlobatch": hlobatch.__version__,
+    }
+
+
+def _processor() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text().splitlines()
+    except OSError:
+        return platform.processor()
+    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
+    return models[0] if models else platform.machine()
+
+
+def file_of(path: Path, environment: dict[str, Any]) -> Path:
+    """A file as it is; in a folder, the file of the platform."""
+    return path if path.suffix == ".json" else path / f"{environment['platform']}.json"
+
+
+def load(path: Path) -> list[Row]:
+    """The rows of a file; none if there is no file."""
+    return list(json.loads(path.read_text())["rows"]) if path.exists() else []
+
+
+def save(path: Path, rows: list[Row]) -> None:
+    """Write a file, one row per line."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    lines = ",\n".join(json.dumps(row) for row in rows)
+    path.write_text(f'{{"rows": [\n{lines}\n]}}\n')
+
+
+def merge(old: list[Row], new: list[Row], order: list[str]) -> list[Row]:
+    """Both, with the new ones in place of old ones that measured the same.
+
+    Args:
+        old: What the file has.
+        new: What has just been measured.
+        order: Names of workloads, for sorting.
+    """
+    replaced = {_identity(row) for row in new}
+    rows = [row for row in old if _identity(row) not in replaced] + new
+    position = {name: k for k, name in enumerate(order)}
+    return sorted(rows, key=lambda r: (position.get(r["workload"], len(order)), r["inputs"], r["lanes"]))
+
+
+def _identity(row: Row) -> tuple[str, int, int, str]:
+    return row["workload"], row["lanes"], row["inputs"], row["contender"]

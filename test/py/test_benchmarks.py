@@ -1,0 +1,114 @@
+"""The benchmarks measure the same work, and the page says what was measured."""
+
+import importlib.util
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax
+import pytest
+
+from benchmarks import registry, report, results
+from benchmarks.__main__ import main, sizes
+from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
+from benchmarks.workload import Prepared, Size
+
+ROOT = Path(__file__).parents[2]
+PAGE = ROOT / "docs" / "benchmarks.md"
+FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
+TINY = Size(lanes=3, inputs=6)
+
+
+@pytest.fixture
+def quick_compilation() -> Iterator[None]:
+    """XLA does without most of its optimizations: half of the time of these tests."""
+    jax.config.update("jax_disable_most_optimizations", True)
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
+@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.parametrize("name", registry.MODULES)
+def test_contenders_agree(name: str) -> None:
+    """All that do the same work, on more inputs than lanes, have the same results."""
+    workload = registry.find(name)
+    prepared, missing = prepare(workload, TINY)
+    for contender, reason in missing.items():
+        print(f"{contender}: {reason}")
+    check_agreement(prepared)
+    assert next(iter(prepared)) == "hlobatch"
+    assert all(p.work > 0 and p.compile_seconds > 0 for p in prepared.values())
+    uses = [p.lane_use for p in prepared.values() if p.lane_use is not None]
+    assert all(0 < use <= 1 for use in uses)
+    lockstep = prepared["lockstep vmap"]
+    assert lockstep.work == pytest.approx(prepared["hlobatch"].work, rel=0.02), "not the same work"
+
+
+def fixed(result: object, work: float = 1.0) -> Prepared:
+    return Prepared(lambda: result, work, 0.1, comparable=lambda result: result)
+
+
+def test_different_results_are_an_error() -> None:
+    check_agreement({"a": fixed(1.0), "b": fixed(1.0001)})
+    with pytest.raises(DisagreementError, match=r"b and a differ by up to 0\.1"):
+        check_agreement({"a": fixed(1.0), "b": fixed(1.1)})
+    with pytest.raises(DisagreementError):
+        check_agreement({"a": fixed(1_000_000), "b": fixed(1_000_001)})
+
+
+def test_repetitions_take_turns() -> None:
+    ran: list[str] = []
+    runs = {name: lambda name=name: ran.append(name) for name in "abc"}
+    times = interleaved(runs, rounds=3, seconds=60.0)
+    assert "".join(ran) == "abc" + "bca" + "cab"
+    assert {name: len(t) for name, t in times.items()} == {"a": 3, "b": 3, "c": 3}
+
+
+def test_sizes_on_the_command_line() -> None:
+    workload = registry.find("collatz")
+    assert sizes(workload, [1, 10], None, quick=False) == (Size(1, 1), Size(10, 10))
+    assert sizes(workload, [10], 100, quick=False) == (Size(10, 100),)
+    assert sizes(workload, None, None, quick=False) == workload.sizes
+
+
+def test_from_the_command_line_to_the_page(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Running twice replaces the rows; figures on the page are those of the file."""
+    command = ["fixed_count", "--lanes", "2,3", "--repetitions", "3", "--seconds", "0.1", "--json", str(tmp_path)]
+    assert main(command) == 0
+    assert main([command[0], "--lanes", "3", *command[3:]]) == 0
+    (file,) = tmp_path.glob("*.json")
+    rows = results.load(file)
+    assert [(row["contender"], row["lanes"]) for row in rows] == [
+        (contender, lanes) for lanes in (2, 3) for contender in ("hlobatch", "lockstep vmap", "roofline")
+    ]
+    assert "hlobatch is" in capsys.readouterr().out
+    text = report.page(rows, "plots")
+    assert "Loop of fixed length" in text
+    assert f"| {rows[0]['slower']:.2f} |" in text
+    if importlib.util.find_spec("matplotlib"):
+        assert report.main([str(file), str(tmp_path / "page.md")]) == 0
+        assert (tmp_path / "page.md").read_text() == report.page(rows, "page")
+        assert {path.name for path in (tmp_path / "page").iterdir()} == {f"{file.stem}-overview.svg"}
+
+
+def test_no_such_workload(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["nonsense"]) == 2
+    assert "no such workload: nonsense" in capsys.readouterr().err
+
+
+@pytest.mark.skipif(not (PAGE.exists() and FILES), reason="nothing was measured")
+def test_page_is_of_these_results() -> None:
+    """`python -m benchmarks.report benchmarks/results/*.json docs/benchmarks.md` writes it anew."""
+    rows = [row for path in FILES for row in results.load(path)]
+    assert PAGE.read_text() == report.page(rows, PAGE.stem)
+    plots = re.findall(r"\]\((benchmarks/[^)]+\.svg)\)", PAGE.read_text())
+    assert plots
+    assert all((PAGE.parent / plot).exists() for plot in plots)
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_results_say_what_they_were_measured_on(path: Path) -> None:
+    for row in json.loads(path.read_text())["rows"]:
+        assert row["environment"]["platform"] == path.stem
+        assert row.keys() >= {"workload", "lanes", "inputs", "contender"}
