@@ -18,8 +18,10 @@
 include "mlir/IR/AttrTypeBase.td"
 include "mlir/IR/BuiltinAttributes.td"
 include "mlir/IR/CommonAttrConstraints.td"
+include "mlir/IR/OpAsmInterface.td"
 include "mlir/IR/OpBase.td"
 include "mlir/IR/SymbolInterfaces.td"
+include "mlir/Interfaces/ControlFlowInterfaces.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
 //===----------------------------------------------------------------------===//
@@ -89,7 +91,9 @@ def Autobatch_Dialect : Dialect {
     ```
   }];
   let usePropertiesForAttributes = 0;
-  let useDefaultTypePrinterParser = 1;
+  let extraClassDeclaration = [{
+    ::mlir::Type parseType(::mlir::DialectAsmParser &parser) const override; void printType(::mlir::Type type,
+        ::mlir::DialectAsmPrinter &printer) const override; }];
 }
 
 //===----------------------------------------------------------------------===//
@@ -141,10 +145,10 @@ def Autobatch_Vars : TypedArrayAttrBase<FlatSymbolRefAttr, "names of variables">
 //===----------------------------------------------------------------------===//
 
 class Autobatch_Op<string opMnemonic, list<Trait> traits = []> : Op<Autobatch_Dialect, opMnemonic, traits> {
-  let hasVerifier = 1;
+  let extraClassDeclaration = [{ static auto getVerifyInvariantsFn() { return &verifyDeclared<ConcreteOpType>; } }];
 }
 
-def Autobatch_ProgramOp : Autobatch_Op<"program", [HasParent<"::mlir::ModuleOp">]> {
+def Autobatch_ProgramOp : Autobatch_Op<"program", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"::mlir::ModuleOp">]> {
   let summary = "says that a module is a program, and where lanes start";
   let description = [{
     A module with this operation holds one program: every `autobatch.var` and `autobatch.func` in it, and as `func.func` the
@@ -171,7 +175,7 @@ def Autobatch_ProgramOp : Autobatch_Op<"program", [HasParent<"::mlir::ModuleOp">
   let assemblyFormat = "$entry attr-dict";
 }
 
-def Autobatch_FuncOp : Autobatch_Op<"func", [HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, Symbol]> {
+def Autobatch_FuncOp : Autobatch_Op<"func", [DeclareOpInterfaceMethods<OpAsmOpInterface, ["getAsmBlockNames"]>, DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"::mlir::ModuleOp">, IsolatedFromAbove, Symbol]> {
   let summary = "a function: basic blocks, parameters, results";
   let description = [{
     A caller's arguments are written to the variables `ins`; when control has left, the results are in the variables
@@ -199,10 +203,11 @@ def Autobatch_FuncOp : Autobatch_Op<"func", [HasParent<"::mlir::ModuleOp">, Isol
     Autobatch_Vars:$outs
   );
   let regions = (region AnyRegion:$body);
+  let hasVerifier = 1;
   let assemblyFormat = "$sym_name $ins `->` $outs attr-dict-with-keyword $body";
 }
 
-def Autobatch_VarOp : Autobatch_Op<"var", [HasParent<"::mlir::ModuleOp">, Symbol]> {
+def Autobatch_VarOp : Autobatch_Op<"var", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"::mlir::ModuleOp">, Symbol]> {
   let summary = "declares a variable: what one lane holds in it, and how it is stored";
   let description = [{
     `pattern` is what one lane holds, without the batch dimension:
@@ -269,7 +274,7 @@ def Autobatch_LabelOp : Autobatch_Op<"label", [HasParent<"FuncOp">]> {
   let assemblyFormat = "$name (`sync` $sync^)? attr-dict";
 }
 
-def Autobatch_PrimOp : Autobatch_Op<"prim", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
+def Autobatch_PrimOp : Autobatch_Op<"prim", [HasParent<"FuncOp">]> {
   let summary = "runs straight-line code: `y = f(x)`";
   let description = [{
     Per lane: reads the current values of `ins`, computes, and overwrites the current values of `outs`; what is saved below
@@ -308,7 +313,7 @@ def Autobatch_PrimOp : Autobatch_Op<"prim", [DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$callee $ins `->` $outs ($text^)? attr-dict";
 }
 
-def Autobatch_MoveOp : Autobatch_Op<"move", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
+def Autobatch_MoveOp : Autobatch_Op<"move", [HasParent<"FuncOp">]> {
   let summary = "copies variables, all at once";
   let description = [{
     Per lane: reads the current values of `ins`, then overwrites those of `outs` with them, in order. Element types adopt
@@ -333,7 +338,7 @@ def Autobatch_MoveOp : Autobatch_Op<"move", [DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$ins `->` $outs ($text^)? attr-dict";
 }
 
-def Autobatch_CallOp : Autobatch_Op<"call", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
+def Autobatch_CallOp : Autobatch_Op<"call", [HasParent<"FuncOp">]> {
   let summary = "calls a function of the program: `y = F(x)`";
   let description = [{
     Per lane: the current values of `ins` become those of the parameters of `callee`, the function runs until it returns,
@@ -360,7 +365,7 @@ def Autobatch_CallOp : Autobatch_Op<"call", [DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$callee $ins `->` $outs attr-dict";
 }
 
-def Autobatch_PushOp : Autobatch_Op<"push", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
+def Autobatch_PushOp : Autobatch_Op<"push", [HasParent<"FuncOp">]> {
   let summary = "saves the current values of variables";
   let description = [{
     Per lane, for each variable: its stack grows by a frame that holds a copy of the current value, which stays current. A
@@ -380,7 +385,7 @@ def Autobatch_PushOp : Autobatch_Op<"push", [DeclareOpInterfaceMethods<SymbolUse
   let assemblyFormat = "$variables attr-dict";
 }
 
-def Autobatch_PopOp : Autobatch_Op<"pop", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">]> {
+def Autobatch_PopOp : Autobatch_Op<"pop", [HasParent<"FuncOp">]> {
   let summary = "restores the values of variables that were saved last";
   let description = [{
     Per lane, for each variable: the value saved last becomes the current one, and its frame is gone.
@@ -399,7 +404,7 @@ def Autobatch_PopOp : Autobatch_Op<"pop", [DeclareOpInterfaceMethods<SymbolUserO
   let assemblyFormat = "$variables attr-dict";
 }
 
-def Autobatch_BranchOp : Autobatch_Op<"branch", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">, Terminator]> {
+def Autobatch_BranchOp : Autobatch_Op<"branch", [DeclareOpInterfaceMethods<BranchOpInterface>, HasParent<"FuncOp">, Terminator]> {
   let summary = "goes one of two ways";
   let description = [{
     Per lane: to `trueDest` where the current value of `condition` holds, else to `falseDest`.
@@ -419,7 +424,7 @@ def Autobatch_BranchOp : Autobatch_Op<"branch", [DeclareOpInterfaceMethods<Symbo
   let assemblyFormat = "$condition `,` $trueDest `,` $falseDest attr-dict";
 }
 
-def Autobatch_JumpOp : Autobatch_Op<"jump", [HasParent<"FuncOp">, Terminator]> {
+def Autobatch_JumpOp : Autobatch_Op<"jump", [DeclareOpInterfaceMethods<BranchOpInterface>, HasParent<"FuncOp">, Terminator]> {
   let summary = "goes to a block";
   let description = [{
     Per lane: to `dest`.
@@ -430,11 +435,10 @@ def Autobatch_JumpOp : Autobatch_Op<"jump", [HasParent<"FuncOp">, Terminator]> {
     ```
   }];
   let successors = (successor AnySuccessor:$dest);
-  let hasVerifier = 0;
   let assemblyFormat = "$dest attr-dict";
 }
 
-def Autobatch_PushJumpOp : Autobatch_Op<"push_jump", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">, Terminator]> {
+def Autobatch_PushJumpOp : Autobatch_Op<"push_jump", [HasParent<"FuncOp">, Terminator]> {
   let summary = "a lowered call: remembers where to come back to, and goes";
   let description = [{
     Per lane: saves the current value of `counter`, makes `returnDest` its current value, and goes to `dest`. A counter
@@ -457,7 +461,7 @@ def Autobatch_PushJumpOp : Autobatch_Op<"push_jump", [DeclareOpInterfaceMethods<
   let assemblyFormat = "$dest `,` `return` `to` $returnDest `by` $counter attr-dict";
 }
 
-def Autobatch_IndirectJumpOp : Autobatch_Op<"indirect_jump", [DeclareOpInterfaceMethods<SymbolUserOpInterface>, HasParent<"FuncOp">, Terminator]> {
+def Autobatch_IndirectJumpOp : Autobatch_Op<"indirect_jump", [HasParent<"FuncOp">, Terminator]> {
   let summary = "a lowered return: goes to where a call came from";
   let description = [{
     Per lane: goes to the block that is the current value of `counter`, and restores the value saved before it. At the
@@ -487,7 +491,6 @@ def Autobatch_ReturnOp : Autobatch_Op<"return", [HasParent<"FuncOp">, Terminator
     autobatch.return
     ```
   }];
-  let hasVerifier = 0;
   let assemblyFormat = "attr-dict";
 }
 

@@ -1,7 +1,8 @@
 """The lit suite: every file pairs a source with the text that the compiler makes of it.
 
 Runs on PyPI's `lit` and `filecheck`, without LLVM. `lit -Dfilecheck=llvm` takes LLVM's FileCheck
-instead; a test that needs it says `REQUIRES: llvm-filecheck`.
+instead; a test that needs it says `REQUIRES: llvm-filecheck`. `lit -Dnative_tools=build/bin` also
+runs the tests of the native tools, which say `REQUIRES: native`.
 """
 
 import os
@@ -32,9 +33,21 @@ def filecheck() -> str:
     return found
 
 
+def native_tools() -> Path | None:
+    """Returns the folder of the native tools if they have been built; says that they are not tested if not."""
+    given = lit_config.params.get("native_tools", "")
+    folder = Path(given).resolve()
+    if given and (folder / "hlobatch-opt-native").exists():
+        config.available_features.add("native")
+        return folder
+    reason = f"there is no hlobatch-opt-native in {folder}" if given else "no -Dnative_tools=FOLDER was given"
+    lit_config.note(f"native tools are not tested: {reason} (cmake -B build && cmake --build build makes build/bin)")
+    return None
+
+
 config.name = "hlobatch"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed
-config.suffixes = [".mlir", ".py"]
+config.suffixes = [".mlir", ".py", ".test"]
 config.excludes = ["lit.cfg.py", "update_checks.py", "Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(here / "Output")
@@ -49,3 +62,8 @@ config.substitutions += [
     (tool("(filecheck|FileCheck)"), filecheck()),
     ("%python", sys.executable),
 ]
+native = native_tools()
+if native is not None:
+    config.substitutions += [
+        (tool(name), str(native / name)) for name in ("hlobatch-opt-native", "hlobatch-lsp-server")
+    ]
