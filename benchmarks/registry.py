@@ -7,7 +7,21 @@ from typing import Final
 
 from benchmarks.workload import Workload
 
+NUTS: Final = (
+    "nuts_gaussian",
+    "nuts_gaussian_100",
+    "nuts_gaussian_4",
+    "nuts_logistic",
+    "nuts_logistic_4",
+    "nuts_logistic_queue",
+    "nuts_logistic_independent",
+    "nuts_funnel",
+    "nuts_hierarchical",
+    "nuts_figure6",
+)
+
 MODULES: Final = {
+    **dict.fromkeys(NUTS, "benchmarks.nuts.workloads"),
     "mandelbrot": "benchmarks.workloads.mandelbrot",
     "collatz": "benchmarks.workloads.collatz",
     "fibonacci": "benchmarks.workloads.fibonacci",

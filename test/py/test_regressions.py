@@ -1,6 +1,7 @@
 """What once was wrong, each test named after it."""
 
 import functools
+import re
 import threading
 
 import jax
@@ -387,3 +388,45 @@ def assigned_in_a_loop(b):
 
 def test_number_assigned_once_to_a_parameter_was_lost() -> None:
     assert assigned_in_a_loop(ints(0, 1, 2)).tolist() == [1, 2, 3]
+
+
+# The lowering
+
+
+@pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
+def test_small_loop_of_a_reduction_never_ended(dispatch: str) -> None:
+    """A block kept out of line hung where XLA compiles a small loop into one function."""
+
+    @hb.batch(dispatch=dispatch)
+    def halved(y):
+        while jnp.sum(y) > 1.0:
+            y = y / 2
+        return y
+
+    y = np.arange(35, dtype=np.float32).reshape(5, 7)
+    expected = [row / 2.0 ** max(0, int(np.ceil(np.log2(row.sum())))) for row in y]
+    np.testing.assert_array_equal(halved(y), np.stack(expected))
+
+
+@pytest.mark.parametrize("dispatch", ["chain", "guarded"])
+def test_a_passed_over_block_did_its_work_in_every_turn(dispatch: str) -> None:
+    """XLA moved what a block reads and does not change out of the loop the block stands in."""
+
+    @hb.batch(dispatch=dispatch)
+    def noise_then_count(key, n):
+        total = jnp.sum(jax.random.normal(key, (50,)))
+        while n > 0:
+            n = n - 1
+        return total + jnp.sum(jax.random.normal(key, (60,)))
+
+    keys = jax.random.split(jax.random.key(0), 300)
+    text = noise_then_count.trace(keys, ints(*range(300))).lower().compile().as_text()
+    assert not hoisted(text, "_normal")
+
+
+def hoisted(text: str, what: str) -> list[str]:
+    """Instructions made by ``what`` that stand in the outermost loop's own body."""
+    outermost = re.findall(r"while\([^)]*\), condition=\S+, body=(%[\w.-]+)", text.split("ENTRY")[1])
+    bodies = [body for name in outermost for body in re.findall(rf"^{re.escape(name)} .*?^}}", text, re.M | re.S)]
+    assert bodies
+    return [line for body in bodies for line in body.splitlines() if what in line and " while(" not in line]
