@@ -35,6 +35,7 @@ MODULES: Final = {
     "kd_tree": "benchmarks.workloads.kd_tree",
     "interpreter": "benchmarks.workloads.interpreter",
     "fixed_count": "benchmarks.workloads.fixed_count",
+    **dict.fromkeys(("ablation_fibonacci", "ablation_collatz", "ablation_nuts"), "benchmarks.workloads.ablation"),
 }
 """Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
 

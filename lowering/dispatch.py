@@ -125,7 +125,7 @@ class Turn:
         name: str,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
-        if self.form != "sweep" or name == "turnover":
+        if self.form in ("chain", "guarded") or name == "turnover":
             part = tied(part, [slot for slot in part.reads if slot in self._registers and slot not in part.writes])
         return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 
 def over_events(mask: Any, array: Any) -> Any:
@@ -29,10 +30,17 @@ def from_active_lane(mask: Any, array: Any) -> Any:
 
 def push(frames: Any, pointer: Any, top: Any, mask: Any) -> Any:
     """The stack with ``top`` saved in the lanes of the mask; the pointer moves apart from it."""
-    spare = frames.shape[0] - 1
-    rows = jnp.where(mask, pointer, spare)
-    lanes = jnp.arange(top.shape[0], dtype=rows.dtype)
-    return frames.at[rows, lanes].set(top, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
+    depth, lanes, *event = frames.shape
+    rows = jnp.where(mask, pointer, depth - 1)
+    columns = jnp.arange(lanes, dtype=rows.dtype)
+    if not isinstance(lanes, int) or depth * lanes > np.iinfo(np.int32).max:
+        return _put(frames, (rows, columns), top)
+    flat = frames.reshape((-1, *event))  # one index for each lane: XLA would lay out pairs of them in memory
+    return _put(flat, rows * lanes + columns, top).reshape(frames.shape)
+
+
+def _put(frames: Any, index: Any, top: Any) -> Any:
+    return frames.at[index].set(top, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
 
 
 def saved(frames: Any, pointer: Any) -> Any:

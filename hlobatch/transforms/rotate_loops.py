@@ -11,7 +11,7 @@
       %x = prim "x + 1" (%x)               branch %c, body, after
       jump head
 
-Done for heads that are cheap and have two predecessors: the way in and the way round.
+Done for heads that are cheap and are come to in two ways: the way in, be it the call of the function, and the way round.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from hlobatch.ir.program import Block, ControlFlowGraph, Program
 from hlobatch.transforms.if_conversion import CHEAP
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
-_PREDECESSORS = 2
+_WAYS = 2
 
 
 def rotate_loops(program: Program) -> Program:
@@ -38,9 +38,9 @@ def _rotated(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def _is_head(graph: ControlFlowGraph, block: Block) -> bool:
-    """Whether a block is a cheap loop condition, entered from two plain jumps, one of them its own loop's."""
+    """Whether a block is a cheap loop condition, come to by plain jumps, one of them its own loop's."""
     before = graph.predecessors[block.name]
-    if block is graph.enter_block() or block.sync or len(before) != _PREDECESSORS:
+    if block.sync or len(before) + (block is graph.enter_block()) != _WAYS:
         return False
     plain = all(isinstance(op, PrimOp) for op in block.instructions) and isinstance(block.terminator, BranchOp)
     jumps = all(_is_plain_jump(graph.block(name)) for name in before)

@@ -114,7 +114,9 @@ EXECUTORS: dict[str, Run] = {
     "sweep": compiled_with(dispatch="sweep"),
     "cost": compiled_with(dispatch="case", schedule="cost"),
     "cost_chain": compiled_with(dispatch="chain", schedule="cost"),
+    "most_lanes": compiled_with(dispatch="chain", schedule="most_lanes"),
     "queue": compiled_with(lanes=3),
+    "queue_cost": compiled_with(lanes=3, dispatch="chain", schedule="cost"),
     "queue_case": compiled_with(lanes=3, dispatch="case"),
     "queue_guarded": compiled_with(lanes=3, dispatch="guarded"),
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
@@ -134,7 +136,8 @@ QUICK: dict[str, tuple[int, ...]] = {
     "chain": (ROWS,),
     "guarded": (ROWS,),
     "sweep": (ROWS,),
-    "queue": (ROWS,),
+    "most_lanes": (ROWS,),
+    "queue_cost": (ROWS,),
 }
 """The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""
 

@@ -229,7 +229,10 @@ def test_overflow_inside_jit_is_reported(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"schedule": "fastest"}, "schedule is one of 'auto', 'earliest', 'cost', 'sweep', not 'fastest'"),
+        (
+            {"schedule": "fastest"},
+            "schedule is one of 'auto', 'earliest', 'most_lanes', 'cost', 'sweep', not 'fastest'",
+        ),
         ({"dispatch": "goto"}, "dispatch is one of"),
         ({"max_stack_depth": 0}, "max_stack_depth is a positive int, not 0"),
         ({"max_steps": -1}, "max_steps is a positive int, not -1"),

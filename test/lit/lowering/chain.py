@@ -1,4 +1,4 @@
-"""dispatch=chain: for each block in order a conditional that runs it if it is the earliest anyone waits at."""
+"""dispatch=chain: for each block in order a loop that runs it while it is the earliest anyone waits at."""
 
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain | filecheck %s
 import hlobatch as hb
@@ -13,16 +13,15 @@ def f(n):
 
 
 # CHECK: do {
+# CHECK: stablehlo.while
 # CHECK: [[HERE:%[0-9]+]] = stablehlo.compare EQ
-# CHECK-NEXT: [[BRANCH:%[0-9]+]] = stablehlo.convert [[HERE]]
-# CHECK-NEXT: "stablehlo.case"([[BRANCH]])
-# CHECK-NEXT: func.call @block_0.f.entry.skip(
+# CHECK-NEXT: stablehlo.return [[HERE]]
 # CHECK: func.call @block_0.f.entry(
+# CHECK: stablehlo.while
 # CHECK: stablehlo.compare EQ
-# CHECK: "stablehlo.case"
 # CHECK: func.call @block_1.f.then(
-# CHECK: "stablehlo.case"
+# CHECK: stablehlo.while
 # CHECK: func.call @block_2.f.after_if(
-# CHECK: "stablehlo.case"
+# CHECK: stablehlo.while
 # CHECK: func.call @block_3.f.after_if.return(
 # CHECK: call @finish

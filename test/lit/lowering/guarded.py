@@ -1,4 +1,4 @@
-"""dispatch=guarded: a sweep over all blocks, each behind a conditional that asks whether anyone waits there."""
+"""dispatch=guarded: a sweep over all blocks, each in a loop that turns once if anyone waits there."""
 
 # RUN: hlobatch lower %s:f --args "i32[8]" --dispatch guarded | filecheck %s
 import hlobatch as hb
@@ -14,8 +14,8 @@ def f(n):
 
 # CHECK: do {
 # CHECK: [[HERE:%[0-9]+]] = func.call @anyone
-# CHECK-NEXT: [[BRANCH:%[0-9]+]] = stablehlo.convert [[HERE]]
-# CHECK-NEXT: "stablehlo.case"([[BRANCH]])
+# CHECK: stablehlo.while({{.*}} = [[HERE]])
+# CHECK: func.call @block_0.f.entry(
 # CHECK-COUNT-3: func.call @anyone
 # CHECK: func.call @block_3.f.after_if.return(
 # CHECK: call @finish

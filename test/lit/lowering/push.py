@@ -15,4 +15,4 @@ def f(n):
 # CHECK-LABEL: func.func private @block_2.f.after_if(
 # CHECK: "stablehlo.scatter"(
 # CHECK-SAME: unique_indices = true
-# CHECK: (tensor<6x8xi32>, tensor<8x2xi32>, tensor<8xi32>) -> tensor<6x8xi32>
+# CHECK: (tensor<48xi32>, tensor<8x1xi32>, tensor<8xi32>) -> tensor<48xi32>

@@ -1,0 +1,72 @@
+"""Each optimization off in turn, and each schedule instead of the chosen one: what they are worth in time and memory.
+
+Three workloads: recursion without a kernel (Fibonacci), a nested loop (Collatz), and a sampler (NUTS on a Gaussian).
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import hlobatch as hb
+from benchmarks import compile as ready
+from benchmarks.nuts import ours, problems
+from benchmarks.workload import Prepared, Size, Workload
+from benchmarks.workloads import collatz, fibonacci
+
+Prepare = Callable[..., Prepared]
+"""From a size and options of `hb.batch` to a contender."""
+
+PASSES: Final = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
+
+
+def variants() -> dict[str, dict[str, Any]]:
+    """By the name of a contender, the options of `hb.batch`."""
+    without = {f"without {name}": {"optimizations": hb.Optimizations(**{name: False})} for name in PASSES}
+    nothing = {"without all of them": {"optimizations": hb.Optimizations(**dict.fromkeys(PASSES, False))}}
+    schedules = {f"schedule {name}": {"schedule": name} for name in ("earliest", "most_lanes", "cost", "sweep")}
+    return {"hlobatch": {}, **without, **nothing, **schedules}
+
+
+def calls(size: Size, **options: Any) -> Prepared:
+    return ready.batched(
+        fibonacci.fibonacci, fibonacci.numbers(size.inputs), size, work=fibonacci.calls,
+        comparable=fibonacci.everything, **options,
+    )  # fmt: skip
+
+
+def loops(size: Size, **options: Any) -> Prepared:
+    return ready.batched(
+        collatz.longest, collatz.starts(size.inputs), size, work=collatz.work, comparable=collatz.everything, **options
+    )
+
+
+def chains(size: Size, **options: Any) -> Prepared:
+    return ours.prepare(problems.gaussian(size.inputs, num_draws=10), size, **options)
+
+
+def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Workload:
+    return Workload(
+        name=f"ablation_{name}",
+        title=f"Ablation: {of}",
+        unit=unit,
+        description=(
+            "One optimization off in each row, then all of them, then each schedule in place of the chosen one. A row "
+            "as fast as the first says that here nothing depends on it."
+        ),
+        sizes=(size,),
+        contenders={key: partial(prepare, **options) for key, options in variants().items()},
+        roofline=None,
+    )
+
+
+WORKLOADS: Final = {
+    made.name: made
+    for made in (
+        workload("fibonacci", "recursive Fibonacci", "call", calls, Size(2_000, 2_000)),
+        workload("collatz", "nested Collatz", "step", loops, Size(2_000, 2_000)),
+        workload("nuts", "NUTS on the correlated Gaussian", "gradient", chains, Size(100, 100)),
+    )
+}

@@ -1,0 +1,19 @@
+"""A register that a passed-over block reads and does not change is chosen by a condition on the program counters."""
+
+# RUN: hlobatch lower %s:f --args "f32[8], i32[8]" --dispatch chain | filecheck %s
+import hlobatch as hb
+
+
+@hb.batch
+def f(x, n):
+    total = 0.0 * x
+    while n > 0:
+        total = total + x * x * x
+        n = n - 1
+    return total
+
+
+# CHECK-LABEL: func.func private @block_1.f.body(
+# CHECK: stablehlo.minimum
+# CHECK: [[ALWAYS:%[0-9]+]] = stablehlo.compare EQ
+# CHECK: call @block_1.f.body._where([[ALWAYS]],
