@@ -427,6 +427,8 @@ def test_a_passed_over_block_did_its_work_in_every_turn(dispatch: str) -> None:
 def hoisted(text: str, what: str) -> list[str]:
     """Instructions made by ``what`` that stand in the outermost loop's own body."""
     outermost = re.findall(r"while\([^)]*\), condition=\S+, body=(%[\w.-]+)", text.split("ENTRY")[1])
-    bodies = [body for name in outermost for body in re.findall(rf"^{re.escape(name)} .*?^}}", text, re.M | re.S)]
+    bodies = [
+        body for name in outermost for body in re.findall(rf"^{re.escape(name)} .*?^}}", text, re.MULTILINE | re.DOTALL)
+    ]
     assert bodies
     return [line for body in bodies for line in body.splitlines() if what in line and " while(" not in line]
