@@ -11,7 +11,7 @@
       %x = prim "x + 1" (%x)               branch %c, body, after
       jump head
 
-Done for heads that are cheap and are come to in two ways: the way in, be it the call of the function, and the way round.
+Done for heads that are cheap and are come to in two ways: the way in, be it the function's call, and the way round.
 """
 
 from __future__ import annotations
