@@ -159,7 +159,7 @@ def Autobatch_ProgramOp : Autobatch_Op<"program", [DeclareOpInterfaceMethods<Sym
     * program_c1: names of blocks are unique in their function, and none is `halt`
     * program_c2: every function has at least one block
     * program_c3: every successor is a block of the same function (MLIR's parser knows no others)
-    * program_c4: names of functions and variables are unique (MLIR's verifier sees to it)
+    * program_c4: names of functions and variables are unique
     * program_c5: every variable that an operation names is declared
     * program_c6: in a program with calls, no two functions write or receive the same variable
     * program_c7: a module has one `autobatch.program`, and `entry` is one of its functions

@@ -88,7 +88,7 @@ def _misfits(operation: Any, kind: type[Op]) -> Iterator[str]:
             yield f"has no attribute '{name}'"
 
 
-# Symbols: program_c5, program_c7, func_c4
+# Symbols: program_c4, program_c5, program_c7, func_c4
 
 
 @dataclass(frozen=True)
@@ -121,7 +121,19 @@ class Symbols:
         return bool(self.variables[name].allocation == "shared")
 
 
+def _redefinitions(module: Any) -> Iterator[Fault]:
+    """MLIR refuses these too; newer releases of it only where they know the operations, and they do not know ours."""
+    seen: set[str] = set()
+    for operation in module.body.operations:
+        if "sym_name" in operation.operation.attributes:
+            name = operation.operation.attributes["sym_name"].value
+            if name in seen:
+                yield "program_c4", f"redefinition of symbol named '{name}'", operation
+            seen.add(name)
+
+
 def _symbol_faults(module: Any) -> Iterator[Fault]:
+    yield from _redefinitions(module)
     symbols = Symbols(module)
     programs = [op for op in module.body.operations if isinstance(op, ops.ProgramOp)]
     if len(programs) != 1:

@@ -1,4 +1,4 @@
-// program_c4: names of functions and variables are unique: MLIR's verifier says so.
+// program_c4: names of functions and variables are unique.
 
 // RUN: hlobatch-opt %s --split-input-file --verify-diagnostics
 
@@ -23,3 +23,12 @@
 }) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
 // expected-error@+1 {{redefinition of symbol named 'n'}}
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+// expected-error@+1 {{redefinition of symbol named 'n'}}
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "n", ins = [@n], outs = [@n]} : () -> ()
