@@ -1,11 +1,14 @@
 """How one turn of the loop picks and runs blocks.
 
-| Form       | Schedule | One turn                                                                           |
-|------------|----------|------------------------------------------------------------------------------------|
-| ``case``   | earliest | a ``stablehlo.case`` on the smallest program counter (paper figure 5)              |
-| ``chain``  | earliest | for each block in order: run it if it is the earliest anyone waits at              |
-| ``guarded``| sweep    | for each block in order: run it if anyone waits there                              |
-| ``sweep``  | sweep    | every block in order, masked, no conditional at all                                |
+| Form        | One turn                                                                              |
+|-------------|---------------------------------------------------------------------------------------|
+| ``case``    | a ``stablehlo.case`` on the block that the schedule wants (paper figure 5)            |
+| ``chain``   | for each block in order: run it while it is the one that the schedule wants           |
+| ``guarded`` | for each block in order: run it if anyone waits there                                 |
+| ``sweep``   | every block in order, masked, no test at all                                          |
+
+``schedule.py`` has the schedules of the first two. In the other two, a block that goes on to itself is run on while
+most lanes are there.
 
 A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
 block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
@@ -31,6 +34,7 @@ from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
+from hlobatch.lowering.loop import loop
 from hlobatch.lowering.schedule import Schedule, earliest
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.tie import tied
@@ -41,7 +45,7 @@ SWEEPS: Final = ("guarded", "sweep")
 FORMS: Final = (*EARLIEST, *SWEEPS)
 
 NEXT: Final = "next"
-"""Carried beside the state: the earliest program counter anyone waits at; in ``guarded``, whether a block ran."""
+"""Carried beside the state: the block that the schedule wants; in ``guarded``, whether a block ran."""
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 SOMEONE: Final = 0
@@ -103,8 +107,9 @@ class Turn:
             self._splice_turnover(avals)
 
     def _block_step(self, block: BlockFunction, avals: Mapping[str, Any]) -> Step:
-        """A block; behind a conditional it also tells, in ``NEXT``, what its having run means for the turn."""
-        after = (NEXT,) if self.form in ("chain", "guarded") else ()
+        """A block; where it may be passed over, it also tells, in ``NEXT``, what its having run means for the turn."""
+        passed_over = self.form in ("chain", "guarded")
+        after = (NEXT,) if passed_over else ()
         position = block.writes.index(COUNTER)
 
         def run(*values: Any) -> list[Any]:
@@ -113,7 +118,7 @@ class Turn:
             return [*results, *(told for _ in after)]
 
         name = f"block_{block.index}.{block.block.name}"
-        step = self._step(run, (*block.reads, *after), (*block.writes, *after), avals, name)
+        step = self._step(run, (*block.reads, *after), (*block.writes, *after), avals, name, passed_over=passed_over)
         return replace(step, turns=block.block.name in block.block.terminator.successors)
 
     def _step(
@@ -123,9 +128,11 @@ class Turn:
         writes: tuple[str, ...],
         avals: Mapping[str, Any],
         name: str,
+        *,
+        passed_over: bool,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
-        if self.form in ("chain", "guarded") or name == "turnover":
+        if passed_over:
             part = tied(part, [slot for slot in part.reads if slot in self._registers and slot not in part.writes])
         return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
 
@@ -143,7 +150,7 @@ class Turn:
             return lanes.turnover(values[:inputs], values[inputs : inputs + results], values[inputs + results :])
 
         reads = (*map(input_slot, range(inputs)), *lanes.turnover_results, *lanes.turnover_reads)
-        self.turnover = self._step(turnover, reads, tuple(lanes.turnover_reads), avals, "turnover")
+        self.turnover = self._step(turnover, reads, tuple(lanes.turnover_reads), avals, "turnover", passed_over=True)
         self.wants_turnover = self.splicer.add(
             lambda pc, following: [lanes.wants_turnover(pc, following)],
             [self.layout.slots[COUNTER], scalar_aval()],
@@ -180,19 +187,19 @@ class Turn:
     def _repeated(self, state: Slots) -> None:
         """Several rounds, in a loop whose test is a count."""
         names = list(self.layout.slots)
-        entering = [constant(0), *(state[name] for name in names)]
-        types = [value.type for value in entering]
-        loop = stablehlo.WhileOp(types, entering)
-        condition = loop.cond.blocks.append(*types)
-        with ir.InsertionPoint(condition):
-            stablehlo.return_([compare(condition.arguments[0], constant(self.rounds), "LT")])
-        body = loop.body.blocks.append(*types)
-        with ir.InsertionPoint(body):
-            count, *values = body.arguments
+
+        def turn(carried: Sequence[Any]) -> list[Any]:
+            count, *values = carried
             inner = dict(zip(names, values, strict=True))
             self._round(inner)
-            stablehlo.return_([stablehlo.add(count, constant(1)), *(inner[name] for name in names)])
-        state.update(zip(names, list(loop.results)[1:], strict=True))
+            return [stablehlo.add(count, constant(1)), *(inner[name] for name in names)]
+
+        _, *values = loop(
+            [constant(0), *(state[name] for name in names)],
+            lambda carried: compare(carried[0], constant(self.rounds), "LT"),
+            turn,
+        )
+        state.update(zip(names, values, strict=True))
 
     def _round(self, state: Slots) -> None:
         """Dispatch every block once."""
@@ -246,17 +253,17 @@ class Turn:
     def _loop(
         self, step: Step, state: Slots, wanted: Callable[[Sequence[Any]], Any], *flag: Any, times: int = 1
     ) -> None:
-        carried = [*(state[slot] for slot in step.writes), *flag]
-        types = [value.type for value in carried]
-        loop = stablehlo.WhileOp(types, carried)
-        with ir.InsertionPoint(loop.cond.blocks.append(*types)) as test:
-            stablehlo.return_([wanted(list(test.block.arguments))])
-        with ir.InsertionPoint(loop.body.blocks.append(*types)) as body:
-            inner = {**state, **dict(zip(step.writes, list(body.block.arguments)[: len(step.writes)], strict=True))}
+        """Run a step ``times`` times in each turn of a loop that carries what the step writes, and a flag."""
+        count = len(step.writes)
+
+        def turn(carried: Sequence[Any]) -> list[Any]:
+            inner = {**state, **dict(zip(step.writes, carried[:count], strict=True))}
             for _ in range(times):
                 self._run(step, inner)
-            stablehlo.return_([*(inner[slot] for slot in step.writes), *(false() for _ in flag)])
-        state.update(zip(step.writes, list(loop.results)[: len(step.writes)], strict=True))
+            return [*(inner[slot] for slot in step.writes), *(false() for _ in flag)]
+
+        results = loop([*(state[slot] for slot in step.writes), *flag], wanted, turn)
+        state.update(zip(step.writes, results[:count], strict=True))
 
     def _case(self, state: Slots) -> None:
         """The paper's figure 5: every branch takes the whole state and gives it back."""

@@ -18,12 +18,13 @@ from typing import Any
 import jax
 import numpy as np
 
-from hlobatch._jax import func, ir, mlir, stablehlo
+from hlobatch._jax import func, ir, mlir
 from hlobatch.lowering.blocks import block_functions, capture_slot
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.loop import loop
 from hlobatch.lowering.schedule import earliest, most_wanted
 from hlobatch.lowering.splice import Splicer
 
@@ -152,17 +153,14 @@ class _Builder:
         turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, blocks, fixed, schedule)  # type: ignore[arg-type]
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
-        names, values = list(carried), list(carried.values())
-        types = [value.type for value in values]
-        loop = stablehlo.WhileOp(types, values)
-        condition = loop.cond.blocks.append(*types)
-        with ir.InsertionPoint(condition):
-            stablehlo.return_([turn.condition(dict(zip(names, condition.arguments, strict=True)))])
-        body = loop.body.blocks.append(*types)
-        with ir.InsertionPoint(body):
-            after = turn.body(dict(zip(names, body.arguments, strict=True)))
-            stablehlo.return_([after[name] for name in names])
-        return list(loop.results)[: len(layout.slots)]
+        names = list(carried)
+
+        def body(values: Sequence[Any]) -> list[Any]:
+            after = turn.body(dict(zip(names, values, strict=True)))
+            return [after[name] for name in names]
+
+        end = loop(list(carried.values()), lambda values: turn.condition(dict(zip(names, values, strict=True))), body)
+        return end[: len(layout.slots)]
 
 
 def _symbol_of(size: Any) -> str | None:
