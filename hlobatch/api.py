@@ -233,7 +233,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
             checked.
         max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, except inside ``jax.jit``.
         max_steps: Blocks one input may run before it is stopped; None for no limit.
-        lanes: Inputs in flight at once; the rest wait in a queue. None: all of them.
+        lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``.
         optimizations: Passes to switch off, for measurement.

@@ -29,7 +29,7 @@ class Lanes:
 
     layout: Layout
     captures: Captures
-    share: int = 8
+    share: int
     """Turnover waits for one in so many lanes."""
 
     # Inputs

@@ -47,9 +47,9 @@ class Request:
 
     layout: Layout
     form: str
-    weights: tuple[float, ...] | None = None
-    rounds: int = 1
-    share: int = 8
+    weights: tuple[float, ...] | None
+    rounds: int
+    share: int
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)

@@ -82,8 +82,8 @@ class Choice:
         form: Dispatch form, one of ``lowering.dispatch.FORMS``.
         schedule: ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         lanes: Inputs in flight at once, or None for all.
-        enough: Lanes that keep the machine busy: where ``lanes`` was not asked for, so many are in flight even if they
-            are few inputs, and with up to four times as many inputs, the fewer the better they are used.
+        enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
+            each lane takes several in turn, but never fewer than ``enough``.
         rounds: Turns between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
         reason: Why, in words.

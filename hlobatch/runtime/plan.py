@@ -102,16 +102,19 @@ class Plan:
     def layout(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
         lanes = self._lanes(inputs)
-        queue = lanes is not inputs
+        queue = lanes is not None
         max_steps = self.options.max_steps
-        return Layout(self.lowered, inputs, lanes, depth, queue, max_steps, stats)
+        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats)
 
-    def _lanes(self, inputs: Any) -> Any:
-        """Inputs in flight at once; a batch of unknown size has more inputs than lanes if the user asked for lanes."""
-        if isinstance(inputs, int):
-            lanes = self.choice.lanes_for(inputs)
-            return min(inputs, lanes)
-        return self.options.lanes or inputs
+    def _lanes(self, inputs: Any) -> int | None:
+        """Lanes in flight where they are fewer than the inputs, else None.
+
+        A batch of unknown size has more inputs than lanes if the user asked for lanes.
+        """
+        if not isinstance(inputs, int):
+            return self.options.lanes
+        lanes = self.choice.lanes_for(inputs)
+        return lanes if lanes < inputs else None
 
     @property
     def in_types(self) -> tuple[Type, ...]:
