@@ -65,7 +65,7 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
         run=run,
         work=useful * problem.leapfrogs_per_leaf,
         compile_seconds=seconds,
-        temp_bytes=analysis.temp_size_in_bytes if (analysis := compiled.memory_analysis()) else None,
+        temp_bytes=ready.temp_bytes(compiled),
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
         note="lanes used is an upper bound: chains that are done walk on, and can be the longest",
     )
