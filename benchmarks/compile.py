@@ -61,7 +61,7 @@ def batched(
         run=lambda: jax.block_until_ready(fresh(*args)),
         work=work(result),
         compile_seconds=seconds,
-        temp_bytes=_temp_bytes(compiled),
+        temp_bytes=temp_bytes(compiled),
         lane_use=stats.utilization_of(costly.name),
         note=f"{choice.form}, {stats.lanes:,} lanes in flight: {choice.reason}",
         comparable=comparable,
@@ -150,7 +150,7 @@ def _compiled(
         run=lambda: jax.block_until_ready(fresh(*args)),
         work=work(result),
         compile_seconds=seconds,
-        temp_bytes=_temp_bytes(compiled),
+        temp_bytes=temp_bytes(compiled),
         note=note,
         comparable=comparable,
     )
@@ -202,6 +202,7 @@ def uniform(seed: int, low: float, high: float, *shape: int) -> jax.Array:
     return jnp.asarray(np.random.default_rng(seed).uniform(low, high, shape), jnp.float32)
 
 
-def _temp_bytes(compiled: Any) -> int | None:
+def temp_bytes(compiled: Any) -> int | None:
+    """The temporary memory that XLA allocates for an executable; None where it does not say."""
     analysis = compiled.memory_analysis()
     return None if analysis is None else int(analysis.temp_size_in_bytes)

@@ -27,6 +27,8 @@ from hlobatch._jax import (
     embed_module,
     ir,
     make_context,
+    mapped_first,
+    mapped_size,
     mlir,
     refuse_derivative,
     stablehlo,
@@ -196,24 +198,14 @@ def _batching(operands: Sequence[Any], dims: Sequence[Any], *, code: Code) -> An
     """``jax.vmap`` of lanes is more lanes."""
     if any(d is not NOT_MAPPED for p, d in zip(code.parameters, dims, strict=True) if not p.batched):
         return _one_by_one(operands, dims, code)
-    outer = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED)
-    pairs = zip(code.parameters, operands, dims, strict=True)
-    flat = [_flattened(x, d, outer) if p.batched else x for p, x, d in pairs]
+    outer = mapped_size(operands, dims)
+    batched = [p.batched for p in code.parameters]
+    rows = [mapped_first(x, d, outer) if b else x for b, x, d in zip(batched, operands, dims, strict=True)]
+    inner = next(x.shape[1] for b, x in zip(batched, rows, strict=True) if b)
+    flat = [x.reshape((outer * inner, *x.shape[2:])) if b else x for b, x in zip(batched, rows, strict=True)]
     results = code_p.bind(*flat, code=code)
-    inner = next(_lanes_of(x, d) for p, x, d in zip(code.parameters, operands, dims, strict=True) if p.batched)
     split = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
     return split, [0] * len(split)
-
-
-def _lanes_of(x: Any, dim: Any) -> Any:
-    """The number of lanes in an operand, the axis that is mapped aside."""
-    return x.shape[0] if dim is NOT_MAPPED or dim else x.shape[1]
-
-
-def _flattened(x: Any, dim: Any, outer: Any) -> Any:
-    """An operand with the new lanes and the old ones on one axis."""
-    x = jnp.broadcast_to(x, (outer, *x.shape)) if dim is NOT_MAPPED else jnp.moveaxis(x, dim, 0)
-    return x.reshape((outer * x.shape[1], *x.shape[2:]))
 
 
 def _one_by_one(operands: Sequence[Any], dims: Sequence[Any], code: Code) -> Any:

@@ -20,7 +20,6 @@ from hlobatch.analysis.type_inference import infer_types
 from hlobatch.dialect import ops
 from hlobatch.dialect.op_base import Symbols
 from hlobatch.dialect.patterns import from_type
-from hlobatch.ir.ops import IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import MAIN, Program, VariableAllocation
 from hlobatch.transforms.block_order import expensive_last
 from hlobatch.transforms.coalesce import coalesce_copies
@@ -69,7 +68,7 @@ def _unallocated(transform: Transform) -> Transform:
 
 def _live(program: Program, module: Any) -> None:
     """Name the variables whose values may be read later, at the start and at the end of each block."""
-    live = _lowered(program) if is_lowered(program) else {f.name: liveness(f) for f in program.all_functions}
+    live = _lowered(program) if program.is_lowered else {f.name: liveness(f) for f in program.all_functions}
     with module.context:
         for function in (op for op in module.body.operations if isinstance(op, ops.FuncOp)):
             labels = [block.operations[0] for block in function.regions[0].blocks]
@@ -77,11 +76,6 @@ def _live(program: Program, module: Any) -> None:
                 found = live[function.sym_name]
                 for word, sets in (("in", found.before), ("out", found.after)):
                     label.operation.attributes[f"autobatch.live_{word}"] = Symbols().write(sorted(sets[label.name]))
-
-
-def is_lowered(program: Program) -> bool:
-    """Whether a program's calls have become pushes and jumps."""
-    return any(isinstance(op, (PushGotoOp, IndirectGotoOp)) for op in program.ops)
 
 
 def _lowered(program: Program) -> dict[str, Solution[Names]]:

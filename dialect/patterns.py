@@ -19,7 +19,7 @@ import numpy as np
 
 from hlobatch._jax import ir, mlir, tree_from_node
 from hlobatch.dialect.values import PatternError, entries_of, found, from_value, items_of, name_of, text_of, to_value
-from hlobatch.ir.physical import physical
+from hlobatch.ir.physical import key_dtypes, physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 # Tensors
@@ -75,17 +75,11 @@ def _parsed(text: str) -> Any:
 
 
 def _key(generator: str, words: TensorType) -> TensorType:
-    for dtype in _key_dtypes():
+    for dtype in key_dtypes():
         one = physical(TensorType(dtype))
         if str(dtype) == f"key<{generator}>" and words == physical(TensorType(dtype, words.shape[: -len(one.shape)])):
             return TensorType(dtype, words.shape[: -len(one.shape)])
     raise PatternError(f"no generator {generator!r} has keys of the words {words}")
-
-
-@lru_cache(maxsize=1)
-def _key_dtypes() -> tuple[Any, ...]:
-    names = ("threefry2x32", "rbg", "unsafe_rbg")
-    return tuple(jax.eval_shape(lambda name=name: jax.random.key(0, impl=name)).dtype for name in names)
 
 
 _NARROW: Final = [name for name in dir(ml_dtypes) if re.fullmatch(r"(float|u?int|bfloat)\d\w*", name)]

@@ -22,21 +22,18 @@ from pathlib import Path
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
 import hlobatch as hb
 from examples import diagnostics, lockstep, nuts, targets
+from examples.normal_approximation import find_mode, scatter, step_size_for
 
 Floats = NDArray[np.float64]
 
 NUM_SHOWN = 8
 """Coefficients in the table."""
-
-NUM_NEWTON_STEPS = 8
-"""Enough for single precision; the last one changes the mode by less than 1e-6."""
 
 NORMAL_QUANTILE_95 = 1.6449
 """A posterior of 10,000 data points is close to normal: 90 % of it are within so many sds."""
@@ -124,32 +121,11 @@ def parse_options() -> argparse.Namespace:
 def prepare(target: targets.LogisticRegression, num_chains: int, max_depth: int) -> Problem:
     """Returns starting points and a step size from the normal approximation of the posterior.
 
-    A chain starts at the mode, plus twice the spread of the posterior. The step size follows from
-    the curvature: on a normal target of frequencies `w[i]` the energy error of the leapfrog has a
-    variance that grows with the sum of `(step * w[i]) ** 4`, and `sum(w ** 4)` is the squared
-    Frobenius norm of the Hessian. The constant 1.6 gives an acceptance near 0.8.
-
-    Reference:
-        Beskos et al., "Optimal tuning of the hybrid Monte Carlo algorithm", Bernoulli 19, 2013.
+    A chain starts at the mode, plus twice the spread of the posterior.
     """
     mode, precision = find_mode(target.log_density, len(target.coefficients))
-    normal = np.random.default_rng(2).normal(size=(num_chains, len(mode)))
-    # With precision = root @ root.T, the inverse transpose of the root scatters by its inverse.
-    scattered = np.linalg.solve(np.linalg.cholesky(precision).T, normal.T).T
-    starts = jnp.asarray(mode + 2.0 * scattered, jnp.float32)
-    step_size = float(1.6 / np.sqrt(np.linalg.norm(precision)))
-    return Problem(target, starts, step_size, max_depth)
-
-
-def find_mode(log_density: targets.LogDensity, dim: int) -> tuple[Floats, Floats]:
-    """Returns the mode of a log-concave density, by Newton's method, and the precision there."""
-    gradient_at, hessian_at = jax.jit(jax.grad(log_density)), jax.jit(jax.hessian(log_density))
-    mode = np.zeros(dim)
-    for _ in range(NUM_NEWTON_STEPS):
-        position = jnp.asarray(mode, jnp.float32)
-        precision = -np.asarray(hessian_at(position), np.float64)
-        mode = mode + np.linalg.solve(precision, np.asarray(gradient_at(position), np.float64))
-    return mode, precision
+    starts = scatter(mode, precision, num_chains, spread=2.0)
+    return Problem(target, starts, step_size_for(precision), max_depth)
 
 
 def sample_in_chunks(

@@ -57,41 +57,39 @@ def sample(
     mass = jnp.ones(starts.shape[1])
     algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
 
-    def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array, Array]]:
+    def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array]]:
         state, info = algorithm.step(key, state)
-        leaves, doublings = info.num_integration_steps, info.num_trajectory_expansions
-        return state, (state.position, leaves, doublings)
+        return state, (state.position, info.num_integration_steps)
 
-    def chain(key: Array, position: Array) -> tuple[Array, Array, Array]:
+    def chain(key: Array, position: Array) -> tuple[Array, Array]:
         return jax.lax.scan(draw, algorithm.init(position), jax.random.split(key, num_draws))[1]
 
     keys = jax.random.split(jax.random.key(3), len(starts))
     compiled = jax.jit(jax.vmap(chain)).lower(keys, starts).compile()
     started = time.perf_counter()
-    draws, leaves, doublings = jax.block_until_ready(compiled(keys, starts))
+    draws, leaves = jax.block_until_ready(compiled(keys, starts))
     seconds = time.perf_counter() - started
-    executions = count_executions(np.asarray(leaves), np.asarray(doublings))
-    return LockstepRun(draws, int(np.asarray(leaves).sum()), executions, seconds)
+    counts = np.asarray(leaves)
+    return LockstepRun(draws, int(counts.sum()), count_executions(counts), seconds)
 
 
-def count_executions(leaves: NDArray[np.integer], doublings: NDArray[np.integer]) -> int:
-    """Returns how often, at least, all chains together ran the batched gradient.
+def count_executions(leaves: NDArray[np.integer]) -> int:
+    """Returns how often, at least, chains in lockstep run the batched gradient.
 
     A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop
-    early; every chain waits for the one that walks most. Not counted, since `info` does not tell,
-    is what chains that are done add: they walk on, their results dropped, and can be the longest.
+    early; every chain waits for the one that walks most. Not counted, since leaves do not tell, is
+    what chains that are done add: they walk on, their results dropped, and can be the longest.
 
     Args:
-        leaves: `Int[ndarray, "chains draws"]`, of each trajectory.
-        doublings: `Int[ndarray, "chains draws"]`, of each trajectory.
+        leaves: `Int[ndarray, "chains draws"]`, of each trajectory. A doubling walks at least one,
+            so `n` leaves are of `n.bit_length()` doublings.
 
     Example:
-        >>> count_executions(np.array([[3], [5]]), np.array([[2], [3]]))  # 1 + 2, and 1 + 2 + 2
+        >>> count_executions(np.array([[3], [5]]))  # 1 + 2, and 1 + 2 + 2
         5
     """
     executions = 0
-    for k in range(int(doublings.max())):
-        last = np.where(doublings == k + 1, leaves - (2**k - 1), 0)
-        walked = np.where(doublings > k + 1, 2**k, last)
+    for k in range(int(leaves.max()).bit_length()):
+        walked = np.clip(leaves - (2**k - 1), 0, 2**k)
         executions += int(walked.max(axis=0).sum())
     return executions

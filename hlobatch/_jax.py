@@ -5,10 +5,11 @@ Everything here is used from elsewhere by these names; when a release of JAX mov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 from jax._src import config as _config
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
@@ -36,6 +37,8 @@ __all__ = [
     "lower_as_jax",
     "lowering_platforms",
     "make_context",
+    "mapped_first",
+    "mapped_size",
     "mlir",
     "refuse_derivative",
     "register_dialect",
@@ -52,6 +55,16 @@ __all__ = [
 
 NOT_MAPPED = None
 """The batch axis of an operand that has none, in batching rules."""
+
+
+def mapped_size(operands: Iterable[Any], axes: Iterable[Any]) -> Any:
+    """The size of the batch axis that ``jax.vmap`` adds; at least one operand has it."""
+    return next(x.shape[axis] for x, axis in zip(operands, axes, strict=True) if axis is not NOT_MAPPED)
+
+
+def mapped_first(x: Any, axis: Any, size: Any) -> Any:
+    """An operand of a batching rule as ``[size, …]``: its batch axis in front, or broadcast if it has none."""
+    return jnp.broadcast_to(x, (size, *x.shape)) if axis is NOT_MAPPED else jnp.moveaxis(x, axis, 0)
 
 
 def subjaxprs(jaxpr: Any) -> Iterator[Any]:

@@ -35,6 +35,7 @@ from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.text import as_text
 from hlobatch.frontend.to_program import to_program
+from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
 from hlobatch.modules import Module
@@ -290,7 +291,7 @@ class _ArgumentParser:
         return name
 
     def _dtype(self, name: str) -> Any:
-        for dtype in (*map(jnp.dtype, _NUMBERS), *map(_key_dtype, _GENERATORS)):
+        for dtype in (*map(jnp.dtype, _NUMBERS), *key_dtypes()):
             if name == str(dtype) or f"{name}[]" == str(TensorType(dtype)):
                 return dtype
         raise self._error(f"there is no element type {name!r}")
@@ -314,16 +315,10 @@ class _ArgumentParser:
         return UsageError(f"--args {self.text!r}: {message}")
 
 
-_GENERATORS: Final = ("threefry2x32", "rbg", "unsafe_rbg")
 _NUMBERS: Final = (
     *("bool", "int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"),
     *("float16", "bfloat16", "float32", "float64", "complex64", "complex128"),
 )
-
-
-def _key_dtype(generator: str) -> Any:
-    """The dtype of a typed key."""
-    return jax.eval_shape(lambda: jax.random.key(0, impl=generator)).dtype
 
 
 # Results

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from typing import Any
 
 import jax
@@ -16,22 +15,7 @@ from examples import nuts
 
 def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
     """The sampler, compiled; `options` are those of `hb.batch`."""
-    chains, lanes = start(problem), size.lanes if size.lanes < size.inputs else None
-    batched = hb.batch(sampler(problem).function, **({"lanes": lanes} | options))
-    began = time.perf_counter()
-    traced = batched.trace(chains)
-    compiled = traced.lower().compile()
-    seconds = time.perf_counter() - began
-    result, stats = batched.with_stats(chains)
-    choice = traced.plan.choice
-    return Prepared(
-        run=lambda: jax.block_until_ready(batched(chains)),
-        work=gradients(result),
-        compile_seconds=seconds,
-        temp_bytes=compiled.memory_analysis().temp_size_in_bytes,
-        lane_use=gradient_use(stats),
-        note=f"{choice.form}, {stats.lanes:,} lanes in flight: {choice.reason}",
-    )
+    return ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
 
 
 def sampler(problem: Problem) -> hb.BatchedFunction:

@@ -14,8 +14,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
-from benchmarks.nuts.normal_approximation import find_mode, scatter, step_size_for
 from examples import targets
+from examples.normal_approximation import find_mode, scatter, step_size_for
 from examples.targets import LogDensity
 
 MAX_DEPTH = 8

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Location, Note, UndefinedVariableError
-from hlobatch.ir.ops import IndirectGotoOp, Op, PushGotoOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
 Names = frozenset[str]
@@ -50,7 +50,7 @@ def check_definedness(program: Program) -> Program:
     Raises:
         UndefinedVariableError: A variable may be read before it has a value.
     """
-    if any(isinstance(op, (PushGotoOp, IndirectGotoOp)) for op in program.ops):
+    if program.is_lowered:
         return program
     known = {v for v, a in program.var_alloc.items() if a is VariableAllocation.SHARED}
     known |= {v for v, t in program.var_defs.items() if t.is_static}

@@ -50,6 +50,13 @@ def _key_impl(leaf: TensorType) -> Any:
     return found[0]
 
 
+@lru_cache(maxsize=1)
+def key_dtypes() -> tuple[Any, ...]:
+    """The dtypes of typed keys, one for each generator that JAX has itself."""
+    generators = ("threefry2x32", "rbg", "unsafe_rbg")
+    return tuple(jax.eval_shape(lambda name=name: jax.random.key(0, impl=name)).dtype for name in generators)
+
+
 def flatten(value: Any, type_: Type) -> list[Any]:
     """The stored arrays of a value of a type."""
     return [to_physical(v, t) for v, t in zip(type_.flatten(value), type_.tensor_leaves, strict=True)]

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location
-from hlobatch.ir.ops import HALT, Op, Terminator
+from hlobatch.ir.ops import HALT, IndirectGotoOp, Op, PushGotoOp, Terminator
 from hlobatch.ir.types import Type
 
 
@@ -197,6 +197,11 @@ class Program:
     def ops(self) -> Iterator[Op]:
         """Every operation of every function."""
         return (op for f in self.all_functions for block in f.graph for op in block.ops)
+
+    @property
+    def is_lowered(self) -> bool:
+        """Whether it has lowered calls or returns, ``PushGotoOp`` or ``IndirectGotoOp``; without calls it has none."""
+        return any(isinstance(op, (PushGotoOp, IndirectGotoOp)) for op in self.ops)
 
     def alloc(self, name: str) -> VariableAllocation:
         """The allocation of a variable (``FULL`` suffices for every variable)."""

@@ -14,6 +14,7 @@ import jax
 import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
+from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
 Schema = dict[str, Any]
@@ -83,8 +84,7 @@ def _build(schema: Schema) -> Any:
 def _dtype(name: str) -> Any:
     if not name.startswith("key<"):
         return np.dtype(jax.numpy.dtype(name))
-    for impl in ("threefry2x32", "rbg", "unsafe_rbg"):
-        dtype = jax.eval_shape(lambda impl=impl: jax.random.key(0, impl=impl)).dtype
+    for dtype in key_dtypes():
         if str(dtype) == name:
             return dtype
     raise ArtifactError(f"an artifact uses keys of type {name}, which this JAX does not have")

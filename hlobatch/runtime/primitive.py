@@ -25,6 +25,8 @@ from hlobatch._jax import (
     is_for_export,
     lower_as_jax,
     lowering_platforms,
+    mapped_first,
+    mapped_size,
     mlir,
     refuse_derivative,
 )
@@ -90,7 +92,7 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
             f"{plan.name!r} takes a mapped value from its closure",
             help="pass it as an argument.",
         )
-    outer = next(x.shape[d] for x, d in zip(operands, dims, strict=True) if d is not NOT_MAPPED)
+    outer = mapped_size(operands, dims)
     arrays = list(zip(operands[captured:], dims[captured:], plan.input_shared, strict=True))
     mapped = [i for i, (_, d, shared) in enumerate(arrays) if shared and d is not NOT_MAPPED]
     first, axis, _ = arrays[plan.batch_size_position]
@@ -102,7 +104,7 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
         if not per_lane:
             inputs.append(x)
             continue
-        x = jnp.broadcast_to(x, (outer, *x.shape)) if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)
+        x = mapped_first(x, d, outer)
         if shared:
             x = jnp.broadcast_to(x[:, None], (outer, inner, *x.shape[1:]))
         inputs.append(x.reshape((outer * inner, *x.shape[2:])))
@@ -184,18 +186,11 @@ def _guard_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan)
     *results, stopped, status = operands
     if dims[-2] is not NOT_MAPPED:
         stopped = jnp.max(stopped)
-    moved = [_leading(x, d) for x, d in zip((*results, status), (*dims[:-2], dims[-1]), strict=True)]
-    outer = next(x.shape[0] for x, d in zip(moved, (*dims[:-2], dims[-1]), strict=True) if d is not NOT_MAPPED)
-    full = [
-        jnp.broadcast_to(x, (outer, *x.shape)) if d is NOT_MAPPED else x
-        for x, d in zip(moved, (*dims[:-2], dims[-1]), strict=True)
-    ]
-    out = guard_p.bind(*full[:-1], stopped, full[-1], plan=plan)
+    arrays, axes = (*results, status), (*dims[:-2], dims[-1])
+    outer = mapped_size(arrays, axes)
+    *results, status = [mapped_first(x, d, outer) for x, d in zip(arrays, axes, strict=True)]
+    out = guard_p.bind(*results, stopped, status, plan=plan)
     return out, [0] * len(out)
-
-
-def _leading(x: Any, d: Any) -> Any:
-    return x if d is NOT_MAPPED else jnp.moveaxis(x, d, 0)
 
 
 batching.primitive_batchers[guard_p] = _guard_batching

@@ -9,11 +9,11 @@ from typing import Any, NamedTuple
 import jax
 import numpy as np
 from jax import Array
-from numpy.typing import NDArray
 
 from benchmarks import compile as ready
 from benchmarks.nuts.problems import Problem
 from benchmarks.workload import Prepared
+from examples.lockstep import count_executions
 
 
 class Trace(NamedTuple):
@@ -65,28 +65,7 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
         run=run,
         work=useful * problem.leapfrogs_per_leaf,
         compile_seconds=seconds,
-        temp_bytes=analysis.temp_size_in_bytes if (analysis := compiled.memory_analysis()) else None,
+        temp_bytes=ready.temp_bytes(compiled),
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
         note="lanes used is an upper bound: chains that are done walk on, and can be the longest",
     )
-
-
-def count_executions(leaves: NDArray[np.integer]) -> int:
-    """Returns how often, at least, chains in lockstep run the batched gradient.
-
-    A chain walks all `2**k` leaves of its doubling `k`, except in the last one, where it may stop early; every chain
-    waits for the one that walks most. Not counted is what chains that are done add: they walk on, their results
-    dropped, and can be the longest.
-
-    Args:
-        leaves: `Int[ndarray, "chains draws"]`, of each trajectory.
-
-    Example:
-        >>> count_executions(np.array([[3], [5]]))  # 1 + 2, and 1 + 2 + 2
-        5
-    """
-    executions = 0
-    for k in range(int(leaves.max()).bit_length()):
-        walked = np.clip(leaves - (2**k - 1), 0, 2**k)
-        executions += int(walked.max(axis=0).sum())
-    return executions
