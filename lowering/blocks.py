@@ -13,6 +13,7 @@ an operand of the conditional around it.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, singledispatchmethod
@@ -179,9 +180,9 @@ class _Run:
     def _park(self) -> None:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
         full = None
-        for variable in dict.fromkeys(self.function.pushed):
-            count = self.function.pushed.count(variable)
-            over = self.slots[self.layout.pointer(variable)] + count > self.layout.depth
+        counts = Counter(self.function.pushed)
+        for pointer, count in {self.layout.pointer(v): n for v, n in counts.items()}.items():
+            over = self.slots[pointer] + count > self.layout.depth
             full = over if full is None else full | over
         if full is not None:
             parked = self.mask & full
@@ -258,29 +259,36 @@ class _Run:
 
     @run.register
     def _push(self, op: PushOp) -> None:
-        for variable in op.vars:
-            self._push_variable(variable)
+        self._push_variables(op.vars)
 
-    def _push_variable(self, variable: str) -> None:
-        if not self.function._is_full(variable):
-            return
-        pointer = self.slots[self.layout.pointer(variable)]
-        for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
-            self.slots[frames] = push(self.slots[frames], pointer, self.slots[top], self.mask)
-        self.slots[self.layout.pointer(variable)] = pointer + self.mask.astype(jnp.int32)
+    def _push_variables(self, variables: Sequence[str]) -> None:
+        for slot, together in self._by_pointer(variables):
+            pointer = self.slots[slot]
+            for variable in together:
+                for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
+                    self.slots[frames] = push(self.slots[frames], pointer, self.slots[top], self.mask)
+            self.slots[slot] = pointer + self.mask.astype(jnp.int32)
 
     @run.register
     def _pop(self, op: PopOp) -> None:
-        for variable in op.vars:
-            self._pop_variable(variable)
+        self._pop_variables(op.vars)
 
-    def _pop_variable(self, variable: str) -> None:
-        if not self.function._is_full(variable):
-            return
-        pointer = moved_down(self.slots[self.layout.pointer(variable)], self.mask)
-        self.slots[self.layout.pointer(variable)] = pointer
-        for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
-            self.slots[top] = masked(self.mask, saved(self.slots[frames], pointer), self.slots[top])
+    def _pop_variables(self, variables: Sequence[str]) -> None:
+        for slot, together in self._by_pointer(variables):
+            pointer = self.slots[slot] = moved_down(self.slots[slot], self.mask)
+            for variable in together:
+                for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
+                    self.slots[top] = masked(self.mask, saved(self.slots[frames], pointer), self.slots[top])
+
+    def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Variables with a stack, those that move together at once; one that is named twice moves twice."""
+        waiting = [v for v in variables if self.function._is_full(v)]
+        while waiting:
+            pointer = self.layout.pointer(waiting[0])
+            together = tuple(dict.fromkeys(v for v in waiting if self.layout.pointer(v) == pointer))
+            for variable in together:
+                waiting.remove(variable)
+            yield pointer, together
 
     @run.register
     def _goto_op(self, op: GotoOp) -> None:
@@ -293,7 +301,7 @@ class _Run:
 
     @run.register
     def _push_goto(self, op: PushGotoOp) -> None:
-        self._push_variable(op.counter)
+        self._push_variables((op.counter,))
         (top,) = self.layout.tops(op.counter)
         self.slots[top] = jnp.where(self.mask, self._index(op.push_block), self.slots[top])
         self._goto(self._index(op.goto_block))
@@ -302,7 +310,7 @@ class _Run:
     def _indirect_goto(self, op: IndirectGotoOp) -> None:
         (top,) = self.layout.tops(op.counter)
         self._goto(self.slots[top])
-        self._pop_variable(op.counter)
+        self._pop_variables((op.counter,))
 
 
 class _Operands(Sequence[Any]):

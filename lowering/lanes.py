@@ -91,10 +91,9 @@ class Lanes:
     def turnover_reads(self) -> list[str]:
         """Slots that ``turnover`` needs and gives back."""
         layout = self.layout
-        pointers = [layout.pointer(v) for v in layout.stacked]
         tops = [slot for v in (*self._entering, *return_addresses(layout.program)) for slot in layout.tops(v)]
         steps = [STEPS] if STEPS in layout.slots else []
-        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *steps, *pointers, *tops, *layout.outputs()]))
+        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *steps, *layout.pointers, *tops, *layout.outputs()]))
 
     @property
     def turnover_results(self) -> list[str]:
@@ -123,7 +122,7 @@ class Lanes:
         for counter in return_addresses(self.layout.program):
             (top,) = self.layout.tops(counter)
             slots[top] = jnp.where(mask, self.layout.leave, slots[top])
-        for slot in [self.layout.pointer(v) for v in self.layout.stacked] + [s for s in (STEPS,) if s in slots]:
+        for slot in [*self.layout.pointers, *(s for s in (STEPS,) if s in slots)]:
             slots[slot] = jnp.where(mask, 0, slots[slot])
         return [slots[name] for name in self.turnover_reads]
 

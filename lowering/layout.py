@@ -23,6 +23,7 @@ from typing import Any
 import jax
 import numpy as np
 
+from hlobatch.analysis.stack_groups import stack_groups
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -89,8 +90,17 @@ class Layout:
         return [f"{slot}.frames" for slot in self.tops(variable)]
 
     def pointer(self, variable: str) -> str:
-        """Slot of a variable's stack pointer."""
-        return f"{variable}.pointer"
+        """Slot of a variable's stack pointer; variables whose stacks move together have the same one."""
+        return f"{self._groups[variable]}.pointer"
+
+    @cached_property
+    def _groups(self) -> dict[str, str]:
+        return stack_groups(self.program)
+
+    @property
+    def pointers(self) -> list[str]:
+        """Slots of all stack pointers."""
+        return list(dict.fromkeys(map(self.pointer, self.stacked)))
 
     def outputs(self) -> list[str]:
         """Slots that collect the results, where there is a queue."""
@@ -136,8 +146,8 @@ class Layout:
         found = {slot: jax.ShapeDtypeStruct((self.lanes, *t.shape), t.dtype) for slot, t in pairs}
         if self.program.alloc(variable) is Alloc.FULL:
             found[self.pointer(variable)] = jax.ShapeDtypeStruct((self.lanes,), np.int32)
-            for slot, t in pairs:
-                found[f"{slot}.frames"] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
+            for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
+                found[slot] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
         return found
 
     @cached_property

@@ -15,6 +15,7 @@ import hlobatch as hb
 from hlobatch.analysis import allocation, cost
 from hlobatch.analysis.call_graph import CallGraph, call_sites
 from hlobatch.analysis.sharing import shared_roots
+from hlobatch.analysis.stack_groups import stack_groups
 from hlobatch.analysis.tracing import TracedFunction, is_scalar, leaf_type, trace, widened, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, adopts, join
 from hlobatch.instructions import (
@@ -487,3 +488,47 @@ def test_a_block_costs_its_primitives_and_one_more() -> None:
 def test_an_inner_while_costs_more_than_one_turn() -> None:
     loop = traced(lambda x: jax.lax.while_loop(lambda v: v[0] > 1, lambda v: v / 2, x), TensorType(F32.dtype, (100,)))
     assert cost.primitive_cost(PrimOp(("v0",), ("r",), loop)) > 200
+
+
+# Stack groups
+
+
+def saved(*variables: str) -> dict[str, Any]:
+    return {
+        "var_defs": dict.fromkeys(variables, INT),
+        "var_alloc": dict.fromkeys(variables, VariableAllocation.FULL),
+    }
+
+
+def test_what_is_saved_together_has_one_pointer() -> None:
+    found = stack_groups(
+        program(
+            block("entry", PushOp(("a", "b", "c")), step("-> a b c"), GotoOp("end")),
+            block("end", PopOp(("b", "a")), PopOp(("c",)), GotoOp(HALT)),
+            **saved("a", "b", "c"),
+        )
+    )
+    assert found == {"a": "a", "b": "a", "c": "c"}
+
+
+def test_return_addresses_move_with_nothing_else_saved_at_some_calls_only() -> None:
+    found = stack_groups(
+        program(
+            block("first", PushOp(("a",)), PushGotoOp("second", "next", "$return")),
+            block("next", PopOp(("a",)), PushGotoOp("second", "last", "$return")),
+            block("second", IndirectGotoOp("$return")),
+            block("last", GotoOp(HALT)),
+            **saved("$return", "a"),
+        )
+    )
+    assert found == {"$return": "$return", "a": "a"}
+
+
+def test_a_variable_pushed_twice_by_one_operation_has_a_pointer_of_its_own() -> None:
+    found = stack_groups(
+        program(
+            block("entry", PushOp(("a", "b", "a")), PopOp(("a", "b", "a")), GotoOp(HALT)),
+            **saved("a", "b"),
+        )
+    )
+    assert found == {"a": "a", "b": "b"}

@@ -1,0 +1,44 @@
+"""A lowered program -> variables whose stacks move together, so that one pointer serves them all.
+
+::
+
+    push %high, %low        in one block               {high, low}: wherever one is pushed or popped, so is the other
+    push %low, %high        in another         ==>     {mid}
+    pop  %low, %high; pop %mid
+
+The saves of a call are such a group: they are pushed by one operation and popped by one. Each pointer is an array that
+a block reads, tests and moves, so a call that saves eight variables costs far less with one of them.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from typing import Any
+
+from hlobatch.ir.ops import IndirectGotoOp, PopOp, PushGotoOp, PushOp
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+
+def stack_groups(program: Program) -> dict[str, str]:
+    """For each variable with a stack, the first variable of its group, in the order of ``var_defs``."""
+    moves = _moves(program)
+    groups: dict[Any, str] = {}
+    stacked = [v for v in program.var_defs if program.alloc(v) is Alloc.FULL]
+    return {v: groups.setdefault(moves.get(v), v) for v in stacked}
+
+
+def _moves(program: Program) -> dict[str, tuple[Any, ...]]:
+    """Where each variable is pushed and popped; the variable itself is part of it where its like cannot share."""
+    found: dict[str, list[Any]] = defaultdict(list)
+    for block in program.graph:
+        for position, op in enumerate(block.ops):
+            match op:
+                case PushOp() | PopOp():
+                    for variable, times in Counter(op.vars).items():
+                        found[variable].append((block.name, position))
+                        if times > 1:  # one of several moves in a row, between which the others stand still
+                            found[variable].append(variable)
+                case PushGotoOp() | IndirectGotoOp():
+                    found[op.counter].append((block.name, position))
+    return {variable: tuple(places) for variable, places in found.items()}
