@@ -6,7 +6,8 @@ Everything here is used from elsewhere by these names; when a release of JAX mov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any
+from functools import cache
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +29,7 @@ __all__ = [
     "Primitive",
     "ShapedArray",
     "batching",
+    "compiler_options",
     "embed_module",
     "func",
     "ir",
@@ -51,6 +53,25 @@ __all__ = [
     "tree_from_node",
     "without_shardings",
 ]
+
+
+_SEQUENTIAL: Final = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+
+
+@cache
+def compiler_options(platform: str) -> dict[str, Any]:
+    """What to ask XLA for where it compiles for a platform: on a CPU, to run one operation after the other.
+
+    Blocks are many operations of a microsecond or less. Handing half of them to another thread takes longer than they
+    do. One large operation still uses all threads. A release of XLA that does not know the option goes without.
+    """
+    if platform != "cpu":
+        return {}
+    try:
+        jax.jit(lambda: 0, compiler_options=_SEQUENTIAL).lower().compile()
+    except jax.errors.JaxRuntimeError:
+        return {}
+    return dict(_SEQUENTIAL)
 
 
 NOT_MAPPED = None

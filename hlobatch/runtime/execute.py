@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import config
+from hlobatch._jax import compiler_options
 from hlobatch.ir.physical import rebuild
 from hlobatch.lowering.lanes import PARKED
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
@@ -45,7 +46,7 @@ def entry_point(plan: Plan, depth: int, *, stats: bool = False, resume: bool = F
     if key not in plan.compiled:
         keep_state = plan.may_stop or stats
         bound = partial(run_p.bind, plan=plan, depth=depth, stats=stats, resume=resume, keep_state=keep_state)
-        plan.compiled[key] = jax.jit(bound)
+        plan.compiled[key] = jax.jit(bound, compiler_options=compiler_options(jax.default_backend()))
     return plan.compiled[key]
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch import _jax
 
 
 def fib(n):
@@ -35,6 +36,16 @@ def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
     assert found.tolist() == TRUTH
     assert stats.depth == 16
     assert stats.resumptions == 3
+
+
+def test_this_jax_knows_the_options_it_is_given() -> None:
+    assert _jax.compiler_options("cpu") == _jax._SEQUENTIAL
+    assert _jax.compiler_options("cuda") == {}
+
+
+def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_jax, "_SEQUENTIAL", {"xla_cpu_of_another_release": True})
+    assert _jax.compiler_options.__wrapped__("cpu") == {}
 
 
 def test_growth_is_remembered() -> None:
