@@ -59,7 +59,7 @@ def Autobatch_Dialect : Dialect {
 
     #### Constraints
     * ods_c1: every operation, attribute, region and successor is one that this dialect declares, and has the declared
-      kind; none that is declared is missing, unless it is optional
+      kind; none that is declared is missing, unless it is optional; no operation stands in the code of a primitive
 
     #### Example
     ```mlir

@@ -47,7 +47,7 @@ def verify(module: Any, file: str = "-") -> Any:
 
 
 def operations(module: Any) -> Iterator[Any]:
-    """Every operation of the dialect's functions and of the module itself; code of primitives is StableHLO's affair."""
+    """Every operation of the dialect's functions and of the module itself; what is in the code of primitives is not."""
     for operation in module.body.operations:
         yield operation
         if isinstance(operation, ops.FuncOp):
@@ -65,6 +65,22 @@ def _declaration_faults(module: Any) -> Iterator[Fault]:
             yield "ods_c1", f"'{name}' is no operation of a program", operation
         elif name in OPS:
             yield from (("ods_c1", f"'{name}' {text}", operation) for text in _misfits(operation, OPS[name]))
+        elif is_code:
+            yield from _strangers(operation)
+
+
+def _strangers(code: Any) -> Iterator[Fault]:
+    """Operations of the dialect in the code of a primitive, at any depth."""
+    found: list[Any] = []
+
+    def collect(operation: Any) -> Any:
+        if operation.name.startswith("autobatch."):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    code.operation.walk(collect, ir.WalkOrder.PRE_ORDER)
+    name = code.operation.attributes["sym_name"].value
+    yield from (("ods_c1", f"'{op.name}' stands in @{name}, the code of a primitive", op) for op in found)
 
 
 def _misfits(operation: Any, kind: type[Op]) -> Iterator[str]:
