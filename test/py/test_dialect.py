@@ -201,9 +201,10 @@ def test_zoo_is_interpreted_from_text(program: ZooProgram, level: str) -> None:
     assert_is_expected(program, 2, interpreted(lambda _: from_text(program, level))(program, 2))
 
 
-@settings(max_examples=1000 if NIGHT else 5)
+@pytest.mark.parametrize("part", range(8) if NIGHT else [0])  # one test of 1,000 would run into its time limit
+@settings(max_examples=125 if NIGHT else 5)
 @given(source=modules())
-def test_generated_there_and_back(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_generated_there_and_back(part: int, source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     note(source)
     module = load(source, tmp_path_factory.getbasetemp())
     traced = module.entry.trace(*ARGUMENTS.T, SHARED)
