@@ -24,11 +24,12 @@ import jax
 
 from hlobatch._jax import make_context
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.dialect.bytecode import is_bytecode
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
 from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
-from hlobatch.dialect.text import as_bytecode, as_text, decoded, is_bytecode, parse
+from hlobatch.dialect.text import as_bytecode, as_text, decoded, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program

@@ -133,3 +133,37 @@ func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
   "autobatch.add"() : () -> ()
   return %n : tensor<?xi32>
 }
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+// expected-error@+1 {{[ods_c1] 'autobatch.var' has an attribute that is a location}}
+"autobatch.var"() {sym_name = "n", pattern = {static = loc("f":1:1)}} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{[ods_c1] 'other.op' has an attribute that is a location}}
+  "other.op"() {text = "loc(", callee = [loc("f":1:1)]} : () -> ()
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+// expected-error@+1 {{[ods_c1] attribute 'autobatch.cost' is not a number}}
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> attributes {autobatch.cost = "much"} {
+  return %n : tensor<?xi32>
+}

@@ -1,0 +1,102 @@
+"""Mutated bytecode through the parser and the verifier: ``python test/py/fuzz_bytecode.py COUNT SEED``.
+
+Each is accepted, and then comes back as it is from a program, or is refused with an error that has a place, unless
+MLIR's own reader ends the process: it trusts the numbers and references that it finds, and reads without end, takes all
+memory, or writes where it must not, which may show only later. A second process does the work, is started again where
+it has ended, and says of each input how far it came. Prints how many were accepted and refused, and how many ended the
+process.
+"""
+
+import random
+import resource
+import signal
+import subprocess
+import sys
+
+from fuzz_dialect import corpus, is_accepted
+
+from hlobatch._jax import make_context
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.dialect.bytecode import MAGIC
+from hlobatch.dialect.text import as_bytecode, parse
+from hlobatch.dialect.to_program import to_program
+
+READING_SECONDS, SECONDS = 5, 60
+MEMORY = 16 << 30
+READING, READ, ACCEPTED, REFUSED = "<", ">", "a", "r"
+"""What is said of an input, in this order; a refusal may come from the reader."""
+
+
+def modules() -> list[bytes]:
+    """The corpus as bytecode, but for what is no module."""
+    found, context = [], make_context()
+    for text in corpus():
+        try:
+            module = parse(text, context=context)
+            to_program(module)
+        except HloBatchError:
+            continue
+        found.append(as_bytecode(module))
+    return found
+
+
+def mutated(chance: random.Random, data: bytearray) -> bytes:
+    """Bytes changed in one to three places, the mark of bytecode apart."""
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        at = chance.randint(len(MAGIC), len(data))
+        match chance.choice(("flip", "set", "insert", "remove", "truncate")):
+            case "flip" if at < len(data):
+                data[at] ^= 1 << chance.randrange(8)
+            case "set":
+                data[at : at + 1] = chance.randbytes(1)
+            case "insert":
+                data[at:at] = chance.randbytes(chance.randint(1, 4))
+            case "remove":
+                del data[at : at + chance.randint(1, 4)]
+            case "truncate":
+                del data[at:]
+    return bytes(data)
+
+
+def work(start: int, count: int, seed: int) -> None:
+    """Try inputs from one on."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    found, context = modules(), make_context()
+    for number in range(start, count):
+        chance = random.Random(f"{seed} {number}")
+        data = mutated(chance, bytearray(chance.choice(found)))
+        if number % 500 == 0:
+            context = make_context()
+        say(READING)
+        signal.alarm(READING_SECONDS)
+        say(ACCEPTED if is_accepted(data, context, when_read) else REFUSED)
+
+
+def when_read() -> None:
+    say(READ)
+    signal.alarm(SECONDS)
+
+
+def say(word: str) -> None:
+    print(word, end="", flush=True)
+
+
+def main(count: int, seed: int) -> None:
+    accepted = refused = ended = 0
+    while (done := accepted + refused + ended) < count:
+        command = [sys.executable, __file__, str(count), str(seed), str(done)]
+        run = subprocess.run(command, capture_output=True, text=True)
+        accepted += run.stdout.count(ACCEPTED)
+        refused += run.stdout.count(REFUSED)
+        if run.returncode:
+            number = accepted + refused + ended
+            is_slow = run.returncode == -signal.SIGALRM and not run.stdout.endswith(READING)
+            if run.returncode > 0 or is_slow:
+                sys.exit(f"input {number} of seed {seed}: {run.returncode}\n{run.stderr}")
+            ended += 1
+    print(f"{accepted} accepted, {refused} refused, {ended} ended the process")
+
+
+if __name__ == "__main__":
+    count, seed, *start = map(int, sys.argv[1:])
+    work(*start, count, seed) if start else main(count, seed)
