@@ -7,7 +7,7 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hlobatch._jax import ir, make_context
+from hlobatch._jax import ir, make_context, make_plain_context
 from hlobatch.diagnostics import Location, Note, ParseError
 from hlobatch.dialect.bytecode import has_foreign_strings, is_bytecode
 from hlobatch.dialect.locations import start_of, to_location
@@ -118,8 +118,17 @@ def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> 
     return str(module.operation.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
 
-def as_bytecode(module: Any) -> bytes:
-    """A module as bytecode, places included."""
+def as_bytecode(module: Any, *, generic: bool = False) -> bytes:
+    """A module as bytecode, places included.
+
+    Args:
+        module: The module.
+        generic: Whether the attributes of code are written as tools without StableHLO write and read them; StableHLO's
+            own form is smaller, and the one that this package reads.
+    """
     buffer = io.BytesIO()
+    if generic:
+        with make_plain_context():
+            module = ir.Module.parse(as_text(module, debug_info=True, generic=True))
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()

@@ -10,6 +10,7 @@ from typing import Any
 
 import jax
 from jax._src import config as _config
+from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
@@ -36,6 +37,7 @@ __all__ = [
     "lower_as_jax",
     "lowering_platforms",
     "make_context",
+    "make_plain_context",
     "mlir",
     "refuse_derivative",
     "register_dialect",
@@ -130,6 +132,15 @@ def embed_module(
 def make_context() -> Any:
     """An MLIR context that knows StableHLO and takes operations that nobody has registered."""
     context = mlir.make_ir_context()
+    context.allow_unregistered_dialects = True
+    return context
+
+
+def make_plain_context() -> Any:
+    """An MLIR context that knows MLIR's own dialects alone, as tools without StableHLO do, and takes all operations."""
+    context = ir.Context()
+    context.append_dialect_registry(_upstream_dialects)
+    context.load_all_available_dialects()
     context.allow_unregistered_dialects = True
     return context
 

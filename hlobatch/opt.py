@@ -156,7 +156,9 @@ class Tool:
         except HloBatchError as error:
             print(error.render(), file=sys.stderr)
             return None, 1
-        return as_bytecode(module) if self.options.emit_bytecode else self._text(module), 0
+        if self.options.emit_bytecode:
+            return as_bytecode(module, generic=self.options.mlir_print_op_generic), 0
+        return self._text(module), 0
 
     def _checked(self, source: str | bytes) -> tuple[None, int]:
         """Compare the diagnostics of one module with those that its text announces."""
@@ -231,7 +233,7 @@ def _parser() -> argparse.ArgumentParser:
         "--verify-diagnostics": "compare errors with the comments // expected-error {{…}} instead of printing them",
         "--mlir-print-ir-after-all": "print the module after each pass on stderr",
         "--mlir-print-debuginfo": "print places in the source",
-        "--mlir-print-op-generic": "print code in generic form too",
+        "--mlir-print-op-generic": "write code in generic form too, as tools without StableHLO read it",
     }
     for flag, text in flags.items():
         parser.add_argument(flag, action="store_true", help=text)
