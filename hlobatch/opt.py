@@ -40,8 +40,12 @@ from hlobatch.runtime.choice import DISPATCHES, Options
 SEPARATOR: Final = "// -----"
 TO_STABLEHLO: Final = "to-stablehlo"
 SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
-    TO_STABLEHLO: "build the StableHLO module: {dispatch=chain|… lanes=N depth=N batch=N}; nothing runs after it"
+    TO_STABLEHLO: f"build the StableHLO module: {{dispatch={'|'.join(DISPATCHES)} lanes=N depth=N batch=N}}; "
+    "nothing runs after it"
 }
+UNTYPED: Final = """\
+A module is typed from the start: split-live-ranges and specialize, by which the compiler infers the types of programs
+that are still Python, are no passes here. infer-types does not change types: it says what would be inferred."""
 
 
 def _is_count(text: str) -> bool:
@@ -221,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hlobatch-opt",
         description="Read a module of the autobatch dialect, run passes, print what it has become.",
-        epilog=f"passes, run in the order given:\n{passes}\n",
+        epilog=f"passes, run in the order given:\n{passes}\n\n{UNTYPED}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("input", nargs="?", default="-", metavar="FILE", help="text or bytecode; default: stdin")
