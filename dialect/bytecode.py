@@ -1,7 +1,8 @@
-"""Bytecode -> the strings in it, read before MLIR reads the module that it holds.
+"""Bytecode -> what in it would end the process, found before MLIR reads the module that it holds.
 
-MLIR's bindings for Python end the process where a message quotes a string that is not UTF-8, so such strings are found
-first. Where bytes do not have the form of bytecode, the search ends and nothing is said: MLIR refuses them.
+MLIR's bindings for Python end the process where a message quotes a string that is not UTF-8, and MLIR's reader writes
+where it must not if more attributes or types follow than the bytecode says. Where bytes do not have the form of
+bytecode, the search ends and nothing is said: MLIR refuses them.
 """
 
 from __future__ import annotations
@@ -19,16 +20,18 @@ def is_bytecode(source: bytes) -> bool:
     return source.startswith(MAGIC)
 
 
-def has_foreign_strings(source: bytes) -> bool:
-    """Whether a string of bytecode is not UTF-8."""
+def fault(source: bytes) -> str | None:
+    """What is wrong with bytecode, None where nothing is found."""
     try:
         for string in _strings(source):
             string.decode()
     except UnicodeDecodeError:
-        return True
+        return "a string is not UTF-8"
+    except OverflowError:
+        return "this is no module: more attributes or types than it says"
     except EOFError:
         pass
-    return False
+    return None
 
 
 class _Reader:
@@ -89,15 +92,21 @@ def _string_section(reader: _Reader) -> Iterator[bytes]:
         yield reader.take(length)[:-1]
 
 
-def _texts(attributes: _Reader, offsets: _Reader) -> Iterator[bytes]:
-    """Attributes and types in the form of text, which they have where their dialect knows no other."""
-    left = offsets.number() + offsets.number()
-    while left > 0:
-        offsets.number()  # whose they are
-        count = offsets.number()
-        left -= max(count, 1)
-        for _ in range(count):
-            size = offsets.number()
-            data = attributes.take(size >> 1)
-            if not size & 1:
-                yield data.rstrip(b"\0")
+def _texts(data: _Reader, offsets: _Reader) -> Iterator[bytes]:
+    """Attributes and types in the form of text, which they have where their dialect knows no other.
+
+    Raises:
+        OverflowError: There are more than their number says.
+    """
+    for left in (offsets.number(), offsets.number()):  # of attributes and of types, both before either
+        while left:
+            offsets.number()  # the dialect whose they are
+            count = offsets.number()
+            if count > left:
+                raise OverflowError
+            left -= count
+            for _ in range(count):
+                size = offsets.number()
+                found = data.take(size >> 1)
+                if not size & 1:
+                    yield found.rstrip(b"\0")

@@ -9,7 +9,7 @@ from typing import Any, Final
 
 from hlobatch._jax import ir, make_context, make_plain_context
 from hlobatch.diagnostics import Location, Note, ParseError
-from hlobatch.dialect.bytecode import has_foreign_strings, is_bytecode
+from hlobatch.dialect.bytecode import fault, is_bytecode
 from hlobatch.dialect.locations import start_of, to_location
 
 
@@ -28,8 +28,8 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
         source = decoded(source, file)
     if isinstance(source, str):
         _check(source, file)
-    elif has_foreign_strings(source):
-        raise ParseError("a string is not UTF-8", start_of(file))
+    elif found := fault(source):
+        raise ParseError(found, start_of(file))
     with context or make_context():
         try:
             return ir.Module.parse(source)

@@ -24,6 +24,7 @@ from zoo import ROWS, ZOO, ZooProgram, optimizing_little
 import hlobatch as hb
 from hlobatch import opt, stackless, virtual_machine
 from hlobatch.dialect import generate, ops, tablegen
+from hlobatch.dialect.bytecode import fault
 from hlobatch.dialect.code import Code, CodeFunction
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.op_base import OPS
@@ -333,6 +334,15 @@ def test_strings_of_bytecode_are_utf8(word: str) -> None:
     assert word.encode() in data
     with pytest.raises(hb.HloBatchError, match="a string is not UTF-8"):
         parse(data.replace(word.encode(), b"\xff" * len(word)))
+
+
+def test_bytecode_with_more_types_than_it_says_is_refused() -> None:
+    data = as_bytecode(parse(MODULE))
+    refused = 0
+    for at in range(len(b"ML\xefR"), len(data)):
+        refused += fault(data[:at] + bytes([max(data[at] - 2, 0)]) + data[at + 1 :]) is not None  # one less
+    assert fault(data) is None
+    assert refused > 0
 
 
 def test_bytecode_that_ends_too_soon_is_refused() -> None:
