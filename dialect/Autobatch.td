@@ -58,7 +58,7 @@ def Autobatch_Dialect : Dialect {
     **What is read.** Strings are UTF-8, those of code too: a custom call configured by other bytes is refused. Text is
     refused with an error where it is no program, whatever it is, and so is bytecode of which MLIR's reader says that it
     is none. But that reader trusts the numbers and references it finds: damaged bytecode may end the process, take all
-    memory, or be read without end. Of 5,000 files with one to three places changed, 18 did.
+    memory, or be read without end. Of 5,000 files with one to three places changed, three did.
 
     Reference: Radul et al., *Automatically batching control-intensive programs for modern accelerators*, MLSys 2020.
 

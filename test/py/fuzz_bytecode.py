@@ -21,7 +21,8 @@ from hlobatch.dialect.text import as_bytecode, parse
 from hlobatch.dialect.to_program import to_program
 
 READING_SECONDS, SECONDS = 5, 60
-MEMORY = 16 << 30
+MEMORY = 4 << 30
+"""Bytes that one process may take: damaged numbers ask for any amount."""
 READING, READ, ACCEPTED, REFUSED = "<", ">", "a", "r"
 """What is said of an input, in this order; a refusal may come from the reader."""
 
