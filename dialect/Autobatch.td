@@ -55,11 +55,17 @@ def Autobatch_Dialect : Dialect {
     position. MLIR lets no block jump to the first of a region: where the program does, an unlabelled block that only
     jumps stands before it. A branch that leaves its function goes to an unlabelled block that only returns.
 
+    **What is read.** Strings are UTF-8, those of code too: a custom call configured by other bytes is refused. Text is
+    refused with an error where it is no program, whatever it is, and so is bytecode of which MLIR's reader says that it
+    is none. But that reader trusts the numbers and references it finds: damaged bytecode may end the process, take all
+    memory, or be read without end. Of 5,000 files with one to three places changed, three did.
+
     Reference: Radul et al., *Automatically batching control-intensive programs for modern accelerators*, MLSys 2020.
 
     #### Constraints
     * ods_c1: every operation, attribute, region and successor is one that this dialect declares, and has the declared
-      kind; none that is declared is missing, unless it is optional
+      kind; none that is declared is missing, unless it is optional; no operation stands in the code of a primitive,
+      and no attribute is a location
 
     #### Example
     ```mlir

@@ -7,8 +7,9 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-from hlobatch._jax import ir, make_context
+from hlobatch._jax import ir, make_context, make_plain_context
 from hlobatch.diagnostics import Location, Note, ParseError
+from hlobatch.dialect.bytecode import fault, is_bytecode
 from hlobatch.dialect.locations import start_of, to_location
 
 
@@ -26,17 +27,16 @@ def parse(source: str | bytes, file: str = "-", context: Any = None) -> Any:
     if isinstance(source, bytes) and not is_bytecode(source):
         source = decoded(source, file)
     if isinstance(source, str):
-        _check_depth(source, file)
+        _check(source, file)
+    elif found := fault(source):
+        raise ParseError(found, start_of(file))
     with context or make_context():
         try:
             return ir.Module.parse(source)
         except ir.MLIRError as error:
             raise parse_error(error, file) from None
-
-
-def is_bytecode(source: bytes) -> bool:
-    """Whether bytes hold a module as bytecode, and not as text."""
-    return source.startswith(b"ML\xefR")
+        except (MemoryError, ValueError) as error:  # bytecode that speaks of more than there is room for
+            raise ParseError(f"this is no module: {error}", start_of(file)) from None
 
 
 def decoded(source: bytes, file: str) -> str:
@@ -54,23 +54,40 @@ def decoded(source: bytes, file: str) -> str:
 
 MAX_DEPTH: Final = 256
 """Brackets within brackets. MLIR's parser calls itself for each, and a process has so much stack and no more."""
-_MARK: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"|//[^\n]*|->|(?P<open>[\[({<])|(?P<close>[\])}>])')
+_MARK: Final = re.compile(r'(?P<string>"(?:[^"\\\n]|\\.)*")|//[^\n]*|->|(?P<open>[\[({<])|(?P<close>[\])}>])')
+_ESCAPE: Final = re.compile(rb"\\(?:([0-9A-Fa-f]{2})|.)")
 
 
-def _check_depth(text: str, file: str) -> None:
+def _check(text: str, file: str) -> None:
+    """Refuse what would end the process: brackets too deep, and strings that are no text (see ``bytecode``)."""
     depth = 0
     for mark in _MARK.finditer(text):
         depth += (mark["open"] is not None) - (mark["close"] is not None)
         if depth > MAX_DEPTH:
-            line, column = text.count("\n", 0, mark.start()) + 1, mark.start() - text.rfind("\n", 0, mark.start())
-            place = Location(file, line, column, line, column + 1)
-            raise ParseError(f"more than {MAX_DEPTH} brackets are open here", place)
+            raise ParseError(f"more than {MAX_DEPTH} brackets are open here", _place_in(text, mark.start(), file))
+        if "\\" in (mark["string"] or "") and not _is_text(mark["string"].encode()):
+            raise ParseError("a string is not UTF-8", _place_in(text, mark.start(), file))
+
+
+def _is_text(string: bytes) -> bool:
+    """Whether a string is UTF-8 when its escapes are replaced by what they stand for."""
+    try:
+        _ESCAPE.sub(lambda m: bytes.fromhex(m[1].decode()) if m[1] else b"", string).decode()
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _place_in(text: str, at: int, file: str) -> Location:
+    """The place of a character."""
+    line, column = text.count("\n", 0, at) + 1, at - text.rfind("\n", 0, at)
+    return Location(file, line, column, line, column + 1)
 
 
 def parse_error(error: Any, file: str) -> ParseError:
     """What MLIR says, as an error of ours: the first diagnostic, and the others as notes."""
     found = [Note(_first_line(d.message), _place(d.location, file)) for d in _flat(error.error_diagnostics)]
-    first, *rest = found or [Note(_first_line(str(error)))]
+    first, *rest = found or [Note(_first_line(str(error)), start_of(file))]
     return ParseError(first.message, first.location, notes=rest)
 
 
@@ -101,8 +118,17 @@ def as_text(module: Any, *, debug_info: bool = False, generic: bool = False) -> 
     return str(module.operation.get_asm(enable_debug_info=debug_info, print_generic_op_form=generic))
 
 
-def as_bytecode(module: Any) -> bytes:
-    """A module as bytecode, places included."""
+def as_bytecode(module: Any, *, generic: bool = False) -> bytes:
+    """A module as bytecode, places included.
+
+    Args:
+        module: The module.
+        generic: Whether the attributes of code are written as tools without StableHLO write and read them; StableHLO's
+            own form is smaller, and the one that this package reads.
+    """
     buffer = io.BytesIO()
+    if generic:
+        with make_plain_context():
+            module = ir.Module.parse(as_text(module, debug_info=True, generic=True))
     module.operation.write_bytecode(buffer)
     return buffer.getvalue()

@@ -6,6 +6,7 @@ What is checked here is what a module must have to be a program at all; what mus
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, singledispatchmethod
@@ -16,6 +17,7 @@ import numpy as np
 from hlobatch._jax import func, ir
 from hlobatch.diagnostics import VerificationError
 from hlobatch.dialect import ops
+from hlobatch.dialect.code import COST
 from hlobatch.dialect.locations import place_of
 from hlobatch.dialect.op_base import OPS, Op
 from hlobatch.dialect.patterns import tensor_type, to_type
@@ -40,14 +42,14 @@ def verify(module: Any, file: str = "-") -> Any:
         VerificationError: A constraint is broken.
     """
     with module.context, ir.Location.unknown():
-        for check in (_declaration_faults, _symbol_faults, _block_faults, _op_faults):
+        for check in (_location_faults, _declaration_faults, _symbol_faults, _block_faults, _op_faults):
             for label, message, operation in check(module):
                 raise VerificationError(label, message, place_of(operation, file))
     return module
 
 
 def operations(module: Any) -> Iterator[Any]:
-    """Every operation of the dialect's functions and of the module itself; code of primitives is StableHLO's affair."""
+    """Every operation of the dialect's functions and of the module itself; what is in the code of primitives is not."""
     for operation in module.body.operations:
         yield operation
         if isinstance(operation, ops.FuncOp):
@@ -55,6 +57,29 @@ def operations(module: Any) -> Iterator[Any]:
 
 
 # Declarations: ods_c1
+
+
+_LOCATION: Final = re.compile(r"(?<![@\w.$-])loc\(")
+_STRING: Final = re.compile(r'"(?:[^"\\\n]|\\.)*"')
+
+
+def _location_faults(module: Any) -> Iterator[Fault]:
+    """Attributes that are locations, looked for in print: where MLIR's bindings meet one, they may end the process."""
+
+    def holds_one(operation: Any, **options: Any) -> bool:
+        text = operation.get_asm(print_generic_op_form=True, assume_verified=True, large_elements_limit=1, **options)
+        return _LOCATION.search(_STRING.sub("", text)) is not None
+
+    found: list[Any] = []
+
+    def collect(operation: Any) -> Any:
+        if holds_one(operation, skip_regions=True):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    if holds_one(module.operation):
+        module.operation.walk(collect, ir.WalkOrder.PRE_ORDER)
+    yield from (("ods_c1", f"'{op.name}' has an attribute that is a location", op) for op in found)
 
 
 def _declaration_faults(module: Any) -> Iterator[Fault]:
@@ -65,6 +90,24 @@ def _declaration_faults(module: Any) -> Iterator[Fault]:
             yield "ods_c1", f"'{name}' is no operation of a program", operation
         elif name in OPS:
             yield from (("ods_c1", f"'{name}' {text}", operation) for text in _misfits(operation, OPS[name]))
+        elif is_code:
+            yield from _strangers(operation)
+            if COST in operation.attributes and not isinstance(operation.attributes[COST], ir.FloatAttr):
+                yield "ods_c1", f"attribute '{COST}' is not a number", operation
+
+
+def _strangers(code: Any) -> Iterator[Fault]:
+    """Operations of the dialect in the code of a primitive, at any depth."""
+    found: list[Any] = []
+
+    def collect(operation: Any) -> Any:
+        if operation.name.startswith("autobatch."):
+            found.append(operation)
+        return ir.WalkResult.ADVANCE
+
+    code.operation.walk(collect, ir.WalkOrder.PRE_ORDER)
+    name = code.operation.attributes["sym_name"].value
+    yield from (("ods_c1", f"'{op.name}' stands in @{name}, the code of a primitive", op) for op in found)
 
 
 def _misfits(operation: Any, kind: type[Op]) -> Iterator[str]:

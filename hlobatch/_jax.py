@@ -12,6 +12,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 from jax._src import config as _config
+from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
@@ -39,6 +40,7 @@ __all__ = [
     "lower_as_jax",
     "lowering_platforms",
     "make_context",
+    "make_plain_context",
     "mapped_first",
     "mapped_size",
     "mlir",
@@ -164,6 +166,15 @@ def embed_module(
 def make_context() -> Any:
     """An MLIR context that knows StableHLO and takes operations that nobody has registered."""
     context = mlir.make_ir_context()
+    context.allow_unregistered_dialects = True
+    return context
+
+
+def make_plain_context() -> Any:
+    """An MLIR context that knows MLIR's own dialects alone, as tools without StableHLO do, and takes all operations."""
+    context = ir.Context()
+    context.append_dialect_registry(_upstream_dialects)
+    context.load_all_available_dialects()
     context.allow_unregistered_dialects = True
     return context
 

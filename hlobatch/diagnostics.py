@@ -56,6 +56,8 @@ class Location:
     @property
     def source_line(self) -> str:
         """The first line of the span, without its newline (empty when the file cannot be read)."""
+        if "\0" in self.file:  # no file has such a name, and Python does not look
+            return ""
         return linecache.getline(self.file, self.line).rstrip("\n")
 
     @property

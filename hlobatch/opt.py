@@ -24,11 +24,12 @@ import jax
 
 from hlobatch._jax import make_context
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.dialect.bytecode import is_bytecode
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
 from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
-from hlobatch.dialect.text import as_bytecode, as_text, decoded, is_bytecode, parse
+from hlobatch.dialect.text import as_bytecode, as_text, decoded, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
@@ -39,8 +40,12 @@ from hlobatch.runtime.choice import DISPATCHES, Options
 SEPARATOR: Final = "// -----"
 TO_STABLEHLO: Final = "to-stablehlo"
 SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
-    TO_STABLEHLO: "build the StableHLO module: {dispatch=chain|… lanes=N depth=N batch=N}; nothing runs after it"
+    TO_STABLEHLO: f"build the StableHLO module: {{dispatch={'|'.join(DISPATCHES)} lanes=N depth=N batch=N}}; "
+    "nothing runs after it"
 }
+UNTYPED: Final = """\
+A module is typed from the start: split-live-ranges and specialize, by which the compiler infers the types of programs
+that are still Python, are no passes here. infer-types does not change types: it says what would be inferred."""
 
 
 def _is_count(text: str) -> bool:
@@ -155,7 +160,9 @@ class Tool:
         except HloBatchError as error:
             print(error.render(), file=sys.stderr)
             return None, 1
-        return as_bytecode(module) if self.options.emit_bytecode else self._text(module), 0
+        if self.options.emit_bytecode:
+            return as_bytecode(module, generic=self.options.mlir_print_op_generic), 0
+        return self._text(module), 0
 
     def _checked(self, source: str | bytes) -> tuple[None, int]:
         """Compare the diagnostics of one module with those that its text announces."""
@@ -218,7 +225,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hlobatch-opt",
         description="Read a module of the autobatch dialect, run passes, print what it has become.",
-        epilog=f"passes, run in the order given:\n{passes}\n",
+        epilog=f"passes, run in the order given:\n{passes}\n\n{UNTYPED}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("input", nargs="?", default="-", metavar="FILE", help="text or bytecode; default: stdin")
@@ -230,7 +237,7 @@ def _parser() -> argparse.ArgumentParser:
         "--verify-diagnostics": "compare errors with the comments // expected-error {{…}} instead of printing them",
         "--mlir-print-ir-after-all": "print the module after each pass on stderr",
         "--mlir-print-debuginfo": "print places in the source",
-        "--mlir-print-op-generic": "print code in generic form too",
+        "--mlir-print-op-generic": "write code in generic form too, as tools without StableHLO read it",
     }
     for flag, text in flags.items():
         parser.add_argument(flag, action="store_true", help=text)

@@ -23,7 +23,7 @@ ROOFLINE_TIMES = 50
 
 def residual(x: Array, strength: Array, gain: Array, right: Array, weights: Array) -> Array:
     """Has one root: it is the gradient of a strictly convex function."""
-    return x + strength * weights.T @ jnp.tanh(gain * (weights @ x)) - right
+    return x + strength * (weights.T @ jnp.tanh(gain * (weights @ x))) - right
 
 
 def norm(x: Array) -> Array:

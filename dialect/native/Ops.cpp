@@ -70,6 +70,9 @@ SuccessorOperands JumpOp::getSuccessorOperands(unsigned) {
 /// Constraints of names span the module, and MLIR asks no dialect about a module as a whole: the first of the
 /// operations that declare something in it answers for all.
 static LogicalResult verifyOnce(Operation *op) {
+  if (auto code = op->getParentOfType<func::FuncOp>())
+    return emitFault(op, "ods_c1") << "'" << op->getName() << "' stands in @" << code.getSymName()
+                                   << ", the code of a primitive";
   auto module = cast<ModuleOp>(op->getParentOp());
   for (Operation &other : module.getBody()->getOperations())
     if (isa<FuncOp, ProgramOp, VarOp>(other))

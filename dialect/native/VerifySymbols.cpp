@@ -23,9 +23,20 @@ static LogicalResult verifyLoaded(ModuleOp module) {
   return failure(result.wasInterrupted());
 }
 
+/// Attributes that are locations: MLIR's bindings for Python cannot read them.
+static LogicalResult verifyNoLocations(ModuleOp module) {
+  WalkResult result = module.walk<WalkOrder::PreOrder>([](Operation *op) {
+    WalkResult inner = op->getAttrDictionary().walk([](LocationAttr) { return WalkResult::interrupt(); });
+    if (inner.wasInterrupted())
+      emitFault(op, "ods_c1") << "'" << op->getName() << "' has an attribute that is a location";
+    return inner;
+  });
+  return failure(result.wasInterrupted());
+}
+
 LogicalResult verifyProgram(ModuleOp module) {
   Symbols symbols(module);
-  if (failed(verifyLoaded(module)) || failed(verifySymbols(symbols)) || failed(verifyBlocks(symbols)) ||
+  if (failed(verifyLoaded(module)) || failed(verifyNoLocations(module)) || failed(verifySymbols(symbols)) || failed(verifyBlocks(symbols)) ||
       failed(verifyVariables(symbols)) || failed(verifyTypes(symbols)))
     return failure();
   return verifyCalls(symbols);
@@ -55,8 +66,12 @@ static LogicalResult verifyNames(const Symbols &symbols, Operation *op) {
   bool isCode = isa<func::FuncOp>(op);
   if (!isCode && !isa_and_nonnull<AutobatchDialect>(op->getDialect()))
     return emitFault(op, "ods_c1") << "'" << op->getName() << "' is no operation of a program";
-  if (isCode)
+  if (isCode) {
+    Attribute cost = op->getAttr("autobatch.cost");
+    if (cost && !isa<FloatAttr>(cost))
+      return emitFault(op, "ods_c1") << "attribute 'autobatch.cost' is not a number";
     return success();
+  }
   if (auto program = dyn_cast<ProgramOp>(op))
     if (!symbols.functions.contains(program.getEntry()))
       return emitFault(op, "program_c7") << "there is no function @" << program.getEntry() << " to start at";

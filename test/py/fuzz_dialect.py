@@ -10,6 +10,7 @@ import re
 import signal
 import sys
 import tempfile
+from collections.abc import Callable
 from pathlib import Path
 
 from hlobatch._jax import make_context
@@ -46,7 +47,8 @@ class Mutator:
         self.texts = texts
         self.random = random.Random(seed)
         words = sorted({token for text in texts for token in TOKEN.findall(text) if not token.isspace()})
-        self.words = [*words, "", "-1", "99999999999999999999", '"', "\\", "\0", "é", 'loc("f":1:2 to 1:1)']
+        self.words = [*words, "", "-1", "99999999999999999999", '"', "\\", "\0", "é", r'"\FF"', r'"\00"']
+        self.words += ['loc("f":1:2 to 1:1)', r'loc("\00":1:1)', "loc(unknown)"]
         self.alike = {
             kind: [word for word in words if kind_of(word) == kind] for kind in set(map(kind_of, words)) - {"."}
         }
@@ -101,10 +103,12 @@ class Mutator:
         return text[:at] + self.random.choice(("", "}", "(", "@", "^", "x", "\n")) + text[at + 1 :]
 
 
-def is_accepted(text: str, context: object) -> bool:
-    """Whether a text is a program; what it becomes is checked."""
+def is_accepted(source: str | bytes, context: object, when_read: Callable[[], None] = lambda: None) -> bool:
+    """Whether a text or bytecode is a program; what it becomes is checked."""
     try:
-        program = to_program(parse(text, FILE, context), FILE)
+        module = parse(source, FILE, context)
+        when_read()
+        program = to_program(module, FILE)
     except HloBatchError as error:
         if error.location.line < 1:
             raise ValueError("the error has no place") from error

@@ -24,6 +24,7 @@ from zoo import ROWS, ZOO, ZooProgram, optimizing_little
 import hlobatch as hb
 from hlobatch import opt, stackless, virtual_machine
 from hlobatch.dialect import generate, ops, tablegen
+from hlobatch.dialect.bytecode import fault
 from hlobatch.dialect.code import Code, CodeFunction
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.op_base import OPS
@@ -201,9 +202,10 @@ def test_zoo_is_interpreted_from_text(program: ZooProgram, level: str) -> None:
     assert_is_expected(program, 2, interpreted(lambda _: from_text(program, level))(program, 2))
 
 
-@settings(max_examples=1000 if NIGHT else 5)
+@pytest.mark.parametrize("part", range(8) if NIGHT else [0])  # one test of 1,000 would run into its time limit
+@settings(max_examples=125 if NIGHT else 5)
 @given(source=modules())
-def test_generated_there_and_back(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+def test_generated_there_and_back(part: int, source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
     note(source)
     module = load(source, tmp_path_factory.getbasetemp())
     traced = module.entry.trace(*ARGUMENTS.T, SHARED)
@@ -302,3 +304,56 @@ def test_mutated_texts(seed: int) -> None:
     accepted, refused = map(int, re.findall(r"\d+", run.stdout))
     assert accepted > 0
     assert accepted + refused == count
+
+
+@pytest.mark.parametrize("seed", range(8) if NIGHT else [0])
+def test_mutated_bytecode(seed: int) -> None:
+    """MLIR's own reader may end the process (docs/dialect.md); no error but an ``HloBatchError`` leaves ours."""
+    count = 5_000 if NIGHT else 500
+    script = Path(__file__).with_name("fuzz_bytecode.py")
+    run = subprocess.run([sys.executable, str(script), str(count), str(seed)], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    accepted, refused, ended = map(int, re.findall(r"\d+", run.stdout))
+    assert accepted > 0
+    assert accepted + refused + ended == count
+    assert ended < count / 50
+
+
+MODULE = """
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "number", pattern = !autobatch.weak<tensor<f32>>} : () -> ()
+"autobatch.func"() ({ "autobatch.return"() : () -> () }) {sym_name = "main", ins = [], outs = []} : () -> ()
+"""
+
+
+@pytest.mark.parametrize("word", ["MLIR", "number", "weak<"], ids=["producer", "string", "type"])
+def test_strings_of_bytecode_are_utf8(word: str) -> None:
+    """In the header, in the section of strings, in a type that is written as text."""
+    data = as_bytecode(parse(MODULE))
+    parse(data)
+    assert word.encode() in data
+    with pytest.raises(hb.HloBatchError, match="a string is not UTF-8"):
+        parse(data.replace(word.encode(), b"\xff" * len(word)))
+
+
+def test_bytecode_with_more_types_than_it_says_is_refused() -> None:
+    data = as_bytecode(parse(MODULE))
+    refused = 0
+    for at in range(len(b"ML\xefR"), len(data)):
+        refused += fault(data[:at] + bytes([max(data[at] - 2, 0)]) + data[at + 1 :]) is not None  # one less
+    assert fault(data) is None
+    assert refused > 0
+
+
+def test_bytecode_that_ends_too_soon_is_refused() -> None:
+    data = as_bytecode(parse(MODULE))
+    for end in range(len(b"ML\xefR"), len(data)):
+        with pytest.raises(hb.HloBatchError):
+            parse(data[:end])
+
+
+def test_a_place_in_a_file_of_no_name_has_no_source() -> None:
+    text = MODULE.replace("@main}", "@f}").replace("() -> ()\n", '() -> () loc("a\\00b":3:1)\n', 1)
+    with pytest.raises(hb.HloBatchError, match="there is no function @f to start at") as caught:
+        to_program(parse(text))
+    assert caught.value.location.line == 3

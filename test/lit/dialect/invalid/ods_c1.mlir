@@ -73,3 +73,97 @@
   %0 = "stablehlo.constant"() {value = dense<1> : tensor<i32>} : () -> tensor<i32>
   "autobatch.return"() : () -> ()
 }) {sym_name = "main", ins = [@n], outs = [@r]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{[ods_c1] 'autobatch.push' stands in @code, the code of a primitive}}
+  "autobatch.push"() {variables = [@n]} : () -> ()
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  "other.op"() ({
+    // expected-error@+1 {{[ods_c1] 'autobatch.label' stands in @code, the code of a primitive}}
+    "autobatch.label"() {name = "top"} : () -> ()
+    "other.yield"() : () -> ()
+  }) : () -> ()
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  builtin.module {
+    // expected-error@+1 {{[ods_c1] 'autobatch.program' stands in @code, the code of a primitive}}
+    "autobatch.program"() {entry = @main} : () -> ()
+    "autobatch.func"() ({
+      "autobatch.return"() : () -> ()
+    }) {sym_name = "main", ins = [], outs = []} : () -> ()
+  }
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{[ods_c1] 'autobatch.add' stands in @code, the code of a primitive}}
+  "autobatch.add"() : () -> ()
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+// expected-error@+1 {{[ods_c1] 'autobatch.var' has an attribute that is a location}}
+"autobatch.var"() {sym_name = "n", pattern = {static = loc("f":1:1)}} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> {
+  // expected-error@+1 {{[ods_c1] 'other.op' has an attribute that is a location}}
+  "other.op"() {text = "loc(", callee = [loc("f":1:1)]} : () -> ()
+  return %n : tensor<?xi32>
+}
+
+// -----
+
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
+"autobatch.func"() ({
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+// expected-error@+1 {{[ods_c1] attribute 'autobatch.cost' is not a number}}
+func.func private @code(%n: tensor<?xi32>) -> tensor<?xi32> attributes {autobatch.cost = "much"} {
+  return %n : tensor<?xi32>
+}

@@ -1,5 +1,5 @@
 // Bytecode in both directions. How operations of StableHLO with attributes are written is theirs to know, so the native
-// tool inlines those for Python, and does not read Python's.
+// tool inlines those for Python, and Python writes those for the native tool in generic form (bytecode_attributes.mlir).
 
 // REQUIRES: native
 // RUN: hlobatch-opt-native %s --inline-properties --emit-bytecode -o %t.native.mlirbc

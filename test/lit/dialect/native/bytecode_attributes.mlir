@@ -1,4 +1,5 @@
-// Code with attributes: the native tool's bytecode of it is read by Python; Python's is refused, as StableHLO's own.
+// Code with attributes: the native tool's bytecode of it is read by Python, and Python's by the native tool in generic form;
+// in StableHLO's own it is refused.
 
 // REQUIRES: native
 // RUN: hlobatch-opt-native %s --inline-properties | filecheck %s --check-prefix=INLINE
@@ -6,6 +7,8 @@
 // RUN: hlobatch-opt %t.native.mlirbc | filecheck %s
 // RUN: hlobatch-opt %t.native.mlirbc --emit-bytecode -o %t.python.mlirbc
 // RUN: not hlobatch-opt-native %t.python.mlirbc 2>&1 | filecheck %s --check-prefix=REFUSED
+// RUN: hlobatch-opt %t.native.mlirbc --mlir-print-op-generic --emit-bytecode -o %t.generic.mlirbc
+// RUN: hlobatch-opt-native %t.generic.mlirbc --inline-properties | filecheck %s --check-prefix=INLINE
 
 autobatch.program @main
 autobatch.var @r : tensor<f32>

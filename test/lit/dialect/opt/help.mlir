@@ -22,4 +22,10 @@
 // CHECK-NEXT: --rotate-loops {{.*}}condition
 // CHECK-NEXT: --round-trip {{.*}}has been a program
 // CHECK-NEXT: --simplify-cfg {{.*}}merge straight lines
-// CHECK-NEXT: --to-stablehlo {{.*}}StableHLO
+// CHECK-NEXT: --to-stablehlo {{.*}}StableHLO{{.*}}dispatch=auto|
+// CHECK: split-live-ranges and specialize,{{.*}}programs
+// CHECK-NEXT: that are still Python, are no passes here
+
+// RUN: not hlobatch-opt %s --specialize 2>&1 | filecheck %s --check-prefix=TYPED
+// RUN: not hlobatch-opt %s --pass-pipeline=split-live-ranges 2>&1 | filecheck %s --check-prefix=TYPED
+// TYPED: hlobatch-opt: error: {{.*(--specialize|split-live-ranges)}}

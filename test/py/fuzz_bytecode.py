@@ -1,0 +1,109 @@
+"""Mutated bytecode through the parser and the verifier: ``python test/py/fuzz_bytecode.py COUNT SEED``.
+
+Each is accepted, and then comes back as it is from a program, or is refused with an error that has a place, unless
+MLIR's own reader ends the process: it trusts the numbers and references that it finds, and reads without end, takes all
+memory, or writes where it must not. What is written may do harm only later, so an input during which a process ends is
+tried again in one of its own. Prints how many were accepted and refused, and at how many MLIR's reader ended that.
+"""
+
+import random
+import resource
+import signal
+import subprocess
+import sys
+
+from fuzz_dialect import corpus, is_accepted
+
+from hlobatch._jax import make_context
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.dialect.bytecode import MAGIC
+from hlobatch.dialect.text import as_bytecode, parse
+from hlobatch.dialect.to_program import to_program
+
+READING_SECONDS, SECONDS = 5, 60
+MEMORY = 4 << 30
+"""Bytes that one process may take: damaged numbers ask for any amount."""
+READING, READ, ACCEPTED, REFUSED = "<", ">", "a", "r"
+"""What is said of an input, in this order; a refusal may come from the reader."""
+
+
+def modules() -> list[bytes]:
+    """The corpus as bytecode, but for what is no module."""
+    found, context = [], make_context()
+    for text in corpus():
+        try:
+            module = parse(text, context=context)
+            to_program(module)
+        except HloBatchError:
+            continue
+        found.append(as_bytecode(module))
+    return found
+
+
+def mutated(chance: random.Random, data: bytearray) -> bytes:
+    """Bytes changed in one to three places, the mark of bytecode apart."""
+    for _ in range(chance.choice((1, 1, 1, 2, 3))):
+        at = chance.randint(len(MAGIC), len(data))
+        match chance.choice(("flip", "set", "insert", "remove", "truncate")):
+            case "flip" if at < len(data):
+                data[at] ^= 1 << chance.randrange(8)
+            case "set":
+                data[at : at + 1] = chance.randbytes(1)
+            case "insert":
+                data[at:at] = chance.randbytes(chance.randint(1, 4))
+            case "remove":
+                del data[at : at + chance.randint(1, 4)]
+            case "truncate":
+                del data[at:]
+    return bytes(data)
+
+
+def work(start: int, count: int, seed: int) -> None:
+    """Try inputs from one on."""
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    found, context = modules(), make_context()
+    for number in range(start, count):
+        chance = random.Random(f"{seed} {number}")
+        data = mutated(chance, bytearray(chance.choice(found)))
+        if number % 500 == 0:
+            context = make_context()
+        say(READING)
+        signal.alarm(READING_SECONDS)
+        say(ACCEPTED if is_accepted(data, context, when_read) else REFUSED)
+
+
+def when_read() -> None:
+    say(READ)
+    signal.alarm(SECONDS)
+
+
+def say(word: str) -> None:
+    print(word, end="", flush=True)
+
+
+def run(start: int, count: int, seed: int) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, __file__, str(count), str(seed), str(start)]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def main(count: int, seed: int) -> None:
+    said, ended = "", 0
+
+    def tried() -> int:
+        return said.count(ACCEPTED) + said.count(REFUSED) + ended
+
+    while (number := tried()) < count:
+        many = run(number, count, seed)
+        said += many.stdout
+        if many.returncode and (number := tried()) < count:
+            alone = run(number, number + 1, seed)
+            said += alone.stdout
+            if alone.returncode > 0 or (alone.returncode and not alone.stdout.endswith(READING)):
+                sys.exit(f"input {number} of seed {seed}: {alone.returncode}\n{alone.stderr}")
+            ended += alone.returncode != 0
+    print(f"{said.count(ACCEPTED)} accepted, {said.count(REFUSED)} refused, {ended} ended the process")
+
+
+if __name__ == "__main__":
+    count, seed, *start = map(int, sys.argv[1:])
+    work(*start, count, seed) if start else main(count, seed)
