@@ -8,7 +8,7 @@
 | ``sweep``   | every block in order, masked, no test at all                                          |
 
 ``schedule.py`` has the schedules of the first two. In the other two, a block that goes on to itself is run on while
-most lanes are there.
+most lanes are there. In ``chain``, what runs is a group of small blocks (``analysis/block_groups.py``), or one block.
 
 A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
 block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
@@ -79,7 +79,7 @@ class Turn:
         layout: The state.
         lanes: Entering and leaving.
         splicer: The module.
-        blocks: The blocks' functions.
+        groups: The blocks' functions, those together that run in one step.
         fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
         schedule: Finds the next block, in the forms that run one at a time.
     """
@@ -89,7 +89,7 @@ class Turn:
     layout: Layout
     lanes: Lanes
     splicer: Splicer
-    blocks: Sequence[BlockFunction]
+    groups: Sequence[Sequence[BlockFunction]]
     fixed: Slots
     schedule: Schedule = earliest
 
@@ -98,7 +98,7 @@ class Turn:
         counter = self.layout.slots[COUNTER]
         avals = {**avals, NEXT: scalar_aval()}
         self.next = self.splicer.add(lambda pc: [self.schedule(pc)], [counter], "next")
-        self.steps = [self._block_step(block, avals) for block in self.blocks]
+        self.steps = [self._group_step(group, avals) for group in self.groups]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
         if self.form in SWEEPS:
@@ -106,20 +106,23 @@ class Turn:
         if self.layout.queue:
             self._splice_turnover(avals)
 
-    def _block_step(self, block: BlockFunction, avals: Mapping[str, Any]) -> Step:
-        """A block; where it may be passed over, it also tells, in ``NEXT``, what its having run means for the turn."""
+    def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
+        """Blocks in a row; where they may be passed over, they also tell, in ``NEXT``, what their having run means."""
         passed_over = self.form in ("chain", "guarded")
         after = (NEXT,) if passed_over else ()
-        position = block.writes.index(COUNTER)
+        reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
+        writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
 
         def run(*values: Any) -> list[Any]:
-            results = list(block(*values[: len(block.reads)]))
-            told = self.schedule(results[position]) if self.form == "chain" else jnp.int32(SOMEONE)
-            return [*results, *(told for _ in after)]
+            slots = dict(zip((*reads, *after), values, strict=True))
+            for block in group:
+                slots.update(zip(block.writes, block(*(slots[slot] for slot in block.reads)), strict=True))
+            told = self.schedule(slots[COUNTER]) if self.form == "chain" else jnp.int32(SOMEONE)
+            return [*(slots[slot] for slot in writes), *(told for _ in after)]
 
-        name = f"block_{block.index}.{block.block.name}"
-        step = self._step(run, (*block.reads, *after), (*block.writes, *after), avals, name, passed_over=passed_over)
-        return replace(step, turns=block.block.name in block.block.terminator.successors)
+        name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
+        step = self._step(run, (*reads, *after), (*writes, *after), avals, name, passed_over=passed_over)
+        return replace(step, turns=any(block.block.name in block.block.terminator.successors for block in group))
 
     def _step(
         self,

@@ -19,6 +19,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import func, ir, mlir
+from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions, capture_slot
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
@@ -36,7 +37,8 @@ class Request:
     Attributes:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
-        weights: Of the blocks, where the next one is that which most lanes want; None where it is the earliest.
+        groups: The blocks that run in one step.
+        weights: Of the groups, where the next one is that which most lanes want; None where it is the earliest block.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
         resume: Whether the run goes on from a given state instead of starting.
@@ -47,6 +49,7 @@ class Request:
 
     layout: Layout
     form: str
+    groups: Groups
     weights: tuple[float, ...] | None
     rounds: int
     share: int
@@ -149,8 +152,9 @@ class _Builder:
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures)
         request = self.request
-        schedule = earliest if request.weights is None else most_wanted(request.weights)
-        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, blocks, fixed, schedule)  # type: ignore[arg-type]
+        groups = [[blocks[i] for i in group] for group in request.groups]
+        schedule = earliest if request.weights is None else most_wanted(request.weights, request.groups)
+        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, schedule)  # type: ignore[arg-type]
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names = list(carried)

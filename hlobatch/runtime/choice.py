@@ -15,6 +15,7 @@ import math
 from dataclasses import dataclass, field
 from typing import Final
 
+from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
@@ -103,12 +104,20 @@ class Choice:
             return inputs
         return min(inputs, self.lanes, max(self.enough, inputs // 4))
 
-    def weights(self, program: Program) -> tuple[float, ...] | None:
-        """Of the blocks, where the next one is that which most lanes want; None where it is the earliest."""
+    def groups(self, program: Program) -> Groups:
+        """The blocks that run in one step."""
+        return small_together(program) if self.form == "chain" and self.schedule == "cost" else alone(program)
+
+    def weights(self, program: Program, groups: Groups) -> tuple[float, ...] | None:
+        """Of the groups, where the next one is that which most lanes want; None where it is the earliest block."""
         if self.schedule not in ("most_lanes", "cost"):
             return None
         exponent = IMPATIENCE if self.schedule == "cost" else 0.0
-        return tuple(SYNC_WEIGHT if b.sync else float(block_cost(b) ** -exponent) for b in program.graph)
+        blocks = program.graph.blocks
+        costs = [sum(block_cost(blocks[i]) for i in group) for group in groups]
+        syncs = [any(blocks[i].sync for i in group) for group in groups]
+        pairs = zip(costs, syncs, strict=True)
+        return tuple(SYNC_WEIGHT if sync else float(cost**-exponent) for cost, sync in pairs)
 
 
 def choose(program: Program, options: Options, platform: str) -> Choice:

@@ -91,8 +91,9 @@ class Plan:
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice
-        weights = choice.weights(self.lowered)
-        return Request(layout, choice.form, weights, choice.rounds, choice.share, **how)
+        groups = choice.groups(self.lowered)
+        weights = choice.weights(self.lowered, groups)
+        return Request(layout, choice.form, groups, weights, choice.rounds, choice.share, **how)
 
     @property
     def depth(self) -> int:

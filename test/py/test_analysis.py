@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 import hlobatch as hb
 from hlobatch.analysis import allocation, cost
+from hlobatch.analysis.block_groups import alone, small_together
 from hlobatch.analysis.call_graph import CallGraph, call_sites
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.stack_groups import stack_groups
@@ -34,6 +35,7 @@ from hlobatch.instructions import (
     TensorType,
     Type,
     VariableAllocation,
+    tensor,
 )
 
 Names = frozenset[str]
@@ -532,3 +534,45 @@ def test_a_variable_pushed_twice_by_one_operation_has_a_pointer_of_its_own() -> 
         )
     )
     assert found == {"a": "a", "b": "b"}
+
+
+# Groups of blocks
+
+
+def grouped(*blocks: Any, **changes: Any) -> list[list[str]]:
+    """The names of the blocks in each group."""
+    found = program(*blocks, **{"var_defs": dict.fromkeys(("n", "c", "$return"), INT)} | changes)
+    return [[found.graph.blocks[i].name for i in group] for group in small_together(found)]
+
+
+def test_small_blocks_that_lead_to_each_other_are_one_step() -> None:
+    assert grouped(
+        block("body", step("n -> c"), BranchOp("c", "play", "next")),
+        block("play", PushOp(("n",)), GotoOp("next")),
+        block("next", step("n -> n c"), BranchOp("c", "body", "done")),
+        block("apart", step("n -> n"), GotoOp("play")),
+        block("done", PopOp(("n",)), GotoOp(HALT)),
+        var_alloc={"n": VariableAllocation.FULL},
+    ) == [["body", "next"], ["play"], ["apart"], ["done"]]
+
+
+def test_a_call_is_small_where_its_return_address_needs_no_stack() -> None:
+    blocks = (
+        block("entry", step("n -> n"), PushGotoOp("after", "callee", "$return")),
+        block("after", GotoOp(HALT)),
+        block("callee", step("n -> n"), IndirectGotoOp("$return")),
+    )
+    assert grouped(*blocks, var_alloc={"$return": VariableAllocation.REGISTER}) == [["entry", "callee"], ["after"]]
+    assert grouped(*blocks, var_alloc={"$return": VariableAllocation.FULL}) == [["entry"], ["after"], ["callee"]]
+
+
+def test_a_block_that_waits_or_changes_many_elements_runs_alone() -> None:
+    wide = {"n": tensor(np.float32, (100,))}
+    assert grouped(block("a", step("n -> n"), GotoOp("b")), block("b", GotoOp(HALT)), var_defs=wide) == [["a"], ["b"]]
+    assert grouped(block("a", GotoOp("b")), block("b", GotoOp(HALT)).replace(sync=True)) == [["a"], ["b"]]
+
+
+def test_no_group_is_lost() -> None:
+    blocks = [block(str(i), GotoOp(str(i + 1) if i < 5 else HALT)) for i in (3, 1, 5, 2, 4, 0)]
+    assert small_together(program(*blocks)) == ((0, 1, 2, 3, 4, 5),)
+    assert alone(program(*blocks)) == ((0,), (1,), (2,), (3,), (4,), (5,))

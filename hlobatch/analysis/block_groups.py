@@ -1,0 +1,65 @@
+"""A lowered program -> which blocks run in one step: small ones that lead to each other, all others alone.
+
+::
+
+    body: if board[cell] == 0 goto play else next
+    next: cell = cell + 1; if cell < 16 goto body else done     ==>     (body, next)  (play)  (done)
+    play: push …                                                        one step: body, then next
+
+Finding the next block, and passing the others by, takes longer than a block of a few operations.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Final
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.ir.ops import IndirectGotoOp, PopOp, PushGotoOp, PushOp
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+SMALL: Final = 32.0
+"""Operations and changed elements per lane up to which a block is small."""
+
+Groups = tuple[tuple[int, ...], ...]
+"""Indices of blocks, each in one group; in a group, in program order."""
+
+
+def alone(program: Program) -> Groups:
+    """Every block by itself."""
+    return tuple((index,) for index in range(len(program.graph.blocks)))
+
+
+def small_together(program: Program) -> Groups:
+    """Small blocks that lead to each other in one group, which stands where the first of them does."""
+    blocks = program.graph.blocks
+    place = {block.name: index for index, block in enumerate(blocks)}
+    small = {index for index, block in enumerate(blocks) if is_small(program, block)}
+    first = list(range(len(blocks)))  # the first block of the group that each block is in
+    for index in sorted(small):
+        for name in blocks[index].terminator.successors:
+            other = place.get(name)
+            if other in small:
+                low, high = sorted((first[index], first[other]))
+                first = [low if f == high else f for f in first]
+    return tuple(tuple(i for i, f in enumerate(first) if f == head) for head in dict.fromkeys(first))
+
+
+def is_small(program: Program, block: Block) -> bool:
+    """Whether a block is a few operations on a few elements, and touches no stack."""
+    if block.sync or any(_moves_a_stack(program, op) for op in block.ops):
+        return False
+    changed = {v for op in block.ops for v in op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)}
+    leaves = [physical(leaf) for v in changed for leaf in program.var_defs[v].tensor_leaves]
+    return block_cost(block) + sum(math.prod(leaf.shape) for leaf in leaves) <= SMALL
+
+
+def _moves_a_stack(program: Program, op: object) -> bool:
+    match op:
+        case PushOp() | PopOp():
+            return any(program.alloc(v) is Alloc.FULL for v in op.vars)
+        case PushGotoOp() | IndirectGotoOp():
+            return program.alloc(op.counter) is Alloc.FULL
+    return False
