@@ -140,7 +140,7 @@ WORKLOAD = Workload(
         f"Jacobian and a {WIDTH} x {WIDTH} linear solve. Lanes differ in how nonlinear they are: in Newton steps "
         "and in halvings."
     ),
-    sizes=(Size(1_000, 1_000), Size(100, 1_000)),
+    sizes=(Size(1_000, 1_000), Size(100, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep},
     roofline=roofline,
 )

@@ -122,7 +122,7 @@ WORKLOAD = Workload(
         "for each lane, explicit steps have to be 500 times as short. All lanes do about the same work, but not at "
         "the same time."
     ),
-    sizes=(Size(1_000, 1_000), Size(100, 1_000)),
+    sizes=(Size(1_000, 1_000), Size(100, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep},
     roofline=roofline,
 )

@@ -177,7 +177,7 @@ WORKLOAD = Workload(
         f"{WIDTH} x {WIDTH} products. Lockstep keeps an explicit stack of nodes and one of vectors; the second "
         "lockstep version runs over all nodes, which have to be sorted so that children come before parents."
     ),
-    sizes=(Size(1_000, 1_000), Size(100, 1_000)),
+    sizes=(Size(1_000, 1_000), Size(100, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep, "lockstep, nodes sorted": in_order},
     roofline=roofline,
 )

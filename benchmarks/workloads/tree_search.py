@@ -161,7 +161,7 @@ WORKLOAD = Workload(
         f"Negamax over {PLIES} plies on boards with 5 to 10 free cells of {CELLS}; leaves are judged by a network of "
         f"{CELLS}, {HIDDEN}, {HIDDEN} and 1 units, the kernel. Recursion within a loop that pruning ends early."
     ),
-    sizes=(Size(1_000, 1_000), Size(100, 1_000)),
+    sizes=(Size(1_000, 1_000), Size(100, 1_000), Size(1_000, 10_000)),
     contenders={"hlobatch": batched, "lockstep vmap": lockstep},
     roofline=roofline,
 )
