@@ -45,7 +45,7 @@ SWEEPS: Final = ("guarded", "sweep")
 FORMS: Final = (*EARLIEST, *SWEEPS)
 
 NEXT: Final = "next"
-"""Carried beside the state: the block that the schedule wants; in ``guarded``, whether a block ran."""
+"""Carried beside the state: the group that the schedule wants; in ``guarded``, whether a block ran."""
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 SOMEONE: Final = 0
@@ -97,8 +97,10 @@ class Turn:
         """Make every function of the turn part of the module."""
         counter = self.layout.slots[COUNTER]
         avals = {**avals, NEXT: scalar_aval()}
-        self.next = self.splicer.add(lambda pc: [self.schedule(pc)], [counter], "next")
-        self.steps = [self._group_step(group, avals) for group in self.groups]
+        self.memory = self._memory()
+        avals |= self.memory
+        self.next = self.splicer.add(self._choose, [counter, *self.memory.values()], "next")
+        self.steps = [self._group_step(index, group, avals) for index, group in enumerate(self.groups)]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
         if self.form in SWEEPS:
@@ -106,10 +108,20 @@ class Turn:
         if self.layout.queue:
             self._splice_turnover(avals)
 
-    def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
+    def _memory(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """Slots of what the schedule remembers, in the form that asks it after each step."""
+        avals = self.schedule.memory if self.form == "chain" else ()
+        return {f"{NEXT}.{i}": aval for i, aval in enumerate(avals)}
+
+    def _choose(self, counter: Any, *memory: Any) -> list[Any]:
+        """The next group and the memory; with no memory, as in the beginning."""
+        known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
+        return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
+
+    def _group_step(self, index: int, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
         """Blocks in a row; where they may be passed over, they also tell, in ``NEXT``, what their having run means."""
         passed_over = self.form in ("chain", "guarded")
-        after = (NEXT,) if passed_over else ()
+        after = (NEXT, *self.memory) if passed_over else ()
         reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
         writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
 
@@ -117,8 +129,11 @@ class Turn:
             slots = dict(zip((*reads, *after), values, strict=True))
             for block in group:
                 slots.update(zip(block.writes, block(*(slots[slot] for slot in block.reads)), strict=True))
-            told = self.schedule(slots[COUNTER]) if self.form == "chain" else jnp.int32(SOMEONE)
-            return [*(slots[slot] for slot in writes), *(told for _ in after)]
+            results = [slots[slot] for slot in writes]
+            if self.form == "chain":
+                memory = self.schedule.ran(index, *(slots[slot] for slot in self.memory))
+                return results + self._choose(slots[COUNTER], *memory)
+            return [*results, *(jnp.int32(SOMEONE) for _ in after)]
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
         step = self._step(run, (*reads, *after), (*writes, *after), avals, name, passed_over=passed_over)
@@ -161,8 +176,11 @@ class Turn:
         )
 
     def entering(self, state: Slots) -> Slots:
-        """What the loop carries: the state and ``NEXT``."""
-        return {**state, NEXT: self._next(state)}
+        """What the loop carries: the state, ``NEXT`` and what the schedule remembers."""
+        blank = self.splicer.add(lambda: [jnp.zeros(a.shape, a.dtype) for a in self.memory.values()], [], "memory")
+        carried = {**state, **dict(zip(self.memory, self.splicer.call(blank, []), strict=True))}
+        self._look(carried)
+        return carried
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
@@ -172,19 +190,20 @@ class Turn:
         """What the loop carries after one turn."""
         state = dict(carried)
         if self.layout.queue:
-            following = self._next(state) if self.form == "guarded" else state[NEXT]
-            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], following])
+            if self.form == "guarded":
+                self._look(state)
+            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], state[NEXT]])
             self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
         elif self.layout.queue:
-            state[NEXT] = self._next(state)
+            self._look(state)
         if self.rounds == 1:
             self._round(state)
         else:
             self._repeated(state)
         if self.form in ("case", "sweep"):
-            state[NEXT] = self._next(state)
+            self._look(state)
         return state
 
     def _repeated(self, state: Slots) -> None:
@@ -220,9 +239,10 @@ class Turn:
             if step.turns:
                 self._while_majority(index, step, state)
 
-    def _next(self, state: Slots) -> Any:
-        (following,) = self.splicer.call(self.next, [state[COUNTER]])
-        return following
+    def _look(self, state: Slots) -> None:
+        """Find the next group anew."""
+        found = self.splicer.call(self.next, [state[COUNTER], *(state[slot] for slot in self.memory)])
+        state.update(zip((NEXT, *self.memory), found, strict=True))
 
     def _operands(self, step: Step, state: Slots) -> list[Any]:
         return [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]

@@ -1,50 +1,107 @@
 """Which block runs next, given where the lanes stand.
 
-``earliest``: the first block in the order of the program that anyone waits at (the paper). With weights: the group of
-blocks whose number of waiting lanes, times its weight, is the largest; a weight that falls with the cost lets cheap
-blocks run for few lanes and expensive ones only for many.
+* ``earliest``: the first block in the order of the program that anyone waits at (the paper).
+* ``most_lanes``: the group of blocks where the most lanes wait.
+* ``least_idle``: the group whose lanes have lost the most by waiting, for the time that it takes. A cheap group runs
+  for a few lanes, an expensive one when many have come, and one that few lanes ever come to when the few have waited
+  for some time. It is a relative of the rule to rent until the rent has reached the price; here groups compete, so that
+  what has been lost is compared with what the others have.
 
-Reference: Radul et al. (2020), section 2: "always run the earliest available block in program order … more refined
-heuristics are definitely possible".
+References:
+    Radul et al. (2020), section 2: "always run the earliest available block in program order … more refined heuristics
+    are definitely possible". Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", Algorithmica 3, 1988.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.block_groups import Groups
 
-Schedule = Callable[[Any], Any]
-"""From the program counters, ``i32[lanes]``, to the next block, ``i32[]``; no block if none has a lane."""
+Arrays = tuple[Any, ...]
+
+AHEAD: Final = 0.3
+"""What a lane will lose if it is passed over, before it is asked again: this share of the longest group's time."""
 
 
-def earliest(counter: Any) -> Any:
-    """The smallest program counter."""
-    return jnp.min(counter)
+@dataclass(frozen=True)
+class Schedule:
+    """How the next group is found.
+
+    Attributes:
+        memory: What is remembered from one choice to the next; zeros at first.
+        choose: From the program counters, ``i32[lanes]``, and the memory, to the next group, ``i32[]``, and the memory;
+            no group if none has a lane.
+        ran: From the index of the group that runs and the memory to the memory.
+    """
+
+    memory: tuple[jax.ShapeDtypeStruct, ...]
+    choose: Callable[..., Arrays]
+    ran: Callable[..., Arrays]
 
 
-def most_wanted(weights: Sequence[float], groups: Groups) -> Schedule:
-    """The group of blocks with the most waiting lanes times weight, the first of them if there are several.
+def _forget(index: int, *memory: Any) -> Arrays:
+    del index
+    return memory
+
+
+earliest: Final = Schedule((), lambda counter: (jnp.min(counter),), _forget)
+"""The smallest program counter; for groups of one block each."""
+
+
+def most_lanes(groups: Groups) -> Schedule:
+    """The group with the most waiting lanes, the first of them if there are several."""
+
+    def choose(counter: Any) -> Arrays:
+        waiting = _waiting(counter, groups)
+        return (_best(waiting, waiting, counter),)
+
+    return Schedule((), choose, _forget)
+
+
+def least_idle(groups: Groups, times: Sequence[float], patient: Sequence[bool]) -> Schedule:
+    """The group with the most time lost by waiting lanes, for its own time.
 
     Args:
-        weights: Of the groups, in order.
         groups: The blocks that run together.
+        times: What each group takes, in any unit.
+        patient: Groups that run when nobody waits elsewhere.
     """
+    weights, last = np.asarray(times, np.float32), np.asarray(patient, np.bool_)
+    aval = jax.ShapeDtypeStruct((len(groups),), np.float32)
+
+    def choose(counter: Any, waited: Any, idle: Any) -> Arrays:
+        del waited
+        waiting = _waiting(counter, groups).astype(jnp.float32)
+        score = (idle + waiting * (AHEAD * weights.max())) / jnp.asarray(weights)
+        return _best(jnp.where(last, 0.0, score), waiting, counter), waiting, idle
+
+    def ran(index: int, waiting: Any, idle: Any) -> Arrays:
+        itself = np.arange(len(groups)) == index
+        return waiting, jnp.where(itself, 0.0, idle + waiting * weights[index])
+
+    return Schedule((aval, aval), choose, ran)
+
+
+def _waiting(counter: Any, groups: Groups) -> Any:
+    """How many lanes wait at each group."""
     count, blocks = len(groups), sum(map(len, groups))
     group_of = np.full(blocks + 1, count, np.int32)
     for index, group in enumerate(groups):
         group_of[list(group)] = index
+    wanted = jnp.minimum(counter, blocks)
+    if count < blocks:
+        wanted = jnp.asarray(group_of)[wanted]
+    return jnp.zeros(count + 1, jnp.int32).at[wanted].add(1, mode="promise_in_bounds")[:count]
 
-    def schedule(counter: Any) -> Any:
-        wanted = jnp.minimum(counter, blocks)
-        if count < blocks:
-            wanted = jnp.asarray(group_of)[wanted]
-        waiting = jnp.zeros(count + 1, jnp.int32).at[wanted].add(1, mode="promise_in_bounds")[:count]
-        score = waiting * jnp.asarray(np.asarray(weights), jnp.float32)
-        return jnp.where(jnp.any(waiting > 0), jnp.argmax(score).astype(jnp.int32), jnp.min(counter))
 
-    return schedule
+def _best(score: Any, waiting: Any, counter: Any) -> Any:
+    """The group with the highest score among those with lanes; where there is none, a counter that is no group."""
+    best = jnp.argmax(jnp.where(waiting > 0, score, -1)).astype(jnp.int32)
+    return jnp.where(jnp.any(waiting > 0), best, jnp.min(counter))

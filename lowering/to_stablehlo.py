@@ -26,7 +26,7 @@ from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
-from hlobatch.lowering.schedule import earliest, most_wanted
+from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer
 
 
@@ -38,7 +38,7 @@ class Request:
         layout: The state of the run.
         form: How blocks are dispatched; one of ``dispatch.FORMS``.
         groups: The blocks that run in one step.
-        weights: Of the groups, where the next one is that which most lanes want; None where it is the earliest block.
+        schedule: Finds the next group.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
         resume: Whether the run goes on from a given state instead of starting.
@@ -50,7 +50,7 @@ class Request:
     layout: Layout
     form: str
     groups: Groups
-    weights: tuple[float, ...] | None
+    schedule: Schedule
     rounds: int
     share: int
     resume: bool = False
@@ -153,8 +153,7 @@ class _Builder:
         blocks = block_functions(layout, self.captures)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        schedule = earliest if request.weights is None else most_wanted(request.weights, request.groups)
-        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, schedule)  # type: ignore[arg-type]
+        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, request.schedule)  # type: ignore[arg-type]
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names = list(carried)

@@ -12,9 +12,15 @@ from typing import Any
 
 from hlobatch._jax import subjaxprs_of
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.program import Block
+from hlobatch.ir.ops import PopOp, PrimOp, PushOp
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
 
+_CONTRACTION = 0.125
+"""Time of an operation of a contraction, where one on elements is 1."""
+_MOVE = 4.0
+"""Time of writing an element where a mask says so, of pushing one, or of popping one."""
 _UNKNOWN_TRIPS = 8
 """Turns assumed for a loop whose count is not known."""
 _TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
@@ -26,36 +32,48 @@ def block_cost(block: Block) -> float:
     return 1.0 + sum(primitive_cost(op) for op in block.instructions if isinstance(op, PrimOp))
 
 
-def primitive_cost(op: PrimOp) -> float:
-    """Operations per lane of a primitive."""
-    return function_cost(op.function)
+def block_time(program: Program, block: Block) -> float:
+    """What a block takes per lane, in operations on elements: its primitives, and what it moves to keep their results.
+
+    Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
+    """
+    operations = sum(primitive_cost(op, _CONTRACTION) for op in block.instructions if isinstance(op, PrimOp))
+    names = [v for op in block.ops for v in (op.vars if isinstance(op, (PushOp, PopOp)) else op.defs)]
+    kept = [v for v in names if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)]
+    leaves = [physical(leaf) for v in kept for leaf in program.var_defs[v].tensor_leaves]
+    return 1.0 + operations + _MOVE * sum(math.prod(leaf.shape) for leaf in leaves)
+
+
+def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
+    """Operations per lane of a primitive; those of a contraction count ``contraction`` each."""
+    return function_cost(op.function, contraction)
 
 
 @singledispatch
-def function_cost(function: Any) -> float:
+def function_cost(function: Any, contraction: float) -> float:
     """Operations per lane of a primitive's function; none of one that is not traced."""
-    del function
+    del function, contraction
     return 0.0
 
 
 @function_cost.register
-def _traced_cost(function: TracedFunction) -> float:
-    return jaxpr_cost(function.jaxpr.jaxpr)
+def _traced_cost(function: TracedFunction, contraction: float) -> float:
+    return jaxpr_cost(function.jaxpr.jaxpr, contraction)
 
 
-def jaxpr_cost(jaxpr: Any) -> float:
+def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:
     """Operations of a jaxpr."""
-    return float(sum(_equation_cost(equation) for equation in jaxpr.eqns))
+    return float(sum(_equation_cost(equation, contraction) for equation in jaxpr.eqns))
 
 
-def _equation_cost(equation: Any) -> float:
+def _equation_cost(equation: Any, contraction: float) -> float:
     elements = float(sum(math.prod(v.aval.shape) for v in equation.outvars))
     name = equation.primitive.name
     if name == "dot_general":
         (left, _), _ = equation.params["dimension_numbers"]
         shape = equation.invars[0].aval.shape
-        return 2.0 * elements * float(math.prod(shape[d] for d in left))
-    inner = float(sum(jaxpr_cost(j) for j in subjaxprs_of(equation)))
+        return 2.0 * contraction * elements * float(math.prod(shape[d] for d in left))
+    inner = float(sum(jaxpr_cost(j, contraction) for j in subjaxprs_of(equation)))
     if name == "scan":
         return inner * float(equation.params["length"])
     if name == "while":

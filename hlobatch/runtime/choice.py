@@ -4,7 +4,7 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 * every block cheap: all of them in turn; on a CPU behind a test each if there are stacks, else, and on other platforms
   always, masked with no test and many rounds between tests of whether anyone is left;
-* otherwise: the block with the most lanes for its cost, each behind a test;
+* otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
   cache, so that lanes that are done take new work.
 """
@@ -13,16 +13,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, field
-from typing import Final
+from typing import Any, Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
-from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.cost import block_cost, block_time
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
+from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
@@ -39,17 +40,11 @@ ACCELERATED_LANES: Final = 65536
 """Lanes in flight at once where thousands run at a time."""
 ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
-IMPATIENCE: Final = 0.5
-"""Exponent of the cost of a block in its claim to run next: ``lanes waiting / cost ** IMPATIENCE``.
-
-At 0 the block with the most lanes runs, and expensive ones run half empty; at 1 a block waits for the cheap ones to
-serve every last lane. In between both are few (``docs/design.md``).
-"""
+STEP: Final = 40_000.0
+"""What it takes to find a group of blocks and start its kernels, as operations of all lanes together."""
 CHEAP_SHARE: Final = 8
 SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
-SYNC_WEIGHT: Final = 1e-9
-"""Weight of a block that the user marked with ``hb.sync()``: it runs when all others are empty."""
 
 
 @dataclass(frozen=True)
@@ -61,8 +56,8 @@ class Options:
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None to choose.
         schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
-            with the most lanes for its cost: cheap ones run early, expensive ones full), ``"sweep"`` (all in turn),
-            ``"auto"``.
+            whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
+            ``"sweep"`` (all in turn), ``"auto"``.
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
         optimizations: Which passes run.
     """
@@ -108,16 +103,16 @@ class Choice:
         """The blocks that run in one step."""
         return small_together(program) if self.form == "chain" and self.schedule == "cost" else alone(program)
 
-    def weights(self, program: Program, groups: Groups) -> tuple[float, ...] | None:
-        """Of the groups, where the next one is that which most lanes want; None where it is the earliest block."""
-        if self.schedule not in ("most_lanes", "cost"):
-            return None
-        exponent = IMPATIENCE if self.schedule == "cost" else 0.0
+    def schedule_of(self, program: Program, groups: Groups, lanes: Any) -> Schedule:
+        """What finds the next of the groups, for a number of lanes that may be symbolic."""
+        if self.schedule == "most_lanes":
+            return most_lanes(groups)
+        if self.schedule != "cost":
+            return earliest
         blocks = program.graph.blocks
-        costs = [sum(block_cost(blocks[i]) for i in group) for group in groups]
-        syncs = [any(blocks[i].sync for i in group) for group in groups]
-        pairs = zip(costs, syncs, strict=True)
-        return tuple(SYNC_WEIGHT if sync else float(cost**-exponent) for cost, sync in pairs)
+        step = STEP / (lanes if isinstance(lanes, int) else LANES)
+        times = [step + sum(block_time(program, blocks[i]) for i in group) for group in groups]
+        return least_idle(groups, times, [any(blocks[i].sync for i in group) for group in groups])
 
 
 def choose(program: Program, options: Options, platform: str) -> Choice:

@@ -92,8 +92,8 @@ class Plan:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice
         groups = choice.groups(self.lowered)
-        weights = choice.weights(self.lowered, groups)
-        return Request(layout, choice.form, groups, weights, choice.rounds, choice.share, **how)
+        schedule = choice.schedule_of(self.lowered, groups, layout.lanes)
+        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, **how)
 
     @property
     def depth(self) -> int:

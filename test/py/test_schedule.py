@@ -1,0 +1,61 @@
+"""Which group of blocks runs next."""
+
+import jax
+import numpy as np
+import pytest
+
+from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
+
+ALONE = ((0,), (1,), (2,))
+NOBODY = 3
+
+
+def first_choice(schedule: Schedule, *counters: int) -> int:
+    blank = [np.zeros(aval.shape, aval.dtype) for aval in schedule.memory]
+    return int(schedule.choose(np.array(counters, np.int32), *blank)[0])
+
+
+def test_earliest_is_the_smallest_counter() -> None:
+    assert first_choice(earliest, 2, 1, NOBODY) == 1
+
+
+def test_most_lanes_takes_the_first_of_several() -> None:
+    assert first_choice(most_lanes(ALONE), 2, 1, 2, 1, 0) == 1
+
+
+def test_lanes_are_counted_for_the_group_together() -> None:
+    assert first_choice(most_lanes(((0, 2), (1,))), 0, 2, 2, 1, 1) == 0
+
+
+@pytest.mark.parametrize(
+    "schedule", [earliest, most_lanes(ALONE), least_idle(ALONE, [1.0, 1.0, 1.0], [False, True, False])]
+)
+@pytest.mark.parametrize("counter", [NOBODY, NOBODY + 1, NOBODY + 7])
+def test_where_nobody_waits_no_group_is_next(schedule: Schedule, counter: int) -> None:
+    assert first_choice(schedule, counter, counter + 1) == counter
+
+
+def test_cheap_runs_for_few_and_dear_for_many() -> None:
+    schedule = least_idle(ALONE, [1.0, 100.0, 1.0], [False] * 3)
+    assert first_choice(schedule, *[1] * 50, 2) == 2
+    assert first_choice(schedule, *[1] * 50, NOBODY) == 1
+
+
+def test_a_patient_group_runs_when_all_others_are_empty() -> None:
+    schedule = least_idle(ALONE, [1.0, 1.0, 100.0], [True, False, False])
+    assert first_choice(schedule, *[0] * 50, 2) == 2
+    assert first_choice(schedule, *[0] * 50, NOBODY) == 0
+
+
+def test_few_lanes_at_a_rare_dear_group_run_when_they_have_waited_long_enough() -> None:
+    """Not at once, as the one with more lanes is as dear, and not only when nobody else is left."""
+    schedule = least_idle(((0,), (1,)), [100.0, 100.0], [False, False])
+    counter = np.array([0] * 10 + [1] * 90, np.int32)
+    memory = [np.zeros(aval.shape, aval.dtype) for aval in schedule.memory]
+    chosen = []
+    for _ in range(40):
+        following, *memory = jax.device_get(schedule.choose(counter, *memory))
+        memory = jax.device_get(schedule.ran(int(following), *memory))
+        chosen.append(int(following))
+    assert 2 <= chosen.count(0) <= 12
+    assert chosen[0] == 1
