@@ -30,22 +30,27 @@ def draw(rows: Sequence[Row], folder: Path) -> None:
 
 
 def _overview(rows: Sequence[Row]) -> Any:
-    """One line per workload and size, one mark per contender."""
+    """One line per workload and size, one mark per peer; ablations are in the tables."""
     from matplotlib import pyplot as plt
 
-    others = [row for row in rows if row["contender"] not in (OURS, ROOFLINE)]
+    others = [row for row in rows if row["contender"] not in (OURS, ROOFLINE) and not _is_ablation(row)]
     places = list(dict.fromkeys(f"{r['workload']}, {r['lanes']:,d}/{r['inputs']:,d}" for r in others))
     figure, axes = plt.subplots(figsize=(8, 1 + 0.25 * len(places)), layout="constrained")
-    for contender in dict.fromkeys(row["contender"] for row in others):
+    for number, contender in enumerate(dict.fromkeys(row["contender"] for row in others)):
         own = [row for row in others if row["contender"] == contender]
         heights = [places.index(f"{r['workload']}, {r['lanes']:,d}/{r['inputs']:,d}") for r in own]
-        axes.plot([row["slower"] for row in own], heights, "o", label=contender)
+        color, marker = f"C{number % 10}", "os^D"[number // 10 % 4]
+        axes.plot([row["slower"] for row in own], heights, marker, color=color, label=contender)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set(xscale="log", xlabel="hlobatch is … times as fast as", yticks=range(len(places)), yticklabels=places)
     axes.invert_yaxis()
     axes.grid(axis="both", alpha=0.3)
-    axes.legend(fontsize="small")
+    figure.legend(loc="outside lower center", ncols=4, fontsize="small")
     return figure
+
+
+def _is_ablation(row: Row) -> bool:
+    return str(row["workload"]).startswith("ablation_")
 
 
 def _curve(rows: Sequence[Row]) -> Any:
