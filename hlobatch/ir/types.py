@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import jax
@@ -37,7 +38,8 @@ class TensorType:
     @property
     def is_key(self) -> bool:
         """Whether the array holds typed PRNG keys."""
-        return bool(jnp.issubdtype(self.dtype, jax.dtypes.prng_key))
+        ordinary = isinstance(self.dtype, np.dtype)  # asked first: every result of every call comes by here
+        return not ordinary and bool(jnp.issubdtype(self.dtype, jax.dtypes.prng_key))
 
     @property
     def aval(self) -> jax.ShapeDtypeStruct:
@@ -93,7 +95,7 @@ class Static:
 Leaf = TensorType | Static
 
 
-@dataclass(frozen=True, slots=True, init=False)
+@dataclass(frozen=True, init=False)
 class Type:
     """The pattern of values a variable holds: a pytree of ``TensorType`` and ``Static`` leaves.
 
@@ -123,7 +125,7 @@ class Type:
         """The pytree of leaves (the name of the seed's data model)."""
         return jax.tree.unflatten(self.treedef, self.leaves)
 
-    @property
+    @cached_property
     def tensor_leaves(self) -> tuple[TensorType, ...]:
         """The leaves that need storage."""
         return tuple(leaf for leaf in self.leaves if isinstance(leaf, TensorType))
