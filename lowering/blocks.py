@@ -136,14 +136,8 @@ class BlockFunction:
 
     @cached_property
     def _stacks_touched(self) -> list[str]:
-        names: list[str] = []
-        for op in self.block.ops:
-            match op:
-                case PushOp() | PopOp():
-                    names += op.vars
-                case PushGotoOp() | IndirectGotoOp():
-                    names.append(op.counter)
-        return [v for v in dict.fromkeys(names) if self._is_full(v)]
+        names = dict.fromkeys(v for op in self.block.ops for v in op.moved)
+        return [v for v in names if self._is_full(v)]
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""

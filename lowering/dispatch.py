@@ -35,7 +35,7 @@ from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.loop import loop
-from hlobatch.lowering.schedule import Schedule, earliest
+from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import trimmed
@@ -91,7 +91,7 @@ class Turn:
     splicer: Splicer
     groups: Sequence[Sequence[BlockFunction]]
     fixed: Slots
-    schedule: Schedule = earliest
+    schedule: Schedule
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
@@ -151,14 +151,9 @@ class Turn:
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
         if passed_over:
-            part = tied(part, [slot for slot in part.reads if slot in self._registers and slot not in part.writes])
+            registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
+            part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes])
         return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
-
-    @property
-    def _registers(self) -> set[str]:
-        """Slots that change from turn to turn, without the stacks, which are read where something else points to."""
-        frames = {slot for v in self.layout.stacked for slot in self.layout.frames(v)}
-        return set(self.layout.slots) - frames
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes

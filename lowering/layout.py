@@ -117,6 +117,11 @@ class Layout:
         return tuple(v for v in self.stored if self.program.alloc(v) is Alloc.FULL)
 
     @cached_property
+    def buffers(self) -> frozenset[str]:
+        """Slots of all stacks, without the tops beside them."""
+        return frozenset(slot for v in self.stacked for slot in self.frames(v))
+
+    @cached_property
     def shared(self) -> tuple[str, ...]:
         """Variables computed once, without a batch axis."""
         return tuple(v for v in self.program.var_defs if self.program.alloc(v) is Alloc.SHARED)

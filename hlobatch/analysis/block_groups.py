@@ -11,12 +11,10 @@ Finding the next block, and passing the others by, takes longer than a block of 
 
 from __future__ import annotations
 
-import math
 from typing import Final
 
 from hlobatch.analysis.cost import block_cost
-from hlobatch.ir.ops import IndirectGotoOp, PopOp, PushGotoOp, PushOp
-from hlobatch.ir.physical import physical
+from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -49,17 +47,7 @@ def small_together(program: Program) -> Groups:
 
 def is_small(program: Program, block: Block) -> bool:
     """Whether a block is a few operations on a few elements, and touches no stack."""
-    if block.sync or any(_moves_a_stack(program, op) for op in block.ops):
+    if block.sync or any(program.alloc(v) is Alloc.FULL for op in block.ops for v in op.moved):
         return False
     changed = {v for op in block.ops for v in op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)}
-    leaves = [physical(leaf) for v in changed for leaf in program.var_defs[v].tensor_leaves]
-    return block_cost(block) + sum(math.prod(leaf.shape) for leaf in leaves) <= SMALL
-
-
-def _moves_a_stack(program: Program, op: object) -> bool:
-    match op:
-        case PushOp() | PopOp():
-            return any(program.alloc(v) is Alloc.FULL for v in op.vars)
-        case PushGotoOp() | IndirectGotoOp():
-            return program.alloc(op.counter) is Alloc.FULL
-    return False
+    return block_cost(block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL

@@ -12,8 +12,8 @@ from typing import Any
 
 from hlobatch._jax import subjaxprs_of
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import PopOp, PrimOp, PushOp
-from hlobatch.ir.physical import physical
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -38,10 +38,8 @@ def block_time(program: Program, block: Block) -> float:
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
     operations = sum(primitive_cost(op, _CONTRACTION) for op in block.instructions if isinstance(op, PrimOp))
-    names = [v for op in block.ops for v in (op.vars if isinstance(op, (PushOp, PopOp)) else op.defs)]
-    kept = [v for v in names if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)]
-    leaves = [physical(leaf) for v in kept for leaf in program.var_defs[v].tensor_leaves]
-    return 1.0 + operations + _MOVE * sum(math.prod(leaf.shape) for leaf in leaves)
+    kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)]
+    return 1.0 + operations + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:

@@ -15,7 +15,6 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from typing import Any
 
-from hlobatch.ir.ops import IndirectGotoOp, PopOp, PushGotoOp, PushOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -33,12 +32,8 @@ def _moves(program: Program) -> dict[str, tuple[Any, ...]]:
     found: dict[str, list[Any]] = defaultdict(list)
     for block in program.graph:
         for position, op in enumerate(block.ops):
-            match op:
-                case PushOp() | PopOp():
-                    for variable, times in Counter(op.vars).items():
-                        found[variable].append((block.name, position))
-                        if times > 1:  # one of several moves in a row, between which the others stand still
-                            found[variable].append(variable)
-                case PushGotoOp() | IndirectGotoOp():
-                    found[op.counter].append((block.name, position))
+            for variable, times in Counter(op.moved).items():
+                found[variable].append((block.name, position))
+                if times > 1:  # one of several moves in a row, between which the others stand still
+                    found[variable].append(variable)
     return {variable: tuple(places) for variable, places in found.items()}

@@ -47,6 +47,11 @@ class Op:
         """Names of the variables whose current value is overwritten."""
         return ()
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        """Names of the variables that are pushed or popped, as often as they are; some may have no stack."""
+        return ()
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Self:
         """The op with its variables renamed, those it reads by ``uses`` and those it writes by ``defs``."""
         del uses, defs
@@ -132,6 +137,10 @@ class PushOp(Op):
     def uses(self) -> tuple[str, ...]:
         return self.vars
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        return self.vars
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PushOp:
         return self.replace(vars=tuple(map(uses, self.vars)))
 
@@ -146,6 +155,10 @@ class PopOp(Op):
 
     @property
     def defs(self) -> tuple[str, ...]:
+        return self.vars
+
+    @property
+    def moved(self) -> tuple[str, ...]:
         return self.vars
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PopOp:
@@ -243,6 +256,10 @@ class PushGotoOp(Terminator):
     def defs(self) -> tuple[str, ...]:
         return (self.counter,)
 
+    @property
+    def moved(self) -> tuple[str, ...]:
+        return (self.counter,)
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PushGotoOp:
         return self.replace(counter=defs(self.counter))
 
@@ -264,6 +281,10 @@ class IndirectGotoOp(Terminator):
 
     @property
     def defs(self) -> tuple[str, ...]:
+        return (self.counter,)
+
+    @property
+    def moved(self) -> tuple[str, ...]:
         return (self.counter,)
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> IndirectGotoOp:

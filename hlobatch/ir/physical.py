@@ -6,6 +6,7 @@ is. All state of all executors is physical; user code sees the logical values.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from functools import lru_cache
 from typing import Any
@@ -65,6 +66,11 @@ def flatten(value: Any, type_: Type) -> list[Any]:
 def rebuild(arrays: list[Any], type_: Type) -> Any:
     """The value of a type that is stored in ``arrays``."""
     return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
+
+
+def elements(type_: Type) -> int:
+    """Number of elements a variable of a type has in a lane."""
+    return sum(math.prod(physical(leaf).shape) for leaf in type_.tensor_leaves)
 
 
 def width(type_: Type) -> int:

@@ -11,7 +11,6 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -19,7 +18,7 @@ from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, block_time
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.physical import physical
+from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
@@ -146,11 +145,8 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
 
 def work_per_lane(program: Program) -> float:
     """Operations of all blocks, and elements that a round reads and writes, per lane."""
-    elements = 0
-    for name, type_ in program.var_defs.items():
-        if program.alloc(name) in (Alloc.REGISTER, Alloc.FULL):
-            elements += sum(math.prod(physical(leaf).shape) for leaf in type_.tensor_leaves)
-    return sum(map(block_cost, program.graph)) + elements
+    stored = [t for name, t in program.var_defs.items() if program.alloc(name) in (Alloc.REGISTER, Alloc.FULL)]
+    return sum(map(block_cost, program.graph)) + sum(map(elements, stored))
 
 
 def has_inner_loops(program: Program) -> bool:

@@ -99,12 +99,11 @@ def _stopped(plan: Plan, outputs: Sequence[Any], count: int, depth: int) -> Exce
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
     """The state with room for ``depth`` frames; the frames in use stay where they are."""
-    frames = {slot for v in layout.stacked for slot in layout.frames(v)}
     more = depth - layout.depth
     grown = []
     for slot, array in zip(layout.slots, state, strict=True):
         pads = [(0, more), *[(0, 0)] * (array.ndim - 1)]
-        grown.append(jnp.pad(array, pads) if slot in frames else array)
+        grown.append(jnp.pad(array, pads) if slot in layout.buffers else array)
     return grown
 
 

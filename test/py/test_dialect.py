@@ -294,14 +294,19 @@ def test_code_that_is_no_stablehlo_is_refused_where_it_is_lowered() -> None:
 # Fuzz
 
 
+def fuzzed(script: str, count: int, seed: int) -> list[int]:
+    """The numbers that a script prints, run in a process of its own."""
+    arguments = [str(Path(__file__).with_name(script)), str(count), str(seed)]
+    run = subprocess.run([sys.executable, *arguments], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    return [int(number) for number in re.findall(r"\d+", run.stdout)]
+
+
 @pytest.mark.parametrize("seed", range(8) if NIGHT else [0])
 def test_mutated_texts(seed: int) -> None:
     """In a process of its own, so that a crash is a failure of this test alone."""
     count = 12_500 if NIGHT else 500
-    script = Path(__file__).with_name("fuzz_dialect.py")
-    run = subprocess.run([sys.executable, str(script), str(count), str(seed)], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    accepted, refused = map(int, re.findall(r"\d+", run.stdout))
+    accepted, refused = fuzzed("fuzz_dialect.py", count, seed)
     assert accepted > 0
     assert accepted + refused == count
 
@@ -310,10 +315,7 @@ def test_mutated_texts(seed: int) -> None:
 def test_mutated_bytecode(seed: int) -> None:
     """MLIR's own reader may end the process (docs/dialect.md); no error but an ``HloBatchError`` leaves ours."""
     count = 5_000 if NIGHT else 500
-    script = Path(__file__).with_name("fuzz_bytecode.py")
-    run = subprocess.run([sys.executable, str(script), str(count), str(seed)], capture_output=True, text=True)
-    assert run.returncode == 0, run.stderr
-    accepted, refused, ended = map(int, re.findall(r"\d+", run.stdout))
+    accepted, refused, ended = fuzzed("fuzz_bytecode.py", count, seed)
     assert accepted > 0
     assert accepted + refused + ended == count
     assert ended < count / 50
