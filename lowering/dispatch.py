@@ -157,13 +157,19 @@ class Turn:
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes
-        inputs, results = len(self.layout.input_avals), len(lanes.turnover_results)
+        inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
+        results, changed = lanes.turnover_results, lanes.turnover_reads
+        after = (NEXT, *self.memory) if self.form in EARLIEST else ()  # the others ask after their round
 
         def turnover(*values: Any) -> list[Any]:
-            return lanes.turnover(values[:inputs], values[inputs : inputs + results], values[inputs + results :])
+            slots = dict(zip(reads, values, strict=True))
+            given, finished, before = ([slots[name] for name in names] for names in (inputs, results, changed))
+            slots.update(zip(changed, lanes.turnover(given, finished, before), strict=True))
+            following = self._choose(slots[COUNTER], *(slots[slot] for slot in self.memory)) if after else []
+            return [*(slots[slot] for slot in changed), *following]
 
-        reads = (*map(input_slot, range(inputs)), *lanes.turnover_results, *lanes.turnover_reads)
-        self.turnover = self._step(turnover, reads, tuple(lanes.turnover_reads), avals, "turnover", passed_over=True)
+        reads = (*inputs, *results, *changed, *after)
+        self.turnover = self._step(turnover, reads, (*changed, *after), avals, "turnover", passed_over=True)
         self.wants_turnover = self.splicer.add(
             lambda pc, following: [lanes.wants_turnover(pc, following)],
             [self.layout.slots[COUNTER], scalar_aval()],
@@ -191,8 +197,6 @@ class Turn:
             self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
-        elif self.layout.queue:
-            self._look(state)
         if self.rounds == 1:
             self._round(state)
         else:
