@@ -31,10 +31,12 @@ __all__ = [
     "ShapedArray",
     "batching",
     "compiler_options",
+    "default_device",
     "embed_module",
     "func",
     "ir",
     "is_for_export",
+    "is_jit_disabled",
     "is_tracer",
     "jaxpr_as_fun",
     "lower_as_jax",
@@ -120,6 +122,16 @@ def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa
 def tracing_context() -> Any:
     """All settings of JAX that change what a trace is, such as 64-bit types and the default matmul precision."""
     return _config.trace_context()
+
+
+def default_device() -> Any:
+    """Where JAX puts what is nowhere yet, if this thread or the program has a say; else None."""
+    return _config.default_device.value
+
+
+def is_jit_disabled() -> bool:
+    """Whether ``jax.jit`` runs what it is given operation by operation."""
+    return bool(_config.disable_jit.value)
 
 
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:

@@ -215,6 +215,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     max_stack_depth: int = 32,
     max_steps: int | None = None,
     lanes: int | None = None,
+    threads: int | None = None,
     schedule: str = "auto",
     dispatch: str = "auto",
     optimizations: Optimizations = ALL,
@@ -234,6 +235,8 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
         max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, except inside ``jax.jit``.
         max_steps: Blocks one input may run before it is stopped; None for no limit.
         lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
+        threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
+            itself and not inside another JAX transformation. None: on a CPU one per core where that pays, else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``.
         optimizations: Passes to switch off, for measurement.
@@ -259,10 +262,11 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     _check_positive("max_stack_depth", max_stack_depth)
     _check_positive("max_steps", max_steps)
     _check_positive("lanes", lanes)
+    _check_positive("threads", threads)
     if (schedule == "sweep") != (dispatch in ("guarded", "sweep")) and "auto" not in (schedule, dispatch):
         raise ValueError(f"schedule={schedule!r} cannot be dispatched by {dispatch!r}; leave one of them 'auto'")
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
-    options = Options(max_stack_depth, max_steps, lanes, schedule, dispatch, optimizations)
+    options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations)
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction:
         return BatchedFunction(function, in_axes, names, type_inference, options)

@@ -146,7 +146,8 @@ def _run_module(options: argparse.Namespace) -> None:
     if not path.is_file():
         raise UsageError(f"there is no file {options.target!r}")
     disabled = {name.replace("-", "_"): False for name in options.disable}
-    given = {"max_steps": options.max_steps, "lanes": options.lanes, "optimizations": Optimizations(**disabled)}
+    given = {"max_steps": options.max_steps, "lanes": options.lanes, "threads": options.threads}
+    given["optimizations"] = Optimizations(**disabled)
     named = {"max_stack_depth": options.depth, "schedule": options.schedule, "dispatch": options.dispatch}
     given |= {name: value for name, value in named.items() if value is not None}
     result, stats = Module.load(path, Options(**given)).run(_inputs(options), stats=options.stats)
@@ -219,6 +220,7 @@ def _with_options(function: BatchedFunction, options: argparse.Namespace) -> Bat
         "max_stack_depth": options.depth,
         "max_steps": options.max_steps,
         "lanes": options.lanes,
+        "threads": options.threads,
         "schedule": options.schedule,
         "dispatch": options.dispatch,
     }
@@ -393,6 +395,7 @@ def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], 
     group = command.add_argument_group("how it runs (default: as the function's decorator says)")
     group.add_argument("--depth", type=int, metavar="N", help="frames each stack holds to begin with")
     group.add_argument("--lanes", type=int, metavar="N", help="inputs in flight at once; the rest wait in a queue")
+    group.add_argument("--threads", type=int, metavar="N", help="parts of the batch that run side by side")
     group.add_argument("--max-steps", type=int, metavar="N", help="blocks that one input may run")
     group.add_argument("--schedule", choices=SCHEDULES, help="which block runs next")
     group.add_argument("--dispatch", choices=DISPATCHES, help="how the loop picks blocks")

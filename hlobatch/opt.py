@@ -102,7 +102,8 @@ def stablehlo(program: Program, options: dict[str, str]) -> Any:
     if program.functions:
         raise HloBatchError("calls are left in this program", program.location, help="run lower-calls first.")
     depth, lanes = int(options.get("depth", "32")), options.get("lanes")
-    chosen = Options(depth, None, int(lanes) if lanes else None, "auto", options.get("dispatch", "auto"))
+    dispatch = options.get("dispatch", "auto")
+    chosen = Options(max_stack_depth=depth, lanes=int(lanes) if lanes else None, dispatch=dispatch)
     plan = plan_of("module", program, chosen)
     batch = int(options["batch"]) if "batch" in options else jax.export.symbolic_shape("b")[0]
     return to_stablehlo(plan.request(plan.layout(batch, depth), keep_state=False))

@@ -15,7 +15,8 @@ from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.execute import complete, entry_point
+from hlobatch.runtime.division import Division, entry_point
+from hlobatch.runtime.execute import complete
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
 
@@ -136,7 +137,8 @@ class Compiled:
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
         operands = [*self.plan.captured, *call.physical()]
-        outcome = complete(self.plan, operands, self.executable(*operands), self.depth)
+        division = Division(self.plan, operands, call.size, threads=1)
+        outcome = complete(division, [self.executable(*operands)], self.depth)
         return rebuild(outcome.results, self.plan.out_type)
 
     def as_text(self) -> str:

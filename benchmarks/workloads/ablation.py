@@ -1,4 +1,4 @@
-"""Each optimization off in turn, and each schedule instead of the chosen one: what they are worth in time and memory.
+"""Each optimization off in turn, each schedule instead of the chosen one, one thread: what they are worth.
 
 Three workloads: recursion without a kernel (Fibonacci), a nested loop (Collatz), and a sampler (NUTS on a Gaussian).
 """
@@ -27,7 +27,7 @@ def variants() -> dict[str, dict[str, Any]]:
     without = {f"without {name}": {"optimizations": hb.Optimizations(**{name: False})} for name in PASSES}
     nothing = {"without all of them": {"optimizations": hb.Optimizations(**dict.fromkeys(PASSES, False))}}
     schedules = {f"schedule {name}": {"schedule": name} for name in ("earliest", "most_lanes", "cost", "sweep")}
-    return {"hlobatch": {}, **without, **nothing, **schedules}
+    return {"hlobatch": {}, **without, **nothing, **schedules, "in one thread": {"threads": 1}}
 
 
 def calls(size: Size, **options: Any) -> Prepared:
@@ -53,8 +53,8 @@ def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Wor
         title=f"Ablation: {of}",
         unit=unit,
         description=(
-            "One optimization off in each row, then all of them, then each schedule in place of the chosen one. A row "
-            "as fast as the first says that here nothing depends on it."
+            "One optimization off in each row, then all of them, then each schedule in place of the chosen one, then "
+            "the whole batch in one thread. A row as fast as the first says that here nothing depends on it."
         ),
         sizes=(size,),
         contenders={key: partial(prepare, **options) for key, options in variants().items()},

@@ -4,6 +4,7 @@ Reference:
     Radul et al., "Automatically batching control-intensive programs for modern accelerators", MLSys 2020, figure 1.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -46,6 +47,13 @@ def batched(size: Size) -> Prepared:
 def batched_case(size: Size) -> Prepared:
     """With the dispatch of the paper: one multi-way conditional per block."""
     return ready.batched(fibonacci, numbers(size.inputs), size, work=calls, comparable=everything, dispatch="case")
+
+
+def batched_depth(size: Size, depth: int) -> Prepared:
+    """With room for so many frames from the start."""
+    return ready.batched(
+        fibonacci, numbers(size.inputs), size, work=calls, comparable=everything, max_stack_depth=depth
+    )
 
 
 def lockstep(size: Size) -> Prepared:
@@ -96,12 +104,14 @@ WORKLOAD = Workload(
     unit="call",
     description=(
         f"Inputs 0 to {LARGEST} by double recursion; the unit is a call. There is no kernel that a batch could "
-        "share: this measures what control itself costs. Lockstep keeps an explicit stack of pending calls."
+        "share: this measures what control itself costs. Lockstep keeps an explicit stack of pending calls. The rows "
+        "with stacks of so many frames, needed or not, say whether room that nobody uses costs time."
     ),
     sizes=(Size(10_000, 10_000),),
     contenders={
         "hlobatch": batched,
         "hlobatch, case": batched_case,
+        **{f"hlobatch, stacks of {depth:,}": partial(batched_depth, depth=depth) for depth in (16, 1_024)},
         "TFP auto_batching": predecessor,
         "lockstep vmap": lockstep,
         "numba, serial": serial,

@@ -6,7 +6,8 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
   always, masked with no test and many rounds between tests of whether anyone is left;
 * otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
-  cache, so that lanes that are done take new work.
+  cache, so that lanes that are done take new work;
+* a loop or recursion on a CPU, and enough inputs: one thread per core, each with its share of them.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
+from hlobatch.runtime.threads import cores
 from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
@@ -34,13 +36,19 @@ CHEAP_PROGRAM: Final = 400.0
 SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
 LANES: Final = 256
-"""Lanes of another program in flight at once; fewer leave the vector units and the calls of kernels badly used."""
+"""Lanes of another program in flight at once; many fewer leave the vector units and the calls of kernels badly used."""
+ENOUGH: Final = 64
+"""Lanes below which a queue does not pay where blocks are tested; where they are not, each lane costs so little that
+it does not pay with fewer than a step is worth."""
 ACCELERATED_LANES: Final = 65536
 """Lanes in flight at once where thousands run at a time."""
 ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
 STEP: Final = 40_000.0
 """What it takes to find a group of blocks and start its kernels, as operations of all lanes together."""
+LOOPING, RECURSIVE = (16, 20_000.0), (1, 1_000.0)
+"""What is worth a thread: so many inputs, and so many operations and stored elements with all blocks run once for all
+of them. It is little where there is recursion, which runs them many times; a loop may turn but a few."""
 CHEAP_SHARE: Final = 8
 SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
@@ -54,6 +62,7 @@ class Options:
         max_stack_depth: Frames per stack to begin with.
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None to choose.
+        threads: Parts of a batch that run side by side, or None to choose.
         schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
             whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
             ``"sweep"`` (all in turn), ``"auto"``.
@@ -64,6 +73,7 @@ class Options:
     max_stack_depth: int = 32
     max_steps: int | None = None
     lanes: int | None = None
+    threads: int | None = None
     schedule: str = "auto"
     dispatch: str = "auto"
     optimizations: Optimizations = field(default=ALL)
@@ -79,8 +89,11 @@ class Choice:
         lanes: Inputs in flight at once, or None for all.
         enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
             each lane takes several in turn, but never fewer than ``enough``.
+        turns: Inputs per lane from which a queue pays.
         rounds: Turns between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
+        threads: Parts of a batch that run side by side, at most.
+        portion: Inputs that are worth a thread.
         reason: Why, in words.
     """
 
@@ -88,15 +101,23 @@ class Choice:
     schedule: str
     lanes: int | None
     enough: int
+    turns: int
     rounds: int
     share: int
+    threads: int
+    portion: int
     reason: str
 
     def lanes_for(self, inputs: int) -> int:
         """Lanes in flight for a batch of ``inputs``."""
         if self.lanes is None:
             return inputs
-        return min(inputs, self.lanes, max(self.enough, inputs // 4))
+        lanes = min(self.lanes, max(self.enough, inputs // 4))
+        return lanes if inputs >= self.turns * lanes else inputs
+
+    def threads_for(self, inputs: int) -> int:
+        """Parts into which a batch of ``inputs`` is divided."""
+        return max(1, min(self.threads, inputs // self.portion))
 
     def groups(self, program: Program) -> Groups:
         """The blocks that run in one step."""
@@ -132,7 +153,9 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     if schedule == "auto":
         schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
     cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
-    enough = LANES if platform == "cpu" else ACCELERATED_LANES
+    enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
+    if platform != "cpu":
+        enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
     judgement = "cheap enough" if cheap else "too dear"
     reason = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
@@ -140,7 +163,12 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
         lanes = enough = options.lanes
     rounds = ROUNDS if form == "sweep" else 1
     share = CHEAP_SHARE if cheap else SHARE
-    return Choice(form, schedule, lanes, enough, rounds, share, reason)
+    least, worth = RECURSIVE if Alloc.FULL in program.var_alloc.values() else LOOPING
+    portion = 1 if options.threads else max(least, round(worth / max(work, 1.0)))
+    threads = options.threads or (cores() if platform == "cpu" and repeated_blocks(program) else 1)
+    threads = min(threads, options.lanes or threads)
+    turns = 2 if options.lanes is None else 1
+    return Choice(form, schedule, lanes, enough, turns, rounds, share, threads, portion, reason)
 
 
 def work_per_lane(program: Program) -> float:

@@ -5,20 +5,18 @@ Invariant: results come back only if every input was finished; work done before 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import config
-from hlobatch._jax import compiler_options
 from hlobatch.ir.physical import rebuild
 from hlobatch.lowering.lanes import PARKED
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
+from hlobatch.runtime.division import Division, divide
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import guard_p, run_p
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -40,16 +38,6 @@ class Outcome:
     stats: RunStats | None = None
 
 
-def entry_point(plan: Plan, depth: int, *, stats: bool = False, resume: bool = False) -> Callable[..., Any]:
-    """The jitted function for one stack depth; JAX specializes it by batch size."""
-    key = (depth, stats, resume)
-    if key not in plan.compiled:
-        keep_state = plan.may_stop or stats
-        bound = partial(run_p.bind, plan=plan, depth=depth, stats=stats, resume=resume, keep_state=keep_state)
-        plan.compiled[key] = jax.jit(bound, compiler_options=compiler_options(jax.default_backend()))
-    return plan.compiled[key]
-
-
 def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcome:
     """Run a batch.
 
@@ -62,39 +50,33 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
         StackOverflowError: The stacks grew to their limit and some lane still wants more.
         StepLimitError: Some inputs used up ``max_steps``.
     """
-    size = plan.batch_size(inputs)
-    if size == 0:
+    if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
-    operands = [*plan.captured, *inputs]
+    division = divide(plan, inputs, stats=stats)
     depth = plan.depth  # read once: a run in another thread may grow the stacks meanwhile
-    outputs = entry_point(plan, depth, stats=stats)(*operands)
-    return complete(plan, operands, outputs, depth, stats=stats)
+    return complete(division, division.run(depth), depth)
 
 
-def complete(
-    plan: Plan, operands: Sequence[Any], outputs: Sequence[Any], depth: int, *, stats: bool = False
-) -> Outcome:
-    """Bring a run to its end, given the outputs of its first stretch."""
-    count = len(plan.out_type.tensor_leaves)
-    resumptions = 0
+def complete(division: Division, outputs: list[Sequence[Any]], depth: int) -> Outcome:
+    """Bring a run to its end, given what each of its parts gave back after the first stretch."""
+    plan, count, resumptions = division.plan, len(division.plan.out_type.tensor_leaves), 0
     if plan.may_stop:
-        while (stopped := int(outputs[count])) & PARKED and depth < config.STACK_DEPTH_LIMIT:
-            layout = plan.layout(plan.batch_size(operands[len(plan.captured) :]), depth, stats)
+        while full := [part for part, out in enumerate(outputs) if int(out[count]) & PARKED]:
+            if depth >= config.STACK_DEPTH_LIMIT:
+                break
+            layout = division.layout(depth)
             depth, resumptions = 2 * depth, resumptions + 1
-            state = grown_state(layout, outputs[count + 2 :], depth)
-            outputs = entry_point(plan, depth, stats=stats, resume=True)(*operands, *state)
+            states = {part: grown_state(layout, outputs[part][count + 2 :], depth) for part in full}
+            for part, output in zip(full, division.run(depth, states), strict=True):
+                outputs[part] = output
             plan.grown[:] = [depth]
-        if stopped:
-            raise _stopped(plan, outputs, count, depth)
-    results = list(outputs[:count])
-    if not stats:
+        if any(int(out[count]) for out in outputs):
+            *results, status = division.join([[*out[:count], out[count + 1]] for out in outputs])
+            raise stop_error(plan, status, depth=depth, outputs=rebuild(results, plan.out_type))
+    results = division.join([out[:count] for out in outputs])
+    if not division.stats:
         return Outcome(results)
-    layout = plan.layout(plan.batch_size(operands[len(plan.captured) :]), depth, stats)
-    return Outcome(results, _stats(plan, layout, outputs[count + 2 :], resumptions))
-
-
-def _stopped(plan: Plan, outputs: Sequence[Any], count: int, depth: int) -> Exception:
-    return stop_error(plan, outputs[count + 1], depth=depth, outputs=rebuild(list(outputs[:count]), plan.out_type))
+    return Outcome(results, _stats(division, depth, [out[count + 2 :] for out in outputs], resumptions))
 
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
@@ -119,16 +101,19 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     return list(guard_p.bind(*outputs, plan=plan)) if plan.may_stop else list(outputs[:-2])
 
 
-def _stats(plan: Plan, layout: Layout, state: Sequence[Any], resumptions: int) -> RunStats:
-    slots = dict(zip(layout.slots, state, strict=True))
-    executions = np.asarray(slots[EXECUTIONS])
-    words = np.asarray(slots[ACTIVE]).astype(np.uint64)
-    active = words[:, 0] + (words[:, 1] << np.uint64(32))
+def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resumptions: int) -> RunStats:
+    plan, layout = division.plan, division.layout(depth)
+    slots = [dict(zip(layout.slots, state, strict=True)) for state in states]
+    executions = np.sum([np.asarray(each[EXECUTIONS], np.int64) for each in slots], axis=0)
+    words = np.sum([np.asarray(each[ACTIVE], np.int64) for each in slots], axis=0)
+    active = words[:, 0] + (words[:, 1] << 32)
     blocks = [
         BlockStats(block.name, block.location, int(n), int(a), cost)
         for block, n, a, cost in zip(plan.lowered.graph, executions, active, plan.block_costs, strict=True)
     ]
-    return RunStats(tuple(blocks), layout.inputs, layout.lanes, layout.depth if plan.has_stacks else 0, resumptions)
+    depth = depth if plan.has_stacks else 0
+    lanes = layout.lanes * division.threads
+    return RunStats(tuple(blocks), division.size, lanes, depth, resumptions, division.threads)
 
 
 def _no_stats(plan: Plan) -> RunStats:

@@ -7,7 +7,7 @@ of a JAX primitive.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -153,8 +153,17 @@ class Plan:
             self._variants[shared] = Plan(self.name, self.specialized, shared, self.options)
         return self._variants[shared]
 
+    def divided(self, threads: int) -> Plan:
+        """The plan for a part of a batch that is divided among threads: lanes that the user asked for are divided."""
+        if threads == 1 or self.options.lanes is None:
+            return self
+        if threads not in self._variants:
+            options = replace(self.options, lanes=-(-self.options.lanes // threads))
+            self._variants[threads] = Plan(self.name, self.specialized, self.shared, options, self.grown)
+        return self._variants[threads]
+
     @cached_property
-    def _variants(self) -> dict[frozenset[str], Plan]:
+    def _variants(self) -> dict[Any, Plan]:
         return {self.shared: self}
 
     @cached_property

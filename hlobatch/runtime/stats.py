@@ -33,9 +33,11 @@ class RunStats:
     Attributes:
         blocks: One entry per block, in the order of the schedule.
         inputs: Size of the batch.
-        lanes: Inputs in flight at once.
+        lanes: Inputs in flight at once, all threads together.
         depth: Frames per stack at the end of the run; 0 if the program has no stack.
         resumptions: How often the run stopped to grow its stacks.
+        threads: Parts of the batch that ran side by side. Counts are of all of them; where a batch does not divide
+            evenly, its last input counts twice.
     """
 
     blocks: tuple[BlockStats, ...]
@@ -43,6 +45,12 @@ class RunStats:
     lanes: int
     depth: int
     resumptions: int
+    threads: int = 1
+
+    @property
+    def _lanes(self) -> int:
+        """Lanes that each execution of a block is for."""
+        return self.lanes // self.threads
 
     @property
     def steps(self) -> int:
@@ -52,14 +60,14 @@ class RunStats:
     @property
     def utilization(self) -> float:
         """Share of the machine's work that some lane had a use for, blocks weighted by their cost."""
-        done = sum(block.cost * block.executions for block in self.blocks) * self.lanes
+        done = sum(block.cost * block.executions for block in self.blocks) * self._lanes
         used = sum(block.cost * block.active for block in self.blocks)
         return used / done if done else 1.0
 
     def utilization_of(self, name: str) -> float:
         """Share of lanes with a use for a block, over its executions."""
         block = self.block(name)
-        return block.active / (block.executions * self.lanes) if block.executions else 1.0
+        return block.active / (block.executions * self._lanes) if block.executions else 1.0
 
     def block(self, name: str) -> BlockStats:
         """The counts of a block.
@@ -73,8 +81,9 @@ class RunStats:
         raise KeyError(name)
 
     def __str__(self) -> str:
+        lanes = f"{self.lanes} lanes" + (f" in {self.threads} threads" if self.threads > 1 else "")
         lines = [
-            f"{self.steps} steps on {self.lanes} lanes for {self.inputs} inputs, utilization {self.utilization:.1%}",
+            f"{self.steps} steps on {lanes} for {self.inputs} inputs, utilization {self.utilization:.1%}",
             f"{'block':32s} {'line':>5s} {'executions':>11s} {'lanes used':>11s} {'cost':>10s}",
         ]
         for block in self.blocks:

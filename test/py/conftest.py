@@ -3,6 +3,7 @@
 import os
 import platform
 from collections import Counter
+from collections.abc import Iterator
 from importlib.metadata import version
 
 # Several workers share one accelerator: none may reserve its memory. Read when JAX starts.
@@ -10,11 +11,20 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 
 import hypothesis
 import jax
+import pytest
 
 # Each generated program is compiled: the same few in every run, and many new ones at night.
 hypothesis.settings.register_profile("quick", max_examples=25, derandomize=True, deadline=None, database=None)
 hypothesis.settings.register_profile("nightly", max_examples=500, deadline=None)
 hypothesis.settings.load_profile("quick")
+
+
+@pytest.fixture(autouse=True, scope="session")
+def two_cores() -> Iterator[None]:
+    """Batches are divided, and steps counted, as on a machine with two cores."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("hlobatch.runtime.choice.cores", lambda: 2)
+        yield
 
 
 def pytest_report_header() -> list[str]:

@@ -120,6 +120,8 @@ EXECUTORS: dict[str, Run] = {
     "queue_case": compiled_with(lanes=3, dispatch="case"),
     "queue_guarded": compiled_with(lanes=3, dispatch="guarded"),
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
+    "threads": compiled_with(threads=3),
+    "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }
@@ -138,6 +140,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "sweep": (ROWS,),
     "most_lanes": (ROWS,),
     "queue_cost": (ROWS,),
+    "threads": (ROWS,),
 }
 """The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""
 

@@ -1,6 +1,9 @@
 """What hlobatch has to show of the paper's own examples: exact results, exact counts, and loops that copy no stack."""
 
+import math
+import re
 from collections.abc import Callable
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -152,6 +155,33 @@ def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -
     written = whole_writes(traced.lower().compile().as_text(), shapes)
     assert shapes
     assert not written
+
+
+# What all lanes share
+
+DATA, REGRESSORS = 500, 20
+
+
+def compiled_logistic_nuts(lanes: int) -> Any:
+    """The sampler on a logistic regression, whose regressors all lanes share."""
+    density = targets.logistic_regression(num_data=DATA, dim=REGRESSORS).log_density
+    sample = nuts.make_nuts(density, step_size=0.1, num_draws=3, max_depth=5)
+    keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
+    positions = jax.ShapeDtypeStruct((lanes, REGRESSORS), np.float32)
+    chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
+    return sample.trace(chains).lower().compile()
+
+
+def test_what_all_lanes_share_is_never_broadcast() -> None:
+    """No array has the size of the regressors for each lane, nor is there memory for one."""
+    lanes = 96
+    compiled = compiled_logistic_nuts(lanes)
+    shapes = [tuple(map(int, dims.split(","))) for dims in re.findall(r"f32\[([\d,]+)\]", compiled.as_text())]
+    assert (DATA, REGRESSORS) in shapes
+    assert max(map(math.prod, shapes)) < lanes * DATA * REGRESSORS / 5
+    per_lane = compiled_logistic_nuts(2 * lanes).memory_analysis().temp_size_in_bytes
+    per_lane = (per_lane - compiled.memory_analysis().temp_size_in_bytes) / lanes
+    assert per_lane < 4 * DATA * REGRESSORS / 2, "another lane takes much less memory than a copy of the regressors"
 
 
 def test_copies_inside_the_loop_are_found() -> None:

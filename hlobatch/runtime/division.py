@@ -1,0 +1,138 @@
+"""A batch -> parts of equal size, each a run of its own in a thread of its own.
+
+On a CPU, XLA divides large kernels among the cores; those of small blocks stay on one. Inputs do not depend on each
+other, so each core can have some of them, and a loop of its own to run them.
+
+Of n threads, the first has inputs 0, n, 2n, …: inputs often come in the order of their difficulty. All parts are of one
+size, so that one executable serves them; where the batch does not divide evenly, the last input is run twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache, cached_property, partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import compiler_options, default_device, is_jit_disabled
+from hlobatch.lowering.layout import Layout
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.primitive import run_p
+from hlobatch.runtime.threads import together
+
+Arrays = Sequence[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Division:
+    """How a batch is divided.
+
+    Attributes:
+        plan: What runs each part.
+        operands: Captured arrays and the whole batch's inputs, as they are stored.
+        size: Inputs in the batch.
+        threads: Parts.
+        stats: Whether executions are counted.
+    """
+
+    plan: Plan
+    operands: Arrays
+    size: int
+    threads: int
+    stats: bool = False
+
+    @property
+    def part_size(self) -> int:
+        """Inputs in a part."""
+        return -(-self.size // self.threads)
+
+    def layout(self, depth: int) -> Layout:
+        """The state of a part."""
+        return self.plan.layout(self.part_size, depth, self.stats)
+
+    def run(self, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
+        """Run parts, all from the start, or those that have a state from there.
+
+        Returns:
+            For each part that ran, ``[results…, stopped, status]`` and, if it may have to go on, its state.
+        """
+        resume = states is not None
+        starts = dict.fromkeys(range(self.threads), ()) if states is None else states
+        if self.threads == 1:
+            return [entry_point(self.plan, depth, stats=self.stats, resume=resume)(*self.operands, *starts[0])]
+        arguments = [(_number(part), *self.operands, *state) for part, state in starts.items()]
+        executable = self._executable(depth, resume, arguments[0])
+        return together([partial(executable, *each) for each in arguments])
+
+    def _executable(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+        """Compiled here: a thread that starts it need not know under which settings."""
+        key = (self.threads, self.size, self._device, depth, self.stats, resume)
+        if key not in self.plan.compiled:
+            whole = _entry(self.plan, depth, self.stats, resume)
+            self.plan.compiled[key] = _jitted(partial(self._part, whole)).lower(*arguments).compile()
+        return self.plan.compiled[key]
+
+    def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
+        """The run of a part, given its number and the whole batch."""
+        rows = jnp.minimum(part + self.threads * np.arange(self.part_size, dtype=np.int32), self.size - 1)
+        first = len(self.plan.captured)
+        last = first + len(self.plan.input_shared)
+        pairs = zip(operands[first:last], self.plan.input_shared, strict=True)
+        inputs = [x if shared else jnp.asarray(x).at[rows].get(mode="promise_in_bounds") for x, shared in pairs]
+        return run(*operands[:first], *inputs, *operands[last:])
+
+    @cached_property
+    def _device(self) -> Any:
+        return default_device(), *sorted(map(str, _devices(self.operands)))
+
+    def join(self, parts: Sequence[Arrays]) -> list[Any]:
+        """The whole batch's arrays from those of its parts."""
+        return list(parts[0] if self.threads == 1 else _joined(self.size, parts))
+
+
+def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
+    """Divide a batch among as many threads as pays, or as the user asked for."""
+    size = plan.batch_size(inputs)
+    threads = plan.choice.threads_for(size)
+    operands = [*plan.captured, *inputs]
+    if threads > 1 and (len(_devices(operands)) > 1 or is_jit_disabled()):
+        threads = 1  # JAX divides it among the devices; or nothing is to be compiled
+    return Division(plan.divided(threads), operands, size, threads, stats)
+
+
+def entry_point(plan: Plan, depth: int, *, stats: bool = False, resume: bool = False) -> Callable[..., Any]:
+    """The jitted function of a whole batch for one stack depth; JAX specializes it by batch size."""
+    key = (depth, stats, resume)
+    if key not in plan.compiled:
+        plan.compiled[key] = _jitted(_entry(plan, depth, stats, resume))
+    return plan.compiled[key]
+
+
+def _entry(plan: Plan, depth: int, stats: bool, resume: bool) -> Callable[..., Any]:
+    keep_state = plan.may_stop or stats
+    return partial(run_p.bind, plan=plan, depth=depth, stats=stats, resume=resume, keep_state=keep_state)
+
+
+def _jitted(function: Callable[..., Any]) -> Any:
+    return jax.jit(function, compiler_options=compiler_options(jax.default_backend()))
+
+
+@partial(jax.jit, static_argnums=0)
+def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
+    leaves = [jnp.stack(each, axis=1) for each in zip(*parts, strict=True)]
+    return [x.reshape((-1, *x.shape[2:]))[:size] for x in leaves]
+
+
+@cache
+def _number(part: int) -> Any:
+    """The number of a part as an array that is on the device already."""
+    return jnp.asarray(part, jnp.int32)
+
+
+def _devices(operands: Arrays) -> set[Any]:
+    """Where the arrays are that are somewhere."""
+    return set().union(*(x.devices() for x in operands if isinstance(x, jax.Array)))

@@ -1,0 +1,38 @@
+"""Calls at the same time, each from a thread of its own.
+
+XLA runs what one thread starts on a CPU one after the other, and what several threads start side by side. A thread here
+only starts an executable; tracing and compiling, which depend on settings that JAX keeps per thread, are the caller's.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from functools import cache
+from typing import TypeVar
+
+T = TypeVar("T")
+
+
+def cores() -> int:
+    """Processor cores that this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+@cache
+def _worker(index: int) -> ThreadPoolExecutor:
+    """One thread: of a pool of several, one might take two calls, and XLA would run them one after the other."""
+    return ThreadPoolExecutor(1, f"hlobatch-{index}")
+
+
+def together(calls: Sequence[Callable[[], T]]) -> list[T]:
+    """The results of calls, made at the same time, the first of them by the thread that asks."""
+    others = [_worker(index).submit(call) for index, call in enumerate(calls[1:])]
+    try:
+        return [calls[0](), *(other.result() for other in others)]
+    finally:
+        for other in others:
+            other.exception()  # wait: nothing of a call goes on after it

@@ -1,0 +1,257 @@
+"""A batch divided among threads: the same results, errors and counts as in one piece."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.runtime import threads as runtime_threads
+from hlobatch.runtime.choice import Options, choose
+from hlobatch.runtime.division import divide
+
+
+@hb.batch
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+@hb.batch
+def halvings(x, limit):
+    steps = 0
+    while x > limit:
+        x = x / 2
+        steps += 1
+    return {"x": x, "steps": steps}
+
+
+INPUTS = np.array([3, 7, 4, 5, 0, 11, 2], np.int32)
+TRUTH = [3, 21, 5, 8, 1, 144, 2]
+
+
+def variant(**options: object) -> hb.BatchedFunction:
+    return hb.batch(fibonacci.function, **options)
+
+
+def parts_of(batched: hb.BatchedFunction, *args: object) -> int:
+    """Threads that a call of a batched function uses."""
+    traced = batched.trace(*args)
+    return divide(traced.plan, traced.call.physical()).threads
+
+
+@pytest.mark.parametrize("threads", [1, 2, 3, 6, 7, 8, 100])
+@pytest.mark.parametrize("lanes", [None, 1, 3, 50])
+def test_any_number_of_threads(threads: int, lanes: int | None) -> None:
+    divided = variant(threads=threads, lanes=lanes)
+    assert divided(INPUTS).tolist() == TRUTH
+    assert parts_of(divided, INPUTS) == min(threads, 7, lanes or threads)
+
+
+@pytest.mark.parametrize("size", range(6))
+def test_sizes_that_do_not_divide(size: int) -> None:
+    assert variant(threads=3)(INPUTS[:size]).tolist() == TRUTH[:size]
+
+
+def test_pytrees_and_shared_arguments() -> None:
+    x = np.linspace(1, 100, 9, dtype=np.float32)
+    divided = hb.batch(halvings.function, in_axes=(0, None), threads=2)
+    whole = hb.batch(halvings.function, in_axes=(0, None), threads=1)
+    got, wanted = divided(x, np.float32(3)), whole(x, np.float32(3))
+    assert jax.tree.structure(got) == jax.tree.structure(wanted)
+    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(wanted), strict=True):
+        np.testing.assert_array_equal(a, b)
+        assert a.dtype == b.dtype
+
+
+def test_wide_arrays_and_typed_keys() -> None:
+    @hb.batch(threads=2)
+    def walk(key, x):
+        while x.sum() < 3:
+            key, use = jax.random.split(key)
+            x = x + jax.random.uniform(use, (2, 3))
+        return key, x
+
+    keys = jax.random.split(jax.random.key(0), 5)
+    start = np.zeros((5, 2, 3), np.float32)
+    got_key, got = walk(keys, start)
+    wanted_key, wanted = hb.batch(walk.function, threads=1)(keys, start)
+    assert got.shape == (5, 2, 3)
+    np.testing.assert_array_equal(jax.random.key_data(got_key), jax.random.key_data(wanted_key))
+    np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_what_it_was_called_with_before_does_not_matter() -> None:
+    divided = variant(threads=2)
+    for inputs in (INPUTS, jnp.asarray(INPUTS), INPUTS.astype(np.int64), INPUTS[:4]):
+        assert divided(inputs).tolist() == TRUTH[: len(inputs)]
+        assert divided(inputs).tolist() == TRUTH[: len(inputs)]
+
+
+def test_stacks_of_one_part_grow() -> None:
+    """The second of two threads has the deep inputs; the first is done long before."""
+    inputs = np.array([0, 12, 1, 11, 0, 13], np.int32)
+    found, stats = variant(threads=2, max_stack_depth=2).with_stats(inputs)
+    assert found.tolist() == [1, 233, 1, 144, 1, 377]
+    assert (stats.depth, stats.resumptions, stats.threads) == (16, 3, 2)
+
+
+def test_growth_is_remembered() -> None:
+    shallow = variant(threads=2, lanes=4, max_stack_depth=2)
+    shallow(INPUTS)
+    assert shallow.with_stats(INPUTS)[1].resumptions == 0
+
+
+def test_counts_are_of_all_parts() -> None:
+    _, divided = variant(threads=2).with_stats(INPUTS[:6])
+    _, whole = variant(threads=1).with_stats(INPUTS[:6])
+    assert [block.active for block in divided.blocks] == [block.active for block in whole.blocks]
+    assert (divided.inputs, divided.lanes, divided.threads) == (6, 6, 2)
+    assert 0 < divided.utilization <= 1
+    assert "6 lanes in 2 threads for 6 inputs" in str(divided)
+    _, nothing = variant(threads=2).with_stats(INPUTS[:0])
+    assert (nothing.steps, nothing.utilization) == (0, 1.0)
+
+
+def test_endless_recursion_names_lanes_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
+
+    @hb.batch(threads=2)
+    def down(n):
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    with pytest.raises(hb.StackOverflowError, match="lanes 2, 5 of 'down'") as caught:
+        down(np.array([3, 5, -1, 7, 9, -1, 11], np.int32))
+    assert caught.value.lanes == (2, 5)
+    assert np.delete(np.asarray(caught.value.outputs), [2, 5]).tolist() == [3, 5, 7, 9, 11]
+
+
+def test_step_limit_names_lanes_of_the_whole_batch() -> None:
+    @hb.batch(max_steps=100, threads=3)
+    def count_down(n):
+        while n != 0:
+            n -= 1
+        return n
+
+    with pytest.raises(hb.StepLimitError) as caught:
+        count_down(np.array([3, 5, -1, 7, 9, 1, 11], np.int32))
+    assert caught.value.lanes == (2,)
+    assert np.delete(np.asarray(caught.value.outputs), 2).tolist() == [0] * 6
+
+
+def test_settings_of_the_calling_thread_hold() -> None:
+    """JAX keeps some settings per thread; what runs in another thread was compiled under those of the caller."""
+    divided = hb.batch(halvings.function, threads=2, in_axes=(0, None))
+    x = np.array([1.0, 1e300, 5.0, 7.0])
+    with jax.enable_x64(True):
+        result = divided(x, 3.0)
+        assert result["x"].dtype == jnp.float64
+        assert result["steps"].tolist()[1] > 900
+    assert divided(x[2:], 3.0)["x"].dtype == jnp.float32
+
+
+def test_calls_from_several_threads() -> None:
+    divided = variant(threads=2)
+    with ThreadPoolExecutor(4) as pool:
+        found = list(pool.map(lambda shift: divided((INPUTS + shift) % 12).tolist(), range(12)))
+    whole = variant(threads=1)
+    assert found == [whole((INPUTS + shift) % 12).tolist() for shift in range(12)]
+
+
+def test_inside_a_transformation_there_is_one_part() -> None:
+    divided = variant(threads=2)
+    assert jax.jit(divided)(INPUTS).tolist() == TRUTH
+    assert jax.vmap(divided)(INPUTS[None]).tolist() == [TRUTH]
+    with jax.disable_jit():
+        assert parts_of(divided, INPUTS) == 1
+        assert divided(INPUTS).tolist() == TRUTH
+
+
+def test_ahead_of_time_there_is_one_part() -> None:
+    assert variant(threads=2).trace(INPUTS).lower().compile()(INPUTS).tolist() == TRUTH
+
+
+def test_auto_divides_what_is_worth_it() -> None:
+    """As on two cores: see conftest.py."""
+    many, few = np.tile(INPUTS, 100), INPUTS
+    assert parts_of(fibonacci, many) == 2
+    assert parts_of(fibonacci, few) == 1
+
+    @hb.batch
+    def straight(x):
+        return jnp.sin(x) * 2
+
+    assert parts_of(straight, np.ones(100_000, np.float32)) == 1
+    assert straight.trace(np.ones(4, np.float32)).plan.choice.threads_for(10**9) == 1
+
+
+def test_platforms_with_cores_of_their_own_get_one_part() -> None:
+    program = fibonacci.trace(INPUTS).lowered_program
+    assert choose(program, Options(), "cuda").threads_for(10**6) == 1
+    assert choose(program, Options(), "cpu").threads_for(10**6) == 2
+
+
+@pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
+def test_threads_is_a_positive_int(threads: object) -> None:
+    with pytest.raises(ValueError, match="threads is a positive int"):
+        variant(threads=threads)
+
+
+def test_an_error_in_one_call_waits_for_the_others() -> None:
+    done = []
+
+    def slow() -> None:
+        done.append("slow")
+
+    def broken() -> None:
+        raise ArithmeticError
+
+    with pytest.raises(ArithmeticError):
+        runtime_threads.together([broken, slow])
+    with pytest.raises(ArithmeticError):
+        runtime_threads.together([slow, broken])
+    assert done == ["slow", "slow"]
+
+
+def test_cores() -> None:
+    assert runtime_threads.cores() >= 1
+
+
+DEVICES = """
+import jax, numpy as np
+from jax.sharding import NamedSharding, PartitionSpec as P
+import hlobatch as hb
+from hlobatch.runtime.division import divide
+from test_threads import INPUTS, TRUTH, fibonacci
+first, second = jax.devices()
+divided = hb.batch(fibonacci.function, threads=2)
+for device in (first, second, first):
+    there = divided(jax.device_put(INPUTS, device))
+    assert there.tolist() == TRUTH
+    assert there.devices() == {device}, there.devices()
+with jax.default_device(second):
+    assert divided(INPUTS).devices() == {second}
+sharded = jax.device_put(np.tile(INPUTS, 2), NamedSharding(jax.make_mesh((2,), ("b",)), P("b")))
+plan = divided.trace(sharded).plan
+assert [divide(plan, [x]).threads for x in (sharded, INPUTS)] == [1, 2]
+assert divided(sharded).tolist() == TRUTH * 2
+print("two devices")
+"""
+
+
+def test_arrays_stay_on_their_devices() -> None:
+    """Those on one device are divided there; JAX runs what is sharded, and no part of it is gathered here."""
+    here = Path(__file__).parent
+    path = f"{here}:{here.parent.parent}"
+    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", DEVICES]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.stdout == "two devices\n", done.stderr
