@@ -46,7 +46,7 @@ ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
 STEP: Final = 40_000.0
 """What it takes to find a group of blocks and start its kernels, as operations of all lanes together."""
-LOOPING, RECURSIVE = (16, 20_000.0), (1, 1_000.0)
+LOOPING, RECURSIVE = (16, 10_000.0), (1, 1_000.0)
 """What is worth a thread: so many inputs, and so many operations and stored elements with all blocks run once for all
 of them. It is little where there is recursion, which runs them many times; a loop may turn but a few."""
 CHEAP_SHARE: Final = 8

@@ -22,7 +22,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
-from hlobatch.transforms.block_order import expensive_last
+from hlobatch.transforms.block_order import expensive_last, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
 
@@ -62,8 +62,9 @@ class Plan:
     @cached_property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order of the schedule."""
-        program = self._in_order
-        return run(program, {"block-order": expensive_last}) if self.choice.schedule == "cost" else program
+        orders = {"cost": expensive_last, "sweep": seldom_backward}
+        order = orders.get(self.choice.schedule)
+        return run(self._in_order, {"block-order": order}) if order else self._in_order
 
     @cached_property
     def captures(self) -> Captures:
