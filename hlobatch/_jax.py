@@ -19,8 +19,14 @@ from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
 from jax.extend.mlir.passmanager import PassManager
+from jax.extend.random import threefry2x32_p
 from jax.interpreters import ad, batching, mlir
 from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
+
+try:
+    from jax._src.random.threefry2x32 import _threefry2x32_lowering_rule as _threefry2x32_unrolled
+except ImportError:  # a release that moved it: random numbers are drawn in a loop
+    _threefry2x32_unrolled = None  # type: ignore[assignment]
 
 __all__ = [
     "NOT_MAPPED",
@@ -40,6 +46,7 @@ __all__ = [
     "is_tracer",
     "jaxpr_as_fun",
     "lower_as_jax",
+    "lower_to_stablehlo",
     "lowering_platforms",
     "make_context",
     "make_plain_context",
@@ -148,6 +155,18 @@ def lowering_platforms(ctx: Any) -> tuple[str, ...]:
 def is_for_export(ctx: Any) -> bool:
     """Whether a lowering rule is called by ``jax.export``."""
     return bool(ctx.module_context.lowering_parameters.for_export)
+
+
+def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...]) -> Any:
+    """The module of what ``jax.jit`` traced.
+
+    On a CPU, JAX draws random numbers (``threefry2x32``) in a loop of five turns, to spare XLA the code. Each turn is
+    some thirty kernels of a few words per lane; unrolled, it is one. The words are the same.
+    """
+    unroll = platforms == ("cpu",) and _threefry2x32_unrolled is not None
+    rules = ((threefry2x32_p, _threefry2x32_unrolled),) if unroll else None
+    parameters = mlir.LoweringParameters(override_lowering_rules=rules)
+    return traced.lower(lowering_platforms=platforms, _private_parameters=parameters).compiler_ir("stablehlo")
 
 
 def lower_as_jax(ctx: Any, function: Callable[..., Any], operands: Sequence[Any]) -> list[Any]:

@@ -1,6 +1,6 @@
 """Functions on arrays -> ``func.func``s of a module that is being built.
 
-Code is traced and lowered by JAX's public ``jit(…).lower``, carried over as bytecode (locations and all), given names
+Code is traced and lowered by JAX's ``jit(…).lower``, carried over as bytecode (locations and all), given names
 that are free in the module, and called. Functions of symbolic sizes take the sizes as leading operands, which calls
 supply.
 """
@@ -14,7 +14,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import func, ir, without_shardings
+from hlobatch._jax import func, ir, lower_to_stablehlo, without_shardings
 
 Avals = Sequence[jax.ShapeDtypeStruct]
 
@@ -45,7 +45,7 @@ class Splicer:
     def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
         """Trace a function of flat arguments and make it part of the module."""
         traced = jax.jit(lambda *a: list(function(*a)), keep_unused=True).trace(*avals)
-        source = traced.lower(lowering_platforms=self.platforms).compiler_ir("stablehlo")
+        source = lower_to_stablehlo(traced, self.platforms)
         buffer = io.BytesIO()
         source.operation.write_bytecode(buffer)
         part = ir.Module.parse(buffer.getvalue())

@@ -48,6 +48,37 @@ def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> 
     assert _jax.compiler_options.__wrapped__("cpu") == {}
 
 
+@pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])
+def test_random_numbers_are_drawn_without_a_loop(platforms: tuple[str, ...]) -> None:
+    """JAX draws them in a loop on a CPU; in a block, that is a hundred kernels instead of one."""
+    traced = jax.jit(lambda key: jax.random.split(key, 3)).trace(jax.random.key(0))
+    assert "stablehlo.while" not in str(_jax.lower_to_stablehlo(traced, platforms))
+
+
+def test_random_numbers_are_those_of_jax() -> None:
+    @hb.batch
+    def draw(key, n):
+        total = 0.0
+        while n > 0:
+            key, use = jax.random.split(key)
+            total += jax.random.normal(use)
+            n -= 1
+        return total, jax.random.bits(key, (3,), "uint8")
+
+    def one(key, n):
+        def turn(_, carried):
+            key, use = jax.random.split(carried[0])
+            return key, carried[1] + jax.random.normal(use)
+
+        key, total = jax.lax.fori_loop(0, n, turn, (key, 0.0))
+        return total, jax.random.bits(key, (3,), "uint8")
+
+    keys, turns = jax.random.split(jax.random.key(3), 9), np.arange(9)
+    (total, bits), (wanted, wanted_bits) = draw(keys, turns), jax.vmap(one)(keys, turns)
+    np.testing.assert_allclose(total, wanted, rtol=1e-6)
+    np.testing.assert_array_equal(bits, wanted_bits)
+
+
 def test_growth_is_remembered() -> None:
     shallow = variant(max_stack_depth=2)
     shallow(INPUTS)
