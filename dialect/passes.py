@@ -21,7 +21,7 @@ from hlobatch.dialect import ops
 from hlobatch.dialect.op_base import Symbols
 from hlobatch.dialect.patterns import from_type
 from hlobatch.ir.program import MAIN, Program, VariableAllocation
-from hlobatch.transforms.block_order import expensive_last
+from hlobatch.transforms.block_order import seldom_backward
 from hlobatch.transforms.coalesce import coalesce_copies
 from hlobatch.transforms.dead_code import eliminate_dead_code
 from hlobatch.transforms.hoist_shared import hoist_shared
@@ -98,7 +98,7 @@ def _inferred(program: Program, module: Any) -> None:
 
 PASSES: Final[Mapping[str, Pass]] = {
     "allocation": Pass("give each variable the least storage for which there is a proof", allocate),
-    "block-order": Pass("put expensive blocks last: they wait for lanes that can still reach them", expensive_last),
+    "block-order": Pass("put blocks in an order in which lanes seldom go back", seldom_backward),
     "check-definedness": Pass("refuse a program that may read a variable before it has a value", _defined),
     "coalesce-copies": Pass("let the two sides of a copy share storage (lowered programs)", coalesce_copies),
     "dead-code": Pass("drop primitives whose results nothing reads", _unallocated(eliminate_dead_code)),

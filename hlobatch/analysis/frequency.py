@@ -1,8 +1,7 @@
 """A lowered program -> how often a lane goes from block to block, estimated from the graph alone.
 
 A branch that can stay in a loop does so nine times in ten, another goes either way as often; a return goes to each of
-the calls it may come back to as often as to any other. The frequencies are those of a lane that starts anew whenever it
-is done.
+the calls it may come back to as often as to any other.
 
 Reference: Wu and Larus, "Static branch frequency and program profile analysis", MICRO 1994.
 """
@@ -21,8 +20,8 @@ from hlobatch.ir.program import Program
 
 STAYS: Final = 0.9
 """Share of the times that a branch stays in the loop that it could leave."""
-TURNS: Final = 1000
-"""Of the power iteration; it need not be exact."""
+ENDLESS: Final = 1e-6
+"""How seldom a lane ends anywhere, so that a loop that is never left has a frequency too."""
 
 Matrix = NDArray[np.float64]
 
@@ -38,13 +37,10 @@ def edge_frequencies(program: Program) -> Matrix:
     for name, successors in after.items():
         for successor, chance in zip(successors, _chances(name, successors, after), strict=True):
             chances[place[name], place.get(successor, -1)] += chance
-    inside, ends = chances[:, :-1], chances[:, -1]
-    visits = np.full(len(after), 1 / len(after))
-    for _ in range(TURNS):  # the mean of two turns, since in a cycle alone the frequencies would go round for ever
-        onwards = visits @ inside
-        onwards[0] += visits @ ends
-        visits = (visits + onwards) / 2
-    return np.asarray(visits[:, None] * inside)
+    inside = chances[:, :-1] * (1 - ENDLESS)
+    start = np.eye(len(after))[0]
+    visits = np.linalg.solve(np.eye(len(after)) - inside.T, start)  # of one run: at its start, and from other blocks
+    return np.asarray(visits[:, None] * inside / visits.sum())
 
 
 def _chances(name: str, successors: Sequence[str], after: Mapping[str, Sequence[str]]) -> list[float]:

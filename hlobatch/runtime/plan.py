@@ -22,7 +22,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
-from hlobatch.transforms.block_order import expensive_last, seldom_backward
+from hlobatch.transforms.block_order import seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
 
@@ -61,10 +61,10 @@ class Plan:
 
     @cached_property
     def lowered(self) -> Program:
-        """The program with explicit stacks, its blocks in the order of the schedule."""
-        orders = {"cost": expensive_last, "sweep": seldom_backward}
-        order = orders.get(self.choice.schedule)
-        return run(self._in_order, {"block-order": order}) if order else self._in_order
+        """The program with explicit stacks, its blocks in the order in which they are run."""
+        if self.choice.schedule == "earliest":
+            return self._in_order  # that order is the schedule
+        return run(self._in_order, {"block-order": seldom_backward})
 
     @cached_property
     def captures(self) -> Captures:

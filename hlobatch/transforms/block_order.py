@@ -1,62 +1,35 @@
-"""The order of a lowered program's blocks, where it decides which block runs when. The entry stays first.
+"""Puts blocks in an order in which lanes seldom go back. The entry stays first.
 
-``expensive_last`` is for schedules that run one block at a time::
-
-    entry, leapfrog, join, choose   ==>   entry, join, choose, leapfrog
-
-A lane stands at an expensive block until every other lane stands at one too, or is done: cheap blocks run early and
-often, costly ones late and full. Among expensive blocks, and among the others, program order stays.
-
-``seldom_backward`` is for sweeps, which run every block in turn::
+::
 
     entry, body, body.return, after_while   ==>   entry, after_while, body.return, body
 
-A lane that goes on to a later block gets there in the same round; one that goes back waits for the next. Finding the
-order with the least weight of edges backwards is the problem of the minimum feedback arc set; here a greedy order, and
-the program's, are improved until no move of a block gains.
+In a sweep a lane that goes on to a later block gets there in the same round; one that goes back waits for the next. A
+chain, too, runs blocks that follow each other in one turn of its loop.
 
-References: Radul et al. (2020), section 2, "always run the earliest available block in program order … more refined
-heuristics are definitely possible". Pettis and Hansen, "Profile guided code positioning", PLDI 1990, for serial code.
+Finding the order with the least weight of edges backwards is the problem of the minimum feedback arc set; here a greedy
+order, and the program's, are improved until no move of a block gains.
+
+Reference: Pettis and Hansen, "Profile guided code positioning", PLDI 1990, for serial code.
 """
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
 
-from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.frequency import Matrix, edge_frequencies, reachable
 from hlobatch.analysis.machine_liveness import onward
 from hlobatch.ir.program import ControlFlowGraph, Program
 
-EXPENSIVE: Final = 0.25
-"""Share of the work of all blocks that run repeatedly, from which one of them is expensive …"""
-OUTSTANDING: Final = 4.0
-"""… if it is also this many times the work of the median one …"""
-WORTH_WAITING: Final = 200.0
-"""… and at least so many operations per lane: for less it does not pay to wait."""
 NEGLIGIBLE: Final = 1e-9
 """Frequencies are estimates, and what is the same may differ by rounding."""
 
 
-def expensive_last(program: Program) -> Program:
-    """The lowered program with its expensive blocks at the end."""
-    entry, *rest = program.graph.blocks
-    repeated = repeated_blocks(program)
-    costs = {block.name: block_cost(block) for block in rest if block.name in repeated}
-    threshold = max(
-        EXPENSIVE * sum(costs.values()), OUTSTANDING * statistics.median_low(costs.values() or [0.0]), WORTH_WAITING
-    )
-    late = [block for block in rest if block.sync or costs.get(block.name, 0.0) > threshold]
-    early = [block for block in rest if block not in late]
-    return program.replace(graph=ControlFlowGraph((entry, *early, *late))) if late and early else program
-
-
 def seldom_backward(program: Program) -> Program:
-    """The lowered program with its blocks in an order in which lanes seldom go to an earlier one, or to the same."""
+    """The lowered program with its blocks in an order in which lanes seldom go to an earlier one."""
     order = least_backward(edge_frequencies(program))
     blocks = program.graph.blocks
     if order == list(range(len(blocks))):

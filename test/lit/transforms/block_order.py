@@ -1,30 +1,28 @@
-"""block-order puts an expensive block behind all others: lanes wait there until none can join them any more."""
+"""In a sweep, block-order lets lanes go on in the round.
 
-# RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --schedule cost --print-after allocate-lowered | filecheck %s --check-prefix=BEFORE
-# RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --schedule cost --print-after block-order | filecheck %s --check-prefix=AFTER
-# RUN: hlobatch trace %s:f --args "i32[8], f32[8,100]" --stage lowered --schedule earliest | filecheck %s --check-prefix=BEFORE
-import jax.numpy as jnp
+A leaf of the recursion passes `after_while`, comes back to `body.return` and starts the next call in `body`, all in one;
+in program order that takes three rounds.
+"""
 
+# RUN: hlobatch trace %s:f --args "i32[8]" --schedule sweep --print-after allocate-lowered | filecheck %s --check-prefix=BEFORE
+# RUN: hlobatch trace %s:f --args "i32[8]" --schedule sweep --print-after block-order | filecheck %s --check-prefix=AFTER
 import hlobatch as hb
-
-MATRIX = jnp.ones((100, 100))
 
 
 @hb.batch
-def f(n, x):
-    if n <= 0:
-        return x
-    x = MATRIX @ jnp.sin(MATRIX @ x)
-    x = f(n - 1, x)
-    if n % 2 == 0:
-        x = f(n - 2, x + n)
-    return x
+def f(n):
+    found = 1
+    while n > 0:
+        n -= 1
+        found += f(n)
+    return found
 
 
-# BEFORE: prim "MATRIX @ jnp.sin(MATRIX @ x)"
-# BEFORE: f.after_if.return:
+# BEFORE: f.entry:
+# BEFORE: f.body:
+# BEFORE: f.body.return:
+# BEFORE: f.after_while:
 # AFTER: f.entry:
-# AFTER: f.after_if.return:
-# AFTER: f.after_if:
-# AFTER-NEXT: prim "MATRIX @ jnp.sin(MATRIX @ x)"
-# AFTER-NOT: {{^  f}}
+# AFTER: f.after_while:
+# AFTER: f.body.return:
+# AFTER: f.body:

@@ -9,7 +9,7 @@
 // CHECK: --verify-each
 // CHECK: passes, run in the order given:
 // CHECK-NEXT: --allocation {{.*}}give each variable the least storage
-// CHECK-NEXT: --block-order {{.*}}put expensive blocks last
+// CHECK-NEXT: --block-order {{.*}}put blocks in an order in which lanes seldom go back
 // CHECK-NEXT: --check-definedness {{.*}}refuse
 // CHECK-NEXT: --coalesce-copies {{.*}}share storage
 // CHECK-NEXT: --dead-code {{.*}}drop primitives

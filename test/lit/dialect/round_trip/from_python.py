@@ -19,5 +19,5 @@ def fib(n):
 # CHECK: "autobatch.call"() {callee = @fib, ins = [@fib.$3], outs = [@fib.$2]} : () -> ()
 
 # STACK: "autobatch.push"() {variables = [@fib.n]} : () -> ()
-# STACK: "autobatch.push_jump"()[^bb1, ^bb4] {counter = @fib.$return} : () -> ()
+# STACK: "autobatch.push_jump"()[^bb1, ^bb5] {counter = @fib.$return} : () -> ()
 # STACK: "autobatch.indirect_jump"() {counter = @fib.$return} : () -> ()
