@@ -38,11 +38,15 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
   `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to
   nothing; there the fraction says little.
 - **Lanes used**: the share of lanes that had a use for the costly kernel, over its executions.
-- **Memory** is XLA's temporary memory.
+- **Memory** is XLA's temporary memory, of the whole batch as one program.
 
 Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`
 is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is recursive. With
 more inputs than lanes, it runs one batch after another, and hlobatch refills the lanes from a queue.
+
+Everybody has all cores: on a CPU, hlobatch divides a batch into one program per core where that pays, and the
+others are one program whose large kernels XLA divides; so is the roofline, which hlobatch may then exceed. What
+one thread reaches is in the ablations.
 
 `make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
 measures one workload and replaces its rows. TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
