@@ -66,23 +66,37 @@ __all__ = [
 ]
 
 
-_SEQUENTIAL: Final = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+_SEQUENTIAL: Final = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
+_WHOLE: Final = ("xla_disable_hlo_passes", "cpu-parallel-task-assigner")
 
 
 @cache
-def compiler_options(platform: str) -> dict[str, Any]:
-    """What to ask XLA for where it compiles for a platform: on a CPU, to run one operation after the other.
+def compiler_options(platform: str, *, whole_kernels: bool = False) -> dict[str, str]:
+    """What to ask XLA for where it compiles for a platform; on another than a CPU, nothing.
 
-    Blocks are many operations of a microsecond or less. Handing half of them to another thread takes longer than they
-    do. One large operation still uses all threads. A release of XLA that does not know the option goes without.
+    Operations run one after the other: blocks are many of a microsecond or less, and handing half of them to another
+    thread takes longer than they do. A release of XLA that does not know an option goes without.
+
+    Args:
+        platform: In JAX's words.
+        whole_kernels: Whether each kernel runs in one thread. XLA divides a kernel among threads by the bytes of its
+            operands. That counts a stack as a whole where a pop reads one frame of it, and a pop of 1,024 lanes then
+            takes four times as long.
     """
     if platform != "cpu":
         return {}
+    wanted = [_SEQUENTIAL, _WHOLE] if whole_kernels else [_SEQUENTIAL]
+    return {name: value for name, value in wanted if _is_known(name, value)}
+
+
+@cache
+def _is_known(option: str, value: str) -> bool:
+    """Whether XLA can be asked for something."""
     try:
-        jax.jit(lambda: 0, compiler_options=_SEQUENTIAL).lower().compile()
+        jax.jit(lambda: 0, compiler_options={option: value}).lower().compile()
     except jax.errors.JaxRuntimeError:
-        return {}
-    return dict(_SEQUENTIAL)
+        return False
+    return True
 
 
 NOT_MAPPED = None

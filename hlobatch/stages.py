@@ -12,6 +12,7 @@ import jax
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.program import Program
+from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
@@ -77,13 +78,17 @@ class Lowered:
     @cached_property
     def _jax(self) -> Any:
         avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
-        return entry_point(self.plan, self.depth).lower(  # type: ignore[attr-defined]
+        return entry_point(self.plan, self.call.size, self.depth).lower(  # type: ignore[attr-defined]
             *avals, *self._inputs
         )
 
     @property
+    def _layout(self) -> Layout:
+        return self.plan.layout(self.call.size, self.depth)
+
+    @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
-        return self.plan.layout(self.call.size, self.depth).input_avals
+        return self._layout.input_avals
 
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The module as text.
@@ -107,8 +112,7 @@ class Lowered:
 
     def module(self, *, keep_state: bool = False) -> Any:
         """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
-        layout = self.plan.layout(self.call.size, self.depth)
-        return to_stablehlo(self.plan.request(layout, keep_state=keep_state))
+        return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 
     def compile(self) -> Compiled:
         """Compile for the default device."""

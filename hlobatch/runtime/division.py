@@ -9,10 +9,11 @@ size, so that one executable serves them; where the batch does not divide evenly
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property, partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +26,9 @@ from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
 
 Arrays = Sequence[Any]
+
+WORTH_A_THREAD: Final = 256 * 1024
+"""Bytes from which XLA divides a kernel that only moves them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +67,8 @@ class Division:
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
         if self.threads == 1:
-            return [entry_point(self.plan, depth, stats=self.stats, resume=resume)(*self.operands, *starts[0])]
+            entry = entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume)
+            return [entry(*self.operands, *starts[0])]
         arguments = [(_number(part), *self.operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
         return together([partial(executable, *each) for each in arguments])
@@ -72,8 +77,10 @@ class Division:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, self._device, depth, self.stats, resume)
         if key not in self.plan.compiled:
-            whole = _entry(self.plan, depth, self.stats, resume)
-            self.plan.compiled[key] = _jitted(partial(self._part, whole)).lower(*arguments).compile()
+            part = partial(self._part, _entry(self.plan, depth, self.stats, resume))
+            busy = self.threads == self.plan.choice.threads
+            jitted = _jitted(part, whole_kernels=busy or _is_small(self.layout(depth)))
+            self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
 
     def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
@@ -104,11 +111,12 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     return Division(plan.divided(threads), operands, size, threads, stats)
 
 
-def entry_point(plan: Plan, depth: int, *, stats: bool = False, resume: bool = False) -> Callable[..., Any]:
-    """The jitted function of a whole batch for one stack depth; JAX specializes it by batch size."""
-    key = (depth, stats, resume)
+def entry_point(plan: Plan, size: Any, depth: int, *, stats: bool = False, resume: bool = False) -> Callable[..., Any]:
+    """The jitted function of a whole batch of a size that may be symbolic, for one stack depth."""
+    key = (size, depth, stats, resume)
     if key not in plan.compiled:
-        plan.compiled[key] = _jitted(_entry(plan, depth, stats, resume))
+        whole_kernels = _is_small(plan.layout(size, depth, stats))
+        plan.compiled[key] = _jitted(_entry(plan, depth, stats, resume), whole_kernels=whole_kernels)
     return plan.compiled[key]
 
 
@@ -117,8 +125,17 @@ def _entry(plan: Plan, depth: int, stats: bool, resume: bool) -> Callable[..., A
     return partial(run_p.bind, plan=plan, depth=depth, stats=stats, resume=resume, keep_state=keep_state)
 
 
-def _jitted(function: Callable[..., Any]) -> Any:
-    return jax.jit(function, compiler_options=compiler_options(jax.default_backend()))
+def _jitted(function: Callable[..., Any], *, whole_kernels: bool) -> Any:
+    options = compiler_options(jax.default_backend(), whole_kernels=whole_kernels)
+    return jax.jit(function, compiler_options=options)
+
+
+def _is_small(layout: Layout) -> bool:
+    """Whether no array that a block computes is worth the time it takes to wake another thread."""
+    if not isinstance(layout.inputs, int):
+        return False
+    arrays = [aval for slot, aval in layout.slots.items() if slot not in layout.buffers]
+    return all(math.prod(aval.shape) * aval.dtype.itemsize < WORTH_A_THREAD for aval in arrays)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -1,6 +1,7 @@
 """What hlobatch has to show of the paper's own examples: exact results, exact counts, and loops that copy no stack."""
 
 import math
+import os
 import re
 from collections.abc import Callable
 from typing import Any
@@ -155,6 +156,15 @@ def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -
     written = whole_writes(traced.lower().compile().as_text(), shapes)
     assert shapes
     assert not written
+
+
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among")
+@pytest.mark.parametrize(("lanes", "divided"), [(LANES, False), (200_000, True)])
+def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
+    """Deep stacks make no kernel look large; where the arrays that a block computes are, kernels are divided."""
+    deep = hb.batch(fibonacci.function, max_stack_depth=1_024, threads=1)
+    compiled = deep.trace(jax.ShapeDtypeStruct((lanes,), np.int32)).lower().compile()
+    assert ("outer_dimension_partitions" in compiled.as_text()) == divided
 
 
 # What all lanes share
