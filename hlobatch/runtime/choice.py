@@ -2,8 +2,7 @@
 
 What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
-* every block cheap: all of them in turn; on a CPU behind a test each if there are stacks, else, and on other platforms
-  always, masked with no test and many rounds between tests of whether anyone is left;
+* every block cheap: all of them in turn, masked with no test, and many rounds between tests of whether anyone is left;
 * otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
   cache, so that lanes that are done take new work;
@@ -35,6 +34,9 @@ CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
 SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
+SWEPT_STACKS: Final = (512, 192)
+"""Lanes of a cheap program with stacks in flight at once, and those below which a queue does not pay. XLA pushes and
+pops them one by one, so that a lane costs nearly as much among few as among many."""
 LANES: Final = 256
 """Lanes of another program in flight at once; many fewer leave the vector units and the calls of kernels badly used."""
 ENOUGH: Final = 64
@@ -146,14 +148,16 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     work = work_per_lane(program)
     cheap = work <= CHEAP_PROGRAM and not has_inner_loops(program)
     form, schedule = options.dispatch, options.schedule
+    has_stacks = Alloc.FULL in program.var_alloc.values()
     if form == "auto":
-        tested = platform == "cpu" and Alloc.FULL in program.var_alloc.values()
-        swept = "sweep" if cheap and not tested else "guarded"
+        swept = "sweep" if cheap else "guarded"
         form = swept if schedule == "sweep" or (schedule == "auto" and cheap) else "chain"
     if schedule == "auto":
         schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
     cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
+    if form == "sweep" and has_stacks:
+        cached, enough = SWEPT_STACKS
     if platform != "cpu":
         enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
@@ -163,7 +167,7 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
         lanes = enough = options.lanes
     rounds = ROUNDS if form == "sweep" else 1
     share = CHEAP_SHARE if cheap else SHARE
-    least, worth = RECURSIVE if Alloc.FULL in program.var_alloc.values() else LOOPING
+    least, worth = RECURSIVE if has_stacks else LOOPING
     portion = 1 if options.threads else max(least, round(worth / max(work, 1.0)))
     threads = options.threads or (cores() if platform == "cpu" and repeated_blocks(program) else 1)
     threads = min(threads, options.lanes or threads)
