@@ -33,7 +33,7 @@ import numpy as np
 from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
-from hlobatch.lowering.layout import COUNTER, Layout
+from hlobatch.lowering.layout import COUNTER, HEAD, Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Spliced, Splicer
@@ -100,7 +100,7 @@ class Turn:
         self.memory = self._memory()
         avals |= self.memory
         self.next = self.splicer.add(self._choose, [counter, *self.memory.values()], "next")
-        self.steps = [self._group_step(index, group, avals) for index, group in enumerate(self.groups)]
+        self.steps = [self._group_step(group, avals) for group in self.groups]
         if self.form == "guarded":
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
         if self.form in SWEEPS:
@@ -118,7 +118,7 @@ class Turn:
         known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
         return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
 
-    def _group_step(self, index: int, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
+    def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
         """Blocks in a row; where they may be passed over, they also tell, in ``NEXT``, what their having run means."""
         passed_over = self.form in ("chain", "guarded")
         after = (NEXT, *self.memory) if passed_over else ()
@@ -131,8 +131,7 @@ class Turn:
                 slots.update(zip(block.writes, block(*(slots[slot] for slot in block.reads)), strict=True))
             results = [slots[slot] for slot in writes]
             if self.form == "chain":
-                memory = self.schedule.ran(index, *(slots[slot] for slot in self.memory))
-                return results + self._choose(slots[COUNTER], *memory)
+                return results + self._choose(slots[COUNTER], *(slots[slot] for slot in self.memory))
             return [*results, *(jnp.int32(SOMEONE) for _ in after)]
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
@@ -152,7 +151,8 @@ class Turn:
         part = trimmed(run, reads, writes, avals)
         if passed_over:
             registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
-            part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes])
+            scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
+            part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
         return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:

@@ -36,23 +36,24 @@ class Schedule:
 
     Attributes:
         memory: What is remembered from one choice to the next; zeros at first.
-        choose: From the program counters, ``i32[lanes]``, and the memory, to the next group, ``i32[]``, and the memory;
-            no group if none has a lane.
-        ran: From the index of the group that runs and the memory to the memory.
+        choose: From the program counters, ``i32[lanes]``, and the memory, to the group that runs next, ``i32[]``, and
+            the memory; no group if none has a lane.
     """
 
     memory: tuple[jax.ShapeDtypeStruct, ...]
     choose: Callable[..., Arrays]
-    ran: Callable[..., Arrays]
 
 
-def _forget(index: int, *memory: Any) -> Arrays:
-    del index
-    return memory
+def earliest(groups: Groups) -> Schedule:
+    """The group of the smallest program counter."""
 
+    def choose(counter: Any) -> Arrays:
+        first = jnp.min(counter)
+        if all(len(group) == 1 for group in groups):
+            return (first,)
+        return (jnp.where(first < _blocks(groups), _group_of(first, groups), first),)
 
-earliest: Final = Schedule((), lambda counter: (jnp.min(counter),), _forget)
-"""The smallest program counter; for groups of one block each."""
+    return Schedule((), choose)
 
 
 def most_lanes(groups: Groups) -> Schedule:
@@ -62,7 +63,7 @@ def most_lanes(groups: Groups) -> Schedule:
         waiting = _waiting(counter, groups)
         return (_best(waiting, waiting, counter),)
 
-    return Schedule((), choose, _forget)
+    return Schedule((), choose)
 
 
 def least_idle(groups: Groups, times: Sequence[float], patient: Sequence[bool]) -> Schedule:
@@ -74,31 +75,36 @@ def least_idle(groups: Groups, times: Sequence[float], patient: Sequence[bool]) 
         patient: Groups that run when nobody waits elsewhere.
     """
     weights, last = np.asarray(times, np.float32), np.asarray(patient, np.bool_)
-    aval = jax.ShapeDtypeStruct((len(groups),), np.float32)
 
-    def choose(counter: Any, waited: Any, idle: Any) -> Arrays:
-        del waited
-        waiting = _waiting(counter, groups).astype(jnp.float32)
+    def choose(counter: Any, idle: Any) -> Arrays:
+        waiting = _waiting(counter, groups)
         score = (idle + waiting * (AHEAD * weights.max())) / jnp.asarray(weights)
-        return _best(jnp.where(last, 0.0, score), waiting, counter), waiting, idle
+        best = _best(jnp.where(last, 0.0, score), waiting, counter)
+        lost = waiting * jnp.asarray(weights)[jnp.minimum(best, len(groups) - 1)]
+        return best, jnp.where(np.arange(len(groups)) == best, 0.0, idle + lost)
 
-    def ran(index: int, waiting: Any, idle: Any) -> Arrays:
-        itself = np.arange(len(groups)) == index
-        return waiting, jnp.where(itself, 0.0, idle + waiting * weights[index])
-
-    return Schedule((aval, aval), choose, ran)
+    return Schedule((jax.ShapeDtypeStruct((len(groups),), np.float32),), choose)
 
 
 def _waiting(counter: Any, groups: Groups) -> Any:
-    """How many lanes wait at each group."""
-    count, blocks = len(groups), sum(map(len, groups))
+    """How many lanes wait at each group, ``f32[groups]``."""
+    here = _group_of(counter, groups) == np.arange(len(groups), dtype=np.int32)[:, None]
+    return jnp.sum(here, axis=1, dtype=jnp.float32)  # fewer kernels than to add one for each lane
+
+
+def _blocks(groups: Groups) -> int:
+    return sum(map(len, groups))
+
+
+def _group_of(counter: Any, groups: Groups) -> Any:
+    """The group of each program counter; of one that is at no block, a number that is no group."""
+    count, blocks = len(groups), _blocks(groups)
+    if count == blocks:
+        return counter
     group_of = np.full(blocks + 1, count, np.int32)
     for index, group in enumerate(groups):
         group_of[list(group)] = index
-    wanted = jnp.minimum(counter, blocks)
-    if count < blocks:
-        wanted = jnp.asarray(group_of)[wanted]
-    return jnp.zeros(count + 1, jnp.int32).at[wanted].add(1, mode="promise_in_bounds")[:count]
+    return jnp.asarray(group_of)[jnp.minimum(counter, blocks)]
 
 
 def _best(score: Any, waiting: Any, counter: Any) -> Any:

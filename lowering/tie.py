@@ -2,8 +2,8 @@
 
 A block that may be passed over stands in a loop that turns once or not at all. What it computes from registers that it
 does not change does not change in that loop, so XLA would move it out, to where it runs whether or not the block does.
-Here, such registers are first chosen by a condition on the program counters, which the loop does change: to XLA they
-change too. The choice is fused into whatever reads the register.
+Here, such registers are first chosen by a condition on a scalar that the loop does change: to XLA they change too. The
+choice is fused into whatever reads the register.
 """
 
 from __future__ import annotations
@@ -14,22 +14,23 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.lowering.layout import COUNTER
 from hlobatch.lowering.trim import Trimmed
 
 
-def tied(part: Trimmed, slots: Sequence[str]) -> Trimmed:
-    """The function with what it reads in ``slots`` tied to the program counters, which it reads and changes."""
+def tied(part: Trimmed, slots: Sequence[str], anchor: str) -> Trimmed:
+    """The function with what it reads in ``slots`` tied to a scalar that it writes, and that is never negative."""
     if not slots:
         return part
-    position = part.reads.index(COUNTER)
-    places = frozenset(part.reads.index(slot) for slot in slots)
+    reads = part.reads if anchor in part.reads else (*part.reads, anchor)
+    position = reads.index(anchor)
+    places = frozenset(reads.index(slot) for slot in slots)
 
     def run(*values: Any) -> list[Any]:
-        always = jnp.min(values[position], initial=0) == 0  # no program counter is negative, which XLA does not know
-        return part.run(*(_if(always, v) if i in places else v for i, v in enumerate(values)))
+        always = values[position] >= 0  # which XLA does not know
+        given = (_if(always, v) if i in places else v for i, v in enumerate(values[: len(part.reads)]))
+        return part.run(*given)
 
-    return replace(part, run=run)
+    return replace(part, reads=reads, run=run)
 
 
 def _if(always: Any, array: Any) -> Any:

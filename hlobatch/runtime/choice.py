@@ -129,8 +129,8 @@ class Choice:
         """What finds the next of the groups, for a number of lanes that may be symbolic."""
         if self.schedule == "most_lanes":
             return most_lanes(groups)
-        if self.schedule != "cost":
-            return earliest
+        if self.schedule != "cost" or lanes == 1:
+            return earliest(groups)
         blocks = program.graph.blocks
         step = STEP / (lanes if isinstance(lanes, int) else LANES)
         times = [step + sum(block_time(program, blocks[i]) for i in group) for group in groups]

@@ -1,4 +1,4 @@
-"""A register that a passed-over block reads and does not change is chosen by a condition on the program counters."""
+"""A register that a passed-over block reads and does not change is chosen by a condition on the next block."""
 
 # RUN: hlobatch lower %s:f --args "f32[8], i32[8]" --dispatch chain | filecheck %s
 import hlobatch as hb
@@ -14,6 +14,6 @@ def f(x, n):
 
 
 # CHECK-LABEL: func.func private @block_1.f.body(
-# CHECK: stablehlo.minimum
-# CHECK: [[ALWAYS:%[0-9]+]] = stablehlo.compare EQ
+# CHECK-SAME: [[NEXT:%[a-z0-9]+]]: tensor<i32>) ->
+# CHECK: [[ALWAYS:%[0-9]+]] = stablehlo.compare GE, [[NEXT]]
 # CHECK: call @block_1.f.body._where([[ALWAYS]],
