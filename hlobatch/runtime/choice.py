@@ -12,7 +12,7 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, block_time
@@ -22,6 +22,7 @@ from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
+from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.threads import cores
 from hlobatch.transforms.block_order import repeated_blocks
@@ -125,14 +126,14 @@ class Choice:
         """The blocks that run in one step."""
         return small_together(program) if self.form == "chain" and self.schedule == "cost" else alone(program)
 
-    def schedule_of(self, program: Program, groups: Groups, lanes: Any) -> Schedule:
-        """What finds the next of the groups, for a number of lanes that may be symbolic."""
+    def schedule_of(self, program: Program, groups: Groups, layout: Layout) -> Schedule:
+        """What finds the next of the groups."""
         if self.schedule == "most_lanes":
             return most_lanes(groups)
-        if self.schedule != "cost" or lanes == 1:
+        if self.schedule != "cost" or layout.lanes == 1 or is_one_loop(program, groups, layout):
             return earliest(groups)
         blocks = program.graph.blocks
-        step = STEP / (lanes if isinstance(lanes, int) else LANES)
+        step = STEP / (layout.lanes if isinstance(layout.lanes, int) else LANES)
         times = [step + sum(block_time(program, blocks[i]) for i in group) for group in groups]
         return least_idle(groups, times, [any(blocks[i].sync for i in group) for group in groups])
 
@@ -173,6 +174,13 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     threads = min(threads, options.lanes or threads)
     turns = 2 if options.lanes is None else 1
     return Choice(form, schedule, lanes, enough, turns, rounds, share, threads, portion, reason)
+
+
+def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
+    """Whether all lanes go through one group again and again until they leave it, and through any other once."""
+    repeated = repeated_blocks(program)
+    turning = [group for group in groups if any(program.graph.blocks[i].name in repeated for i in group)]
+    return len(turning) == 1 and not layout.queue
 
 
 def work_per_lane(program: Program) -> float:

@@ -93,7 +93,7 @@ class Plan:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice
         groups = choice.groups(self.lowered)
-        schedule = choice.schedule_of(self.lowered, groups, layout.lanes)
+        schedule = choice.schedule_of(self.lowered, groups, layout)
         return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, **how)
 
     @property

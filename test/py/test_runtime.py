@@ -296,3 +296,19 @@ def test_shared_data_stays_shared_through_mutual_recursion() -> None:
     arrays = [name for name, type_ in lowered.var_defs.items() if type_.tensor_leaves[0].shape == (19,)]
     assert arrays == ["main.w"]
     assert lowered.var_alloc["main.w"] is hb.VariableAllocation.SHARED
+
+
+@pytest.mark.parametrize(
+    ("size", "lanes", "remembered"), [(8, None, 0), (1, None, 0), (8, 4, 1)], ids=["together", "one lane", "queue"]
+)
+def test_lanes_that_enter_one_loop_together_need_no_schedule(size: int, lanes: int | None, remembered: int) -> None:
+    @hb.batch(lanes=lanes)
+    def settle(x):
+        for _ in range(9):
+            x = jnp.tanh(x) @ jnp.eye(64)
+        return x
+
+    plan = settle.trace(jnp.ones((size, 64))).plan
+    request = plan.request(plan.layout(size, plan.depth))
+    assert request.form == "chain"
+    assert len(request.schedule.memory) == remembered
