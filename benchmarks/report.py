@@ -16,6 +16,7 @@ from typing import Any, Final
 
 from benchmarks import plots, registry, results
 from benchmarks.measure import OURS, ROOFLINE, Row
+from benchmarks.nuts import figure7
 from benchmarks.workload import Workload
 
 LOCKSTEP: Final = "lockstep vmap"
@@ -55,6 +56,17 @@ tensorflow-probability 0.25.
 """
 
 
+FIGURE_7: Final = """\
+## Lanes in use: the paper's figure 7
+
+The share of lanes with a use for the gradient of the correlated Gaussian, over its executions; nothing is timed. Under
+lockstep, lanes wait for each other after every trajectory. Here they wait only at the end, which is the bound, or not
+even there if more chains wait in a queue: 30 for each lane. The schedule by cost computes a gradient as cheap as this
+for fewer lanes, since that takes less time than to bring all of them there.
+
+`python -m benchmarks.nuts.figure7 --json benchmarks/results/figure7.json`"""
+
+
 def page(rows: Sequence[Row], folder: str) -> str:
     """The page as Markdown.
 
@@ -63,14 +75,22 @@ def page(rows: Sequence[Row], folder: str) -> str:
         folder: Where the plots are, relative to the page.
     """
     parts = [HEAD.rstrip("\n")]
-    for platform, group in _grouped(rows, lambda row: row["environment"]["platform"]):
+    timed, lanes_in_use = _parted(rows)
+    for platform, group in _grouped(timed, lambda row: row["environment"]["platform"]):
         parts += ["", f"## On {_device(group)}", "", *_environments(group), *_goals(group), *_overview(group)]
         parts += ["", f"![How many times as fast hlobatch is]({folder}/{platform}-overview.svg)"]
         for name, own in _grouped(group, lambda row: row["workload"]):
             parts += _section(registry.find(name), own)
             if plots.has_curve(own):
                 parts += ["", f"![{name}: work per second against lanes]({folder}/{platform}-{name}.svg)"]
+    if lanes_in_use:
+        parts += ["", FIGURE_7, "", *figure7.table(lanes_in_use), "", f"![Lanes in use]({folder}/figure7.svg)"]
     return "\n".join(parts) + "\n"
+
+
+def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
+    """What was timed, and the rows of figure 7."""
+    return [row for row in rows if "trajectories" not in row], [row for row in rows if "trajectories" in row]
 
 
 def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
@@ -204,9 +224,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("page", type=Path, metavar="PAGE.md")
     args = parser.parse_args(arguments)
     rows = list(itertools.chain.from_iterable(results.load(path) for path in args.results))
+    timed, lanes_in_use = _parted(rows)
     folder = args.page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
-    plots.draw(rows, folder)
+    plots.draw(timed, folder)
+    if lanes_in_use:
+        figure7.draw(lanes_in_use, folder / "figure7.svg")
     args.page.write_text(page(rows, folder.name))
     return 0
 

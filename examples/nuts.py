@@ -124,6 +124,7 @@ def make_nuts(
     max_depth: int = 10,
     leapfrogs_per_leaf: int = 1,
     inverse_mass: float | Array = 1.0,
+    gather: bool = False,
 ) -> Callable[[Chain], tuple[Chain, Array]]:
     """Returns a batched sampler for one target. To go on, call it on the chains it returned.
 
@@ -138,6 +139,8 @@ def make_nuts(
         max_depth: doublings at most, hence `2**max_depth - 1` leaves.
         leapfrogs_per_leaf: steps from leaf to leaf, 4 in Radul et al., section 4.1.
         inverse_mass: diagonal of the inverse mass matrix, `Float[Array, "dim"]` or a scalar.
+        gather: whether a leaf waits until every chain is at one. That is the fewest gradients of
+            all lanes, and pays where one takes longer than everything else together.
 
     Returns:
         `sample(chains) -> (chains, draws)`: every leaf of `chains` has a leading axis `lanes`, and
@@ -156,6 +159,8 @@ def make_nuts(
 
     @hb.batch
     def build_tree(walk: Walk, depth: int) -> Walk:
+        if gather:
+            hb.sync()
         walk = leaf(walk)
         for level in range(depth):
             if walk.stopped:

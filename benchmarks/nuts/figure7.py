@@ -1,12 +1,14 @@
 """The paper's figure 7: how many of the lanes of the gradient are in use, against how many lanes there are.
 
-Usage: `python -m benchmarks.nuts.figure7 [--lanes N,N…] [--json FILE] [--plot FILE.svg]`. Nothing is timed. For each
-number of trajectories (draws) of each chain there are four figures:
+Usage: `python -m benchmarks.nuts.figure7 [--lanes N,N…] [--json FILE]`. Nothing is timed. For each
+number of trajectories (draws) of each chain there are five figures:
 
-- `"hlobatch"`: chains wait for each other only at the end.
+- `"hlobatch"`: with `hb.sync()` before the gradient, which waits until every chain is there or done.
 - `"bound"`: what such a run can reach: the mean over lanes of a lane's work over the maximum.
 - `"lockstep"`: with a barrier after each trajectory, as chains under `jax.vmap` have (they have more barriers inside).
 - `"hlobatch, queue"`: with `QUEUE` chains for each lane.
+- `"hlobatch, by cost"`: without `hb.sync()`. This gradient is cheap, and to compute it for fewer lanes costs less than
+  to bring all of them there.
 
 The trajectories of the second and third are those of the first, cut where they end.
 """
@@ -14,7 +16,6 @@ The trajectories of the second and third are those of the first, cut where they 
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from collections.abc import Sequence
 from dataclasses import replace
@@ -26,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 import hlobatch as hb
+from benchmarks import results
 from benchmarks.nuts import ours, problems
 from benchmarks.nuts.problems import Problem
 
@@ -46,11 +48,13 @@ def rows(lanes: int, trajectories: int) -> list[Row]:
     each = gradients_of_trajectories(problem)
     waiting = problems.gaussian(QUEUE * lanes, trajectories)
     _, use_of_queue = run(waiting, lanes)
+    _, use_by_cost = run(problem, lanes, gather=False)
     figures = {
         "hlobatch": (lanes, use),
         "bound": (lanes, gradients.mean() / gradients.max()),
         "lockstep": (lanes, each.mean() / each.max(axis=0).mean()),
         "hlobatch, queue": (QUEUE * lanes, use_of_queue),
+        "hlobatch, by cost": (lanes, use_by_cost),
     }
     common = {"workload": f"{NAME}_{trajectories}", "trajectories": trajectories, "lanes": lanes}
     return [
@@ -59,12 +63,12 @@ def rows(lanes: int, trajectories: int) -> list[Row]:
     ]
 
 
-def run(problem: Problem, lanes: int) -> tuple[Counts, float]:
+def run(problem: Problem, lanes: int, *, gather: bool = True) -> tuple[Counts, float]:
     """The gradients that each chain needed, `[chains]`, and the share of lanes in use.
 
     In one thread: the bound is for lanes that all wait for the slowest.
     """
-    sampler = hb.batch(ours.sampler(problem).function, lanes=lanes, threads=1)
+    sampler = hb.batch(ours.sampler(problem, gather=gather).function, lanes=lanes, threads=1)
     (chains, _), stats = sampler.with_stats(ours.start(problem))
     return np.asarray(chains.tally.leapfrogs, np.int64), ours.gradient_use(stats)
 
@@ -79,6 +83,17 @@ def gradients_of_trajectories(problem: Problem) -> Counts:
     return np.diff(done, axis=0, prepend=np.zeros_like(done[:1])).T
 
 
+def table(figures: Sequence[Row]) -> list[str]:
+    """The figures as Markdown."""
+    names = list(dict.fromkeys(row["contender"] for row in figures))
+    lines = [f"| trajectories | lanes | {' | '.join(names)} |", f"|---|---|{'---|' * len(names)}"]
+    for trajectories, lanes in dict.fromkeys((row["trajectories"], row["lanes"]) for row in figures):
+        own = {r["contender"]: r for r in figures if (r["trajectories"], r["lanes"]) == (trajectories, lanes)}
+        shares = (f"{100 * own[name]['lane_use']:.1f} %" for name in names)
+        lines.append(f"| {trajectories} | {lanes} | {' | '.join(shares)} |")
+    return lines
+
+
 def draw(figures: Sequence[Row], path: Path) -> None:
     """Draw the figure as SVG, the same for the same rows."""
     import matplotlib as mpl  # an optional dependency
@@ -89,7 +104,7 @@ def draw(figures: Sequence[Row], path: Path) -> None:
 
     wanted = list(dict.fromkeys(row["trajectories"] for row in figures))
     figure, axes = plt.subplots(1, len(wanted), figsize=(9, 4), sharey=True, layout="constrained", squeeze=False)
-    styles = {"hlobatch": "o-", "bound": "k+", "lockstep": "s-", "hlobatch, queue": "^-"}
+    styles = {"hlobatch": "o-", "bound": "k+", "lockstep": "s-", "hlobatch, queue": "^-", "hlobatch, by cost": "o:"}
     for axis, trajectories in zip(axes[0], wanted, strict=True):
         for name, style in styles.items():
             own = [r for r in figures if r["trajectories"] == trajectories and r["contender"] == name]
@@ -107,20 +122,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser("python -m benchmarks.nuts.figure7", description=__doc__)
     parser.add_argument("--lanes", type=lambda text: tuple(map(int, text.split(","))), default=LANES, metavar="N,N…")
     parser.add_argument("--json", type=Path, metavar="FILE")
-    parser.add_argument("--plot", type=Path, metavar="FILE.svg")
     args = parser.parse_args(arguments)
     figures: list[Row] = []
     for trajectories in TRAJECTORIES:
         for lanes in args.lanes:
             figures += rows(lanes, trajectories)
-            shown = "  ".join(f"{row['contender']} {row['lane_use']:.3f}" for row in figures[-4:])
+            shown = "  ".join(f"{row['contender']} {row['lane_use']:.3f}" for row in figures[-5:])
             print(f"{trajectories:3d} trajectories, {lanes:5d} lanes: {shown}", flush=True)
             jax.clear_caches()
     if args.json is not None:
-        lines = ",\n".join(map(json.dumps, figures))
-        args.json.write_text(f'{{"rows": [\n{lines}\n]}}\n')
-    if args.plot is not None:
-        draw(figures, args.plot)
+        results.save(args.json, figures)
     return 0
 
 

@@ -18,14 +18,15 @@ def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
     return ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
 
 
-def sampler(problem: Problem) -> hb.BatchedFunction:
-    """The batched sampler for one problem."""
+def sampler(problem: Problem, *, gather: bool = False) -> hb.BatchedFunction:
+    """The batched sampler for one problem; `gather` as in `examples/nuts.py`."""
     sample = nuts.make_nuts(
         problem.log_density,
         step_size=problem.step_size,
         num_draws=problem.num_draws,
         max_depth=problem.max_depth,
         leapfrogs_per_leaf=problem.leapfrogs_per_leaf,
+        gather=gather,
     )
     assert isinstance(sample, hb.BatchedFunction)
     return sample

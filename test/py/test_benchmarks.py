@@ -12,6 +12,7 @@ import pytest
 from benchmarks import registry, report, results
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
+from benchmarks.nuts import figure7
 from benchmarks.workload import Prepared, Size
 
 ROOT = Path(__file__).parents[2]
@@ -114,8 +115,16 @@ def test_page_is_of_these_results() -> None:
     assert all((PAGE.parent / plot).exists() for plot in plots)
 
 
-@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", [f for f in FILES if f.stem != "figure7"], ids=lambda path: path.stem)
 def test_results_say_what_they_were_measured_on(path: Path) -> None:
     for row in json.loads(path.read_text())["rows"]:
         assert row["environment"]["platform"] == path.stem
         assert row.keys() >= {"workload", "lanes", "inputs", "contender"}
+
+
+def test_lanes_wait_only_at_the_end() -> None:
+    """Figure 7: what is used is what can be, and nearly all of it where more chains wait."""
+    own = {row["contender"]: row["lane_use"] for row in figure7.rows(3, 2)}
+    assert own["hlobatch"] == pytest.approx(own["bound"], rel=0.02)
+    assert own["hlobatch, queue"] >= 0.95
+    assert own["lockstep"] < own["bound"]
