@@ -10,7 +10,7 @@ import math
 from functools import singledispatch
 from typing import Any
 
-from hlobatch._jax import subjaxprs_of
+from hlobatch._jax import subjaxprs, subjaxprs_of
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
@@ -45,6 +45,17 @@ def block_time(program: Program, block: Block) -> float:
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
     """Operations per lane of a primitive; those of a contraction count ``contraction`` each."""
     return function_cost(op.function, contraction)
+
+
+def largest_array(block: Block) -> int:
+    """Bytes per lane of the largest array that a block computes, inside its primitives too."""
+    functions = [op.function for op in block.instructions if isinstance(op, PrimOp)]
+    return max((_largest(f.jaxpr.jaxpr) for f in functions if isinstance(f, TracedFunction)), default=0)
+
+
+def _largest(jaxpr: Any) -> int:
+    own = (math.prod(v.aval.shape) * v.aval.dtype.itemsize for equation in jaxpr.eqns for v in equation.outvars)
+    return int(max([0, *own, *map(_largest, subjaxprs(jaxpr))]))
 
 
 @singledispatch

@@ -79,7 +79,7 @@ class Division:
         if key not in self.plan.compiled:
             part = partial(self._part, _entry(self.plan, depth, self.stats, resume))
             busy = self.threads == self.plan.choice.threads
-            jitted = _jitted(part, whole_kernels=busy or _is_small(self.layout(depth)))
+            jitted = _jitted(part, whole_kernels=busy or _is_small(self.plan, self.layout(depth)))
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
 
@@ -115,7 +115,7 @@ def entry_point(plan: Plan, size: Any, depth: int, *, stats: bool = False, resum
     """The jitted function of a whole batch of a size that may be symbolic, for one stack depth."""
     key = (size, depth, stats, resume)
     if key not in plan.compiled:
-        whole_kernels = _is_small(plan.layout(size, depth, stats))
+        whole_kernels = _is_small(plan, plan.layout(size, depth, stats))
         plan.compiled[key] = _jitted(_entry(plan, depth, stats, resume), whole_kernels=whole_kernels)
     return plan.compiled[key]
 
@@ -132,12 +132,13 @@ def _jitted(function: Callable[..., Any], *, whole_kernels: bool) -> Any:
     return jax.jit(function, compiler_options=options)
 
 
-def _is_small(layout: Layout) -> bool:
-    """Whether no array that a block computes is worth the time it takes to wake another thread."""
+def _is_small(plan: Plan, layout: Layout) -> bool:
+    """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
     if not isinstance(layout.inputs, int):
         return False
-    arrays = [aval for slot, aval in layout.slots.items() if slot not in layout.buffers]
-    return all(math.prod(aval.shape) * aval.dtype.itemsize < WORTH_A_THREAD for aval in arrays)
+    carried = (aval for slot, aval in layout.slots.items() if slot not in layout.buffers)
+    sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
+    return bool(max(layout.lanes * plan.largest_array, *sizes) < WORTH_A_THREAD)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -13,7 +13,7 @@ from typing import Any
 
 import jax
 
-from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -22,7 +22,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
-from hlobatch.transforms.block_order import seldom_backward
+from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
 
@@ -88,6 +88,12 @@ class Plan:
     @cached_property
     def block_costs(self) -> tuple[float, ...]:
         return tuple(map(block_cost, self.lowered.graph))
+
+    @cached_property
+    def largest_array(self) -> int:
+        """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
+        repeated = repeated_blocks(self.lowered)
+        return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""

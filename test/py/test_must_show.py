@@ -167,6 +167,18 @@ def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
     assert ("outer_dimension_partitions" in compiled.as_text()) == divided
 
 
+@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among")
+def test_large_kernels_inside_a_primitive_are_divided() -> None:
+    @hb.batch(threads=1)
+    def settle(x):
+        while x > 1.0:
+            x = x * jnp.mean(jnp.tanh(x * jnp.arange(100_000.0)))
+        return x
+
+    compiled = settle.trace(jax.ShapeDtypeStruct((4,), np.float32)).lower().compile()
+    assert "outer_dimension_partitions" in compiled.as_text()
+
+
 # What all lanes share
 
 DATA, REGRESSORS = 500, 20
