@@ -46,14 +46,7 @@ class Schedule:
 
 def earliest(groups: Groups) -> Schedule:
     """The group of the smallest program counter."""
-
-    def choose(counter: Any) -> Arrays:
-        first = jnp.min(counter)
-        if all(len(group) == 1 for group in groups):
-            return (first,)
-        return (jnp.where(first < _blocks(groups), _group_of(first, groups), first),)
-
-    return Schedule((), choose)
+    return Schedule((), lambda counter: (_group_of(jnp.min(counter), groups),))
 
 
 def most_lanes(groups: Groups) -> Schedule:
@@ -92,19 +85,15 @@ def _waiting(counter: Any, groups: Groups) -> Any:
     return jnp.sum(here, axis=1, dtype=jnp.float32)  # fewer kernels than to add one for each lane
 
 
-def _blocks(groups: Groups) -> int:
-    return sum(map(len, groups))
-
-
 def _group_of(counter: Any, groups: Groups) -> Any:
-    """The group of each program counter; of one that is at no block, a number that is no group."""
-    count, blocks = len(groups), _blocks(groups)
+    """The group of each program counter; one that is at no block stays as it is, which is no group."""
+    count, blocks = len(groups), sum(map(len, groups))
     if count == blocks:
         return counter
-    group_of = np.full(blocks + 1, count, np.int32)
+    group_of = np.empty(blocks, np.int32)
     for index, group in enumerate(groups):
         group_of[list(group)] = index
-    return jnp.asarray(group_of)[jnp.minimum(counter, blocks)]
+    return jnp.where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
 
 
 def _best(score: Any, waiting: Any, counter: Any) -> Any:

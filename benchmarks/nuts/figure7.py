@@ -126,8 +126,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     figures: list[Row] = []
     for trajectories in TRAJECTORIES:
         for lanes in args.lanes:
-            figures += rows(lanes, trajectories)
-            shown = "  ".join(f"{row['contender']} {row['lane_use']:.3f}" for row in figures[-5:])
+            own = rows(lanes, trajectories)
+            figures += own
+            shown = "  ".join(f"{row['contender']} {row['lane_use']:.3f}" for row in own)
             print(f"{trajectories:3d} trajectories, {lanes:5d} lanes: {shown}", flush=True)
             jax.clear_caches()
     if args.json is not None:

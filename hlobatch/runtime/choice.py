@@ -178,9 +178,11 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
 
 def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
     """Whether all lanes go through one group again and again until they leave it, and through any other once."""
+    if layout.queue:
+        return False
     repeated = repeated_blocks(program)
     turning = [group for group in groups if any(program.graph.blocks[i].name in repeated for i in group)]
-    return len(turning) == 1 and not layout.queue
+    return len(turning) == 1
 
 
 def work_per_lane(program: Program) -> float:

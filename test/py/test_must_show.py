@@ -158,7 +158,12 @@ def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -
     assert not written
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among")
+needs_two_cores = pytest.mark.skipif(
+    (os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among"
+)
+
+
+@needs_two_cores
 @pytest.mark.parametrize(("lanes", "divided"), [(LANES, False), (200_000, True)])
 def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
     """Deep stacks make no kernel look large; where the arrays that a block computes are, kernels are divided."""
@@ -167,7 +172,7 @@ def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
     assert ("outer_dimension_partitions" in compiled.as_text()) == divided
 
 
-@pytest.mark.skipif((os.cpu_count() or 1) < 2, reason="with one core, XLA has no threads to divide a kernel among")
+@needs_two_cores
 def test_large_kernels_inside_a_primitive_are_divided() -> None:
     @hb.batch(threads=1)
     def settle(x):
