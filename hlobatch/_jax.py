@@ -35,10 +35,12 @@ __all__ = [
     "PassManager",
     "Primitive",
     "ShapedArray",
+    "aval_of",
     "batching",
     "compiler_options",
     "default_device",
     "embed_module",
+    "expands_scatters",
     "func",
     "ir",
     "is_for_export",
@@ -66,12 +68,14 @@ __all__ = [
 ]
 
 
-_SEQUENTIAL: Final = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
-_WHOLE: Final = ("xla_disable_hlo_passes", "cpu-parallel-task-assigner")
+_SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
+_WHOLE: Final[dict[str, Any]] = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+_PASSES_OF_ONE: Final[dict[str, Any]] = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter"}
+_FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
 
 
 @cache
-def compiler_options(platform: str, *, whole_kernels: bool = False) -> dict[str, str]:
+def compiler_options(platform: str, *, whole_kernels: bool = False, one_kernel: bool = False) -> dict[str, Any]:
     """What to ask XLA for where it compiles for a platform; on another than a CPU, nothing.
 
     Operations run one after the other: blocks are many of a microsecond or less, and handing half of them to another
@@ -82,15 +86,23 @@ def compiler_options(platform: str, *, whole_kernels: bool = False) -> dict[str,
         whole_kernels: Whether each kernel runs in one thread. XLA divides a kernel among threads by the bytes of its
             operands. That counts a stack as a whole where a pop reads one frame of it, and a pop of 1,024 lanes then
             takes four times as long.
+        one_kernel: Whether all of it is one kernel. Its emitter knows no library of contractions, and it wants the
+            small fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where
+            it makes those, it makes loops of scatters too.
     """
     if platform != "cpu":
         return {}
-    wanted = [_SEQUENTIAL, _WHOLE] if whole_kernels else [_SEQUENTIAL]
-    return {name: value for name, value in wanted if _is_known(name, value)}
+    wanted = _SEQUENTIAL | (_PASSES_OF_ONE | _FUSIONS_OF_ONE if one_kernel else _WHOLE if whole_kernels else {})
+    return {name: value for name, value in wanted.items() if _is_known(name, value)}
+
+
+def expands_scatters() -> bool:
+    """Whether XLA makes loops of scatters, if it is asked for one kernel on a CPU."""
+    return all(_is_known(name, value) for name, value in _FUSIONS_OF_ONE.items())
 
 
 @cache
-def _is_known(option: str, value: str) -> bool:
+def _is_known(option: str, value: Any) -> bool:
     """Whether XLA can be asked for something."""
     try:
         jax.jit(lambda: 0, compiler_options={option: value}).lower().compile()
@@ -98,6 +110,25 @@ def _is_known(option: str, value: str) -> bool:
         return False
     return True
 
+
+def aval_of(value: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of a value of a module, whose sizes are known."""
+    kind = ir.RankedTensorType(value.type)
+    name = str(kind.element_type)
+    return jax.ShapeDtypeStruct(tuple(kind.shape), jnp.dtype(_DTYPES.get(name, name)))
+
+
+_DTYPES: Final = {
+    "i1": "bool",
+    "f16": "float16",
+    "f32": "float32",
+    "f64": "float64",
+    "bf16": "bfloat16",
+    "complex<f32>": "complex64",
+    "complex<f64>": "complex128",
+    **{f"{sign}i{bits}": f"{word}int{bits}" for sign, word in (("", ""), ("u", "u")) for bits in (8, 16, 32, 64)},
+}
+"""How MLIR prints a type of elements -> what NumPy calls it."""
 
 NOT_MAPPED = None
 """The batch axis of an operand that has none, in batching rules."""

@@ -230,7 +230,14 @@ def export(
     traced: Traced = f.trace(*avals)
     plan, call = traced.plan, traced.call
     inputs = plan.layout(call.size, plan.depth).input_avals
-    params = {"plan": plan, "depth": plan.depth, "stats": False, "resume": False, "keep_state": False}
+    params = {
+        "plan": plan,
+        "depth": plan.depth,
+        "stats": False,
+        "resume": False,
+        "keep_state": False,
+        "one_kernel": False,
+    }
     flat = jax.jit(lambda *arrays: run_p.bind(*plan.captured, *arrays, **params))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
     size = call.size if isinstance(call.size, int) else jax.export.symbolic_shape("b")[0]

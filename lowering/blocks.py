@@ -29,7 +29,7 @@ from hlobatch.ir.program import Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
-from hlobatch.lowering.stacks import from_active_lane, masked, moved_down, push, saved
+from hlobatch.lowering.stacks import from_active_lane, masked, moved_down, push_at_once, push_in_loops, saved
 
 Slots = dict[str, Any]
 
@@ -258,9 +258,11 @@ class _Run:
     def _push_variables(self, variables: Sequence[str]) -> None:
         for slot, together in self._by_pointer(variables):
             pointer = self.slots[slot]
-            for variable in together:
-                for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
-                    self.slots[frames] = push(self.slots[frames], pointer, self.slots[top], self.mask)
+            tops = [self.slots[top] for variable in together for top in self.layout.tops(variable)]
+            names = [frames for variable in together for frames in self.layout.frames(variable)]
+            push = push_in_loops if self.layout.one_kernel else push_at_once
+            pushed = push([self.slots[frames] for frames in names], pointer, tops, self.mask)
+            self.slots.update(zip(names, pushed, strict=True))
             self.slots[slot] = pointer + self.mask.astype(jnp.int32)
 
     @run.register

@@ -46,6 +46,7 @@ class Layout:
         queue: Whether lanes take new inputs when they are done.
         max_steps: Blocks an input may run, or None.
         stats: Whether executions are counted.
+        one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
     """
 
     program: Program
@@ -55,6 +56,7 @@ class Layout:
     queue: bool = False
     max_steps: int | None = None
     stats: bool = False
+    one_kernel: bool = False
 
     @property
     def blocks(self) -> int:

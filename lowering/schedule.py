@@ -82,7 +82,8 @@ def least_idle(groups: Groups, times: Sequence[float], patient: Sequence[bool]) 
 def _waiting(counter: Any, groups: Groups) -> Any:
     """How many lanes wait at each group, ``f32[groups]``."""
     here = _group_of(counter, groups) == np.arange(len(groups), dtype=np.int32)[:, None]
-    return jnp.sum(here, axis=1, dtype=jnp.float32)  # fewer kernels than to add one for each lane
+    count = jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than to add one for each lane
+    return count.astype(jnp.float32)  # only now: LLVM adds integers several at a time
 
 
 def _group_of(counter: Any, groups: Groups) -> Any:

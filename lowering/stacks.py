@@ -7,8 +7,10 @@ Reference: paper section 3.2, optimization 4: the top of each stack is kept besi
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -28,10 +30,20 @@ def from_active_lane(mask: Any, array: Any) -> Any:
     return masked(mask, array, array[jnp.argmax(mask)][None])
 
 
-def push(frames: Any, pointer: Any, top: Any, mask: Any) -> Any:
-    """The stack with ``top`` saved in the lanes of the mask; the pointer moves apart from it."""
+Arrays = Sequence[Any]
+
+NEAR: Final = 64
+"""Frames between the lanes of a push up to which writing whole rows takes less time than writing lane by lane."""
+
+
+def push_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
+    """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
+    rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
+    return [_scattered(frames, rows, top) for frames, top in zip(stacks, tops, strict=True)]
+
+
+def _scattered(frames: Any, rows: Any, top: Any) -> Any:
     depth, lanes, *event = frames.shape
-    rows = jnp.where(mask, pointer, depth - 1)
     columns = jnp.arange(lanes, dtype=rows.dtype)
     if not isinstance(lanes, int) or depth * lanes > np.iinfo(np.int32).max:
         return _put(frames, (rows, columns), top)
@@ -41,6 +53,61 @@ def push(frames: Any, pointer: Any, top: Any, mask: Any) -> Any:
 
 def _put(frames: Any, index: Any, top: Any) -> Any:
     return frames.at[index].set(top, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
+
+
+def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
+    """The same for a run that is one kernel, where loops cost next to nothing and a scatter is one over lanes.
+
+    Of scalars, rows are written, many lanes at a time, as long as the lanes are ``NEAR`` each other.
+    """
+    depth, lanes = stacks[0].shape[:2]
+    scalars = [i for i, top in enumerate(tops) if top.ndim == 1]
+    events = [i for i, top in enumerate(tops) if top.ndim > 1]
+    low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
+    near = high - low < NEAR
+    rows = jnp.where(mask, pointer, depth - 1)
+    written = dict(enumerate(stacks))
+
+    def of(positions: Sequence[int], arrays: Mapping[int, Any] | Arrays) -> list[Any]:
+        return [arrays[i] for i in positions]
+
+    if scalars:
+        last = jnp.where(near, high, -1)
+        written |= zip(scalars, _by_rows(of(scalars, written), rows, of(scalars, tops), low, last), strict=True)
+    if scalars and depth > NEAR:
+        first = jnp.where(near, lanes, 0)
+        written |= zip(scalars, _by_lanes(of(scalars, written), rows, of(scalars, tops), first), strict=True)
+    if events:
+        written |= zip(events, _by_lanes(of(events, written), rows, of(events, tops), 0), strict=True)
+    return of(range(len(stacks)), written)
+
+
+def _by_rows(stacks: Arrays, rows: Any, tops: Arrays, first: Any, last: Any) -> list[Any]:
+    """Write rows ``first`` to ``last``, each in the lanes that push to it."""
+
+    def write(row: Any, frames: Any, top: Any) -> Any:
+        before = jax.lax.dynamic_index_in_dim(frames, row, keepdims=False)
+        return jax.lax.dynamic_update_index_in_dim(frames, jnp.where(rows == row, top, before), row, 0)
+
+    def turn(carried: Any) -> Any:
+        row, stacks = carried
+        return row + 1, [write(row, frames, top) for frames, top in zip(stacks, tops, strict=True)]
+
+    return list(jax.lax.while_loop(lambda carried: carried[0] <= last, turn, (first, list(stacks)))[1])
+
+
+def _by_lanes(stacks: Arrays, rows: Any, tops: Arrays, first: Any) -> list[Any]:
+    """Write one frame of each lane from ``first`` on; lanes that do not push write to the spare row."""
+
+    def write(lane: Any, frames: Any, top: Any) -> Any:
+        new = jax.lax.dynamic_slice_in_dim(top, lane, 1)[None]
+        row = jax.lax.dynamic_index_in_dim(rows, lane, keepdims=False)
+        return jax.lax.dynamic_update_slice(frames, new, (row, lane, *[0] * (top.ndim - 1)))
+
+    def turn(lane: Any, stacks: Any) -> Any:
+        return [write(lane, frames, top) for frames, top in zip(stacks, tops, strict=True)]
+
+    return list(jax.lax.fori_loop(first, rows.shape[0], turn, list(stacks)))
 
 
 def saved(frames: Any, pointer: Any) -> Any:

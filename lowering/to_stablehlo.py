@@ -23,9 +23,11 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions, capture_slot
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
+from hlobatch.lowering.in_loops import put_in_loops
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
+from hlobatch.lowering.one_kernel import in_one_kernel
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer
 
@@ -74,7 +76,11 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
     with context, ir.Location.name("hlobatch"):
         module = ir.Module.create()
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
-        _Builder(request, module).build()
+        builder = _Builder(request, module)
+        builder.build()
+        if request.layout.one_kernel:
+            put_in_loops(module, builder.splicer)
+            in_one_kernel(module)
         module.operation.verify()
     return module
 

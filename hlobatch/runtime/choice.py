@@ -16,6 +16,7 @@ from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, block_time
+from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
@@ -38,6 +39,8 @@ SWEPT_LANES: Final = 1024
 SWEPT_STACKS: Final = (512, 192)
 """Lanes of a cheap program with stacks in flight at once, and those below which a queue does not pay. XLA pushes and
 pops them one by one, so that a lane costs nearly as much among few as among many."""
+KERNEL_STACKS: Final = (96, 96)
+"""The same where a run is one kernel, which has no kernels to start, and whose loops LLVM unrolls up to so many."""
 LANES: Final = 256
 """Lanes of another program in flight at once; many fewer leave the vector units and the calls of kernels badly used."""
 ENOUGH: Final = 64
@@ -158,7 +161,8 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
     if form == "sweep" and has_stacks:
-        cached, enough = SWEPT_STACKS
+        one_kernel = options.optimizations.one_kernel and fits_one_kernel(program, KERNEL_STACKS[0])
+        cached, enough = KERNEL_STACKS if one_kernel else SWEPT_STACKS
     if platform != "cpu":
         enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None

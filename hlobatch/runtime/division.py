@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ class Division:
         size: Inputs in the batch.
         threads: Parts.
         stats: Whether executions are counted.
+        spread: Whether the operands lie on several devices.
     """
 
     plan: Plan
@@ -48,6 +49,7 @@ class Division:
     size: int
     threads: int
     stats: bool = False
+    spread: bool = False
 
     @property
     def part_size(self) -> int:
@@ -56,7 +58,7 @@ class Division:
 
     def layout(self, depth: int) -> Layout:
         """The state of a part."""
-        return self.plan.layout(self.part_size, depth, self.stats)
+        return _layout(self.plan, self.part_size, depth, self.stats, self.spread)
 
     def run(self, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
         """Run parts, all from the start, or those that have a state from there.
@@ -67,7 +69,7 @@ class Division:
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
         if self.threads == 1:
-            entry = entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume)
+            entry = entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self.spread)
             return [entry(*self.operands, *starts[0])]
         arguments = [(_number(part), *self.operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
@@ -77,9 +79,10 @@ class Division:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, self._device, depth, self.stats, resume)
         if key not in self.plan.compiled:
-            part = partial(self._part, _entry(self.plan, depth, self.stats, resume))
+            part = partial(self._part, _entry(self.plan, self.layout(depth), resume))
             busy = self.threads == self.plan.choice.threads
-            jitted = _jitted(part, whole_kernels=busy or _is_small(self.plan, self.layout(depth)))
+            options = _options(self.layout(depth), whole_kernels=busy or _is_small(self.plan, self.layout(depth)))
+            jitted = jax.jit(part, compiler_options=options)
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
 
@@ -106,37 +109,51 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
     operands = [*plan.captured, *inputs]
-    if threads > 1 and (len(_devices(operands)) > 1 or is_jit_disabled()):
+    spread = _has_several_devices() and len(_devices(operands)) > 1
+    if threads > 1 and (spread or is_jit_disabled()):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled
-    return Division(plan.divided(threads), operands, size, threads, stats)
+    return Division(plan.divided(threads), operands, size, threads, stats, spread)
 
 
-def entry_point(plan: Plan, size: Any, depth: int, *, stats: bool = False, resume: bool = False) -> Callable[..., Any]:
+def entry_point(
+    plan: Plan, size: Any, depth: int, *, stats: bool = False, resume: bool = False, spread: bool = False
+) -> Callable[..., Any]:
     """The jitted function of a whole batch of a size that may be symbolic, for one stack depth."""
-    key = (size, depth, stats, resume)
+    key = (size, depth, stats, resume, spread)
     if key not in plan.compiled:
-        whole_kernels = _is_small(plan, plan.layout(size, depth, stats))
-        plan.compiled[key] = _jitted(_entry(plan, depth, stats, resume), whole_kernels=whole_kernels)
+        layout = _layout(plan, size, depth, stats, spread)
+        options = _options(layout, whole_kernels=_is_small(plan, layout))
+        plan.compiled[key] = jax.jit(_entry(plan, layout, resume), compiler_options=options)
     return plan.compiled[key]
 
 
-def _entry(plan: Plan, depth: int, stats: bool, resume: bool) -> Callable[..., Any]:
-    keep_state = plan.may_stop or stats
-    run = partial(run_p.bind, plan=plan, depth=depth, stats=stats, resume=resume, keep_state=keep_state)
+def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:
+    """The state of a run: of one kernel, where XLA can make one and no array is worth another thread."""
+    layout = plan.layout(size, depth, stats)
+    if spread:
+        return layout
+    fits = jax.default_backend() == "cpu" and _is_small(plan, layout) and plan.fits_one_kernel(layout.lanes)
+    return replace(layout, one_kernel=fits)
+
+
+def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
+    keep_state = plan.may_stop or layout.stats
+    how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
+    run = partial(run_p.bind, plan=plan, resume=resume, keep_state=keep_state, **how)
     count = len(plan.out_type.tensor_leaves)
     return run if keep_state else lambda *operands: run(*operands)[:count]  # each array given back takes a microsecond
 
 
-def _jitted(function: Callable[..., Any], *, whole_kernels: bool) -> Any:
-    options = compiler_options(jax.default_backend(), whole_kernels=whole_kernels)
-    return jax.jit(function, compiler_options=options)
+def _options(layout: Layout, *, whole_kernels: bool) -> Any:
+    return compiler_options(jax.default_backend(), whole_kernels=whole_kernels, one_kernel=layout.one_kernel)
 
 
 def _is_small(plan: Plan, layout: Layout) -> bool:
     """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
     if not isinstance(layout.inputs, int):
         return False
-    carried = (aval for slot, aval in layout.slots.items() if slot not in layout.buffers)
+    touched_in_part = layout.buffers.union(layout.outputs())
+    carried = (aval for slot, aval in layout.slots.items() if slot not in touched_in_part)
     sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
     return bool(max(layout.lanes * plan.largest_array, *sizes) < WORTH_A_THREAD)
 
@@ -151,6 +168,11 @@ def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
 def _number(part: int) -> Any:
     """The number of a part as an array that is on the device already."""
     return jnp.asarray(part, jnp.int32)
+
+
+@cache
+def _has_several_devices() -> bool:
+    return jax.device_count() > 1
 
 
 def _devices(operands: Arrays) -> set[Any]:

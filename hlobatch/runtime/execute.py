@@ -96,7 +96,14 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
-    params = {"plan": plan, "depth": plan.depth, "stats": False, "resume": False, "keep_state": False}
+    params = {
+        "plan": plan,
+        "depth": plan.depth,
+        "stats": False,
+        "resume": False,
+        "keep_state": False,
+        "one_kernel": False,
+    }
     outputs = run_p.bind(*plan.captured, *inputs, **params)
     return list(guard_p.bind(*outputs, plan=plan)) if plan.may_stop else list(outputs[:-2])
 

@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -95,6 +96,16 @@ class Plan:
         repeated = repeated_blocks(self.lowered)
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
+    def fits_one_kernel(self, lanes: int) -> bool:
+        """Whether XLA can compile a run of so many lanes to one kernel."""
+        if lanes not in self._fits:
+            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes)
+        return self._fits[lanes]
+
+    @cached_property
+    def _fits(self) -> dict[int, bool]:
+        return {}
+
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice
@@ -107,12 +118,12 @@ class Plan:
         """The stack depth to begin with: what was enough last time."""
         return self.grown[0] if self.grown else self.options.max_stack_depth
 
-    def layout(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
+    def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
         lanes = self._lanes(inputs)
         queue = lanes is not None
         max_steps = self.options.max_steps
-        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats)
+        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats, one_kernel)
 
     def _lanes(self, inputs: Any) -> int | None:
         """Lanes in flight where they are fewer than the inputs, else None.

@@ -46,13 +46,15 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
     return operands[start : start + len(plan.input_shared)]
 
 
-def _run_abstract(*operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool) -> list[Any]:
+def _run_abstract(
+    *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool
+) -> list[Any]:
     del resume
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]
     if keep_state:
-        avals += plan.layout(size, depth, stats).slots.values()
+        avals += plan.layout(size, depth, stats, one_kernel).slots.values()
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
@@ -63,14 +65,14 @@ def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
 
 
 def _run_lowering(
-    ctx: Any, *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool
+    ctx: Any, *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, ctx.avals_in))
     static = isinstance(size, int)
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
-    layout = plan.layout(inputs, depth, stats)
+    layout = plan.layout(inputs, depth, stats, one_kernel)
     request = plan.request(layout, resume=resume, keep_state=keep_state, platforms=lowering_platforms(ctx))
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]

@@ -33,7 +33,7 @@ Observer = Callable[[str, Program], None]
 
 @dataclass(frozen=True)
 class Optimizations:
-    """Which passes run; each may be switched off, and the meaning stays.
+    """What makes runs faster; each may be switched off, and the meaning stays.
 
     Attributes:
         hoist_shared: Compute what is the same in every lane once.
@@ -42,6 +42,7 @@ class Optimizations:
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
+        one_kernel: Let a small run on a CPU be one kernel; not a pass, but how what they made is run.
     """
 
     hoist_shared: bool = True
@@ -50,6 +51,7 @@ class Optimizations:
     dead_code: bool = True
     pop_push: bool = True
     coalesce: bool = True
+    one_kernel: bool = True
 
 
 ALL = Optimizations()

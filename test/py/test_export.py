@@ -55,7 +55,10 @@ def test_round_trip(tmp_path: Path) -> None:
     wanted = shrink(*args)
     assert jax.tree.structure(loaded) == jax.tree.structure(wanted)
     for one, other in zip(jax.tree.leaves(loaded), jax.tree.leaves(wanted), strict=True):
-        assert bool((one == other).all())
+        if jax.dtypes.issubdtype(one.dtype, jax.dtypes.prng_key):
+            assert bool((one == other).all())
+        else:  # what is exported is not one kernel, and may add in another order
+            np.testing.assert_allclose(one, other, rtol=1e-6)
 
 
 def test_any_batch_size(tmp_path: Path) -> None:

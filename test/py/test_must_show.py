@@ -119,17 +119,20 @@ def test_overflow_in_jit_never_returns_a_number(how: str) -> None:
 # Stacks inside the loop
 
 
-def compiled_fibonacci(dispatch: str) -> hb.Traced:
-    return hb.batch(fibonacci.function, dispatch=dispatch).trace(jax.ShapeDtypeStruct((LANES,), np.int32))
+def compiled_fibonacci(**options: Any) -> hb.Traced:
+    return hb.batch(fibonacci.function, **options).trace(jax.ShapeDtypeStruct((LANES,), np.int32))
 
 
-def compiled_nuts(dispatch: str) -> hb.Traced:
+def compiled_nuts(**options: Any) -> hb.Traced:
     density = targets.correlated_gaussian(targets.ar1_covariance(10, 0.5)).log_density
     sample = nuts.make_nuts(density, step_size=0.25, num_draws=3, max_depth=5)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), LANES))
     positions = jax.ShapeDtypeStruct((LANES, 10), np.float32)
     chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
-    return hb.batch(sample.function, dispatch=dispatch).trace(chains)
+    return hb.batch(sample.function, **options).trace(chains)
+
+
+SEVERAL_KERNELS = hb.Optimizations(one_kernel=False)
 
 
 def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
@@ -141,7 +144,7 @@ def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
 
 def test_hlo_is_read_in_full() -> None:
     """Every instruction of a module is found, and those that move a stack are among those inside the loop."""
-    traced = compiled_fibonacci("chain")
+    traced = compiled_fibonacci(dispatch="chain", optimizations=SEVERAL_KERNELS)
     text = traced.lower().compile().as_text()
     assert sum(map(len, computations(text).values())) == sum(" = " in line for line in text.splitlines())
     inside = [i for i in inside_loops(text) if "[33,1000]" in i.shape or "[33000]" in i.shape]
@@ -150,8 +153,9 @@ def test_hlo_is_read_in_full() -> None:
 
 
 @pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
-def test_no_stack_is_copied_inside_the_loop(build: Callable[[str], hb.Traced]) -> None:
-    traced = build("auto")
+@pytest.mark.parametrize("optimizations", [hb.Optimizations(), SEVERAL_KERNELS], ids=["one", "several"])
+def test_no_stack_is_copied_inside_the_loop(build: Callable[..., hb.Traced], optimizations: hb.Optimizations) -> None:
+    traced = build(optimizations=optimizations)
     shapes = stack_shapes(traced)
     written = whole_writes(traced.lower().compile().as_text(), shapes)
     assert shapes
@@ -167,7 +171,8 @@ needs_two_cores = pytest.mark.skipif(
 @pytest.mark.parametrize(("lanes", "divided"), [(LANES, False), (200_000, True)])
 def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
     """Deep stacks make no kernel look large; where the arrays that a block computes are, kernels are divided."""
-    deep = hb.batch(fibonacci.function, max_stack_depth=1_024, threads=1)
+    options = {"max_stack_depth": 1_024, "threads": 1, "lanes": lanes, "optimizations": SEVERAL_KERNELS}
+    deep = hb.batch(fibonacci.function, **options)
     compiled = deep.trace(jax.ShapeDtypeStruct((lanes,), np.int32)).lower().compile()
     assert ("outer_dimension_partitions" in compiled.as_text()) == divided
 
@@ -213,6 +218,6 @@ def test_what_all_lanes_share_is_never_broadcast() -> None:
 
 def test_copies_inside_the_loop_are_found() -> None:
     """A multi-way conditional makes XLA copy every stack in every turn: what the test above looks for is to be seen."""
-    traced = compiled_fibonacci("case")
+    traced = compiled_fibonacci(dispatch="case")
     written = whole_writes(traced.lower().compile().as_text(), stack_shapes(traced))
     assert written["copy"] >= 5

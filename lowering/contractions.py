@@ -1,0 +1,86 @@
+"""Contracting as a loop that adds up outer products.
+
+In a kernel that calls no library, XLA multiplies one pair of numbers at a time. In a sum of outer products, LLVM
+multiplies as many at a time as fit in a register.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import aval_of, stablehlo
+
+TOGETHER: Final = 8
+"""Outer products added at a time: the sum is read and written once for so many."""
+
+WIDE: Final = 16
+"""Columns that are enough for a row of them to be worked on at a time, without turning the result around."""
+SHORT: Final = 8
+"""Rows or columns below which LLVM may as well multiply one pair at a time."""
+
+Axes = tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class Contraction:
+    """A ``stablehlo.dot_general``, as a function of its two operands.
+
+    Attributes:
+        summed: Axes of either operand that are summed over.
+        batch: Axes of either operand that both and the result have.
+        dtype: Of the result.
+    """
+
+    summed: tuple[Axes, Axes]
+    batch: tuple[Axes, Axes]
+    dtype: Any
+
+    def __call__(self, lhs: Any, rhs: Any) -> Any:
+        """The result, ``[batch, axes of the left alone, axes of the right alone]``."""
+        left, rows = _contracted_first(lhs.astype(self.dtype), self.summed[0], self.batch[0])
+        right, columns = _contracted_first(rhs.astype(self.dtype), self.summed[1], self.batch[1])
+        batch = [lhs.shape[d] for d in self.batch[0]]
+        if math.prod(columns) >= min(math.prod(rows), WIDE):
+            total = _sum_of_products(left, right)
+        else:
+            total = jnp.swapaxes(_sum_of_products(right, left), 1, 2)
+        return total.reshape((*batch, *rows, *columns))
+
+
+def contraction_of(operation: Any) -> Contraction | None:
+    """What a ``stablehlo.dot_general`` does; None if no row of its result is long enough for it to pay."""
+    dims = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
+    summed = tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
+    batch = tuple(dims.lhs_batching_dimensions), tuple(dims.rhs_batching_dimensions)
+    result = aval_of(operation.results[0])
+    rows = aval_of(operation.operands[0]).ndim - len(summed[0])
+    sizes = math.prod(result.shape[len(batch[0]) : rows]), math.prod(result.shape[rows:])
+    return Contraction(summed, batch, result.dtype) if max(sizes) >= SHORT else None
+
+
+def _contracted_first(array: Any, summed: Sequence[int], batch: Sequence[int]) -> tuple[Any, list[int]]:
+    """``[sum, batch, free]``, and the sizes of the free axes."""
+    free = [d for d in range(array.ndim) if d not in (*summed, *batch)]
+    sizes = [[array.shape[d] for d in axes] for axes in (summed, batch, free)]
+    return array.transpose((*summed, *batch, *free)).reshape([math.prod(each) for each in sizes]), sizes[2]
+
+
+def _sum_of_products(left: Any, right: Any) -> Any:
+    """``[batch, rows, columns]``, of ``[sum, batch, rows]`` and ``[sum, batch, columns]``."""
+    count, batch, rows = left.shape
+    whole = count - count % TOGETHER
+
+    def added(total: Any, first: Any, size: int) -> Any:
+        a, b = (jax.lax.dynamic_slice_in_dim(each, first, size) for each in (left, right))
+        return sum((a[i, :, :, None] * b[i, :, None, :] for i in range(size)), total)
+
+    total = jnp.zeros((batch, rows, right.shape[2]), right.dtype)
+    if whole:
+        total = jax.lax.fori_loop(0, whole // TOGETHER, lambda i, t: added(t, i * TOGETHER, TOGETHER), total)
+    return added(total, whole, count - whole) if count > whole else total

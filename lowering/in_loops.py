@@ -1,0 +1,53 @@
+"""A module -> the same with loops in place of what XLA does not, or not well, emit into a kernel that calls no library.
+
+::
+
+    %c = stablehlo.dot_general %a, %b    ==>    %c = call @contraction(%a, %b)
+    %y = stablehlo.scatter %x, %i, %u    ==>    %y = call @scatter(%x, %i, %u)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+from hlobatch._jax import aval_of, ir
+from hlobatch.lowering.contractions import contraction_of
+from hlobatch.lowering.scatters import scatter_of
+from hlobatch.lowering.splice import Spliced, Splicer
+
+LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
+    "stablehlo.dot_general": contraction_of,
+    "stablehlo.scatter": scatter_of,
+}
+"""What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
+
+
+def put_in_loops(module: Any, splicer: Splicer) -> None:
+    """Replace operations by calls of functions that loop; the module, whose sizes are known, is changed."""
+    functions: dict[Any, Spliced] = {}
+    for operation in list(_operations(module.operation)):
+        run = LOOPS[operation.name](operation)
+        if run is None:
+            continue
+        given = [aval_of(value) for value in operation.operands]
+        key = (run, *((aval.shape, aval.dtype) for aval in given))
+        if key not in functions:
+            functions[key] = splicer.add(
+                lambda *a, run=run: [run(*a)], given, operation.name.removeprefix("stablehlo.")
+            )
+        with ir.InsertionPoint(operation):
+            (result,) = splicer.call(functions[key], list(operation.operands))
+        operation.results[0].replace_all_uses_with(result)
+        operation.erase()
+
+
+def _operations(operation: Any) -> Iterator[Any]:
+    """Those to replace, at any depth; none is inside another."""
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                if inner.operation.name in LOOPS:
+                    yield inner.operation
+                else:
+                    yield from _operations(inner.operation)

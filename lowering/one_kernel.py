@@ -1,0 +1,51 @@
+"""A module -> the same, whose ``main`` XLA compiles to one kernel on a CPU.
+
+::
+
+    func @main(%x) { … }    ==>    func @main(%x) { call @kernel(%x) {xla_cpu_small_call = "true", …} }
+                                   func @kernel(%x) { …, and %x }
+
+XLA's CPU runtime starts a kernel for each group of operations that it fuses, which takes longer than a small one runs,
+and hands some of them to other threads. It has another way for what it takes for a small loop: everything in one
+function of LLVM, loops and branches included. It marks a call for that with an attribute, and so do we.
+
+Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
+``xla/backends/cpu/codegen/computation_kernel_emitter.cc``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hlobatch._jax import func, ir
+
+KERNEL: Final = "kernel"
+"""Name of the function that was ``main``."""
+_ATTRIBUTES: Final = {"inlineable": "false", "xla_cpu_small_call": "true"}
+
+
+def in_one_kernel(module: Any) -> None:
+    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
+
+    The kernel gives back its arguments too. XLA's emitter ends the process if an argument is left that nothing uses.
+    """
+    body = ir.SymbolTable(module.operation)["main"]
+    entry = body.regions[0].blocks[0]
+    arguments, leave = list(entry.arguments), entry.operations[len(entry.operations) - 1]
+    results = list(leave.operands)
+    types = [value.type for value in arguments]
+    with ir.InsertionPoint(leave):
+        func.ReturnOp([*results, *arguments])
+    leave.operation.erase()
+    given = [value.type for value in results]
+    body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [*given, *types]))
+    body.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    ir.SymbolTable.set_symbol_name(body.operation, KERNEL)
+    with ir.InsertionPoint.at_block_begin(module.body):
+        main = func.FuncOp("main", ir.FunctionType.get(types, given), visibility="public")  # type: ignore[call-arg]
+    start = main.add_entry_block()  # type: ignore[attr-defined]
+    with ir.InsertionPoint(start):
+        call = func.CallOp([*given, *types], ir.FlatSymbolRefAttr.get(KERNEL), list(start.arguments))
+        marks: dict[str, ir.Attribute] = {name: ir.StringAttr.get(value) for name, value in _ATTRIBUTES.items()}
+        call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(marks)
+        func.ReturnOp(list(call.results)[: len(given)])

@@ -1,0 +1,277 @@
+"""A small run on a CPU is one kernel; which programs can be, and that it changes nothing."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.analysis.one_kernel import SUPPORTED, fits_one_kernel
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import PrimOp
+from hlobatch.lowering import scatters
+from hlobatch.lowering.contractions import Contraction
+from hlobatch.lowering.stacks import NEAR, push_at_once, push_in_loops
+from hlobatch.runtime.division import entry_point
+
+pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
+
+KERNEL = 'inlineable="false",xla_cpu_small_call="true"'
+"""How our calls are marked; small loops XLA marks itself."""
+THUNKS = hb.Optimizations(one_kernel=False)
+INPUTS = 5
+
+
+def arithmetic(x):
+    small = jnp.tanh(x) * 0.9
+    parts = [jnp.abs(x), jnp.ceil(x), jnp.cos(x), jnp.cosh(small), jnp.exp(small), jnp.exp2(small), jnp.expm1(small)]
+    parts += [jnp.floor(x), jnp.isfinite(x), jax.lax.lgamma(2 + small), jnp.log(2 + small), jnp.log1p(small)]
+    parts += [jax.nn.sigmoid(x), jnp.maximum(x, 0.5), jnp.minimum(x, 0.5), jnp.nextafter(x, x + 1), (2 + small) ** 1.5]
+    parts += [jnp.round(x), jax.lax.rsqrt(2 + small), jnp.sign(x), jnp.sin(x), jnp.sinh(small), jnp.sqrt(2 + small)]
+    parts += [
+        jnp.tan(small),
+        jax.lax.erf(x),
+        jax.lax.erfc(x),
+        jax.lax.erf_inv(small),
+        jnp.cbrt(x),
+        x**3,
+        jnp.fmod(x, 2),
+    ]
+    parts += [jnp.arctan2(x, 2.0), jnp.arcsin(small), jnp.arccos(small), jnp.arctan(x), jnp.arcsinh(x)]
+    parts += [
+        jnp.arccosh(2 + small),
+        jnp.arctanh(small),
+        jax.lax.clamp(-1.0, x, 1.0),
+        jax.lax.reduce_precision(x, 8, 7),
+    ]
+    return sum((part.astype(jnp.float32) for part in parts), jnp.zeros_like(x))
+
+
+def integers(x):
+    i = jnp.where(x >= 0, jnp.int32(7 * x), -jnp.int32(x))
+    u = jax.lax.bitcast_convert_type(x, jnp.uint32)
+    mixed = (i & 12) | (i ^ 5) | ~i | (i << 2) | (i >> 1) | jax.lax.shift_right_logical(i, 3)
+    counts = jax.lax.population_count(u) + jax.lax.clz(u)
+    mixed = mixed + jax.lax.reduce(i, jnp.int32(0), jax.lax.bitwise_xor, (0,))
+    return (mixed % 1000 + i // 3 + counts.astype(jnp.int32)).astype(jnp.float32)
+
+
+def complex_numbers(x):
+    z = jax.lax.complex(x, 1 - x) * jnp.exp(1j * x)
+    return jnp.real(jnp.conj(z) * z) + jnp.imag(z) + jnp.abs(z)
+
+
+def shapes(x):
+    rows = jnp.stack([x, x + 1, x + 2])
+    moved = jnp.concatenate([rows.T.reshape(-1), jnp.flip(x), jnp.tile(x, 2), jnp.pad(x, 2)])
+    picked = moved[jnp.argmax(moved)] + jnp.split(moved, [3])[1].sum() + jax.lax.dynamic_slice(moved, (2,), (4,)).sum()
+    rows = jax.lax.dynamic_update_slice(rows, picked[None, None], (1, 2)).at[jnp.int32(x[0]) % 3, 2].set(picked)
+    return rows.at[jnp.array([0, 2])].add(x).at[0].max(x).at[1].min(x).at[2].multiply(2.0).sum(0) + x[jnp.int32(x) % 4]
+
+
+def reductions(x):
+    most = jnp.argmax(x) + jnp.argmin(x) + jnp.any(x > 1) + jnp.all(x > 1)
+    rest = x.max() + x.min() + jnp.prod(x * 0.1) + jnp.mean(x)
+    return (
+        jnp.cumsum(x)
+        + jnp.cumprod(x * 0.5)
+        + jax.lax.cummax(x)
+        + jax.lax.cummin(x)
+        + jax.lax.cumlogsumexp(x)
+        + most
+        + rest
+    )
+
+
+def control(x):
+    total = jax.lax.fori_loop(0, jnp.int32(jnp.abs(x[0])) + 2, lambda i, t: t + i * x, x)
+    _, doubled = jax.lax.scan(lambda c, row: (c + row, c * row), jnp.float32(0), x)
+    slope = jax.grad(lambda y: jnp.sum(jnp.square(y) * jax.checkpoint(jnp.sin)(y) + doubled_backwards(y)))(x)
+    chosen = jax.lax.cond(x[0] > 0, jnp.sin, jnp.cos, total)
+    return jax.lax.optimization_barrier(chosen + jax.nn.relu(doubled)) + slope + doubled_backwards(x)
+
+
+@jax.custom_vjp
+def doubled_backwards(x):
+    return x * 1.5
+
+
+doubled_backwards.defvjp(lambda x: (x * 1.5, None), lambda _, g: (2 * g,))
+
+
+def random_numbers(x):
+    key = jax.random.fold_in(jax.random.key(3), jnp.int32(x[0]))
+    ours, others = jax.random.split(jax.random.clone(jax.random.wrap_key_data(jax.random.key_data(key))))
+    return jax.random.normal(ours, x.shape) + jax.random.uniform(others) + jax.random.randint(key, (), 0, 9)
+
+
+def contractions(x):
+    matrix = jnp.outer(x, x + 1) + jnp.arange(24.0).reshape(4, 6)[:, :4]
+    both = jnp.einsum("ij,kj->ki", matrix, matrix)
+    return matrix @ x + x @ both + jnp.dot(x, x) + jnp.einsum("bij,bjk->bik", both[None], matrix[None])[0, 1]
+
+
+BODIES = [arithmetic, integers, complex_numbers, shapes, reductions, control, random_numbers, contractions]
+
+
+def looped(body, **options):
+    """A loop, and a recursion with an array and a scalar on the stack, around ``body``."""
+
+    @hb.batch(**options)
+    def down(x, n):
+        if n <= 0:
+            return x
+        below = down(x * 0.5, n - 1)
+        return below + x
+
+    @hb.batch(**options)
+    def run(x, n):
+        i = 0
+        while i < n:
+            x = x + 0.1 * jnp.tanh(body(x))
+            i = i + 1
+        return down(x, n)
+
+    return run
+
+
+def examples():
+    x = jnp.linspace(-2.0, 2.5, INPUTS * 4, dtype=jnp.float32).reshape(INPUTS, 4)
+    return x, jnp.arange(INPUTS, dtype=jnp.int32)
+
+
+def compiled_text(function, *args):
+    plan = function.trace(*args).plan
+    return entry_point(plan, len(args[0]), plan.depth).lower(*plan.captured, *args).compile().as_text()
+
+
+def is_one_kernel(function, *args):
+    """Whether all that is run is a call that XLA compiles to one kernel."""
+    entry = compiled_text(function, *args).split("ENTRY")[1]
+    return KERNEL in entry and not any(f" {op}(" in entry for op in ("fusion", "while", "conditional"))
+
+
+@pytest.mark.parametrize(
+    ("body", "options"),
+    [*((body, {}) for body in BODIES), (shapes, {"lanes": 2}), (random_numbers, {"threads": 2})],
+)
+def test_one_kernel_computes_the_same(body, options):
+    x, n = examples()
+    ours = looped(body, **options)
+    assert is_one_kernel(ours, x, n)
+    np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
+
+
+def test_every_supported_primitive_is_among_the_examples() -> None:
+    programs = [looped(body).trace(*examples()).plan.lowered for body in BODIES]
+    functions = [op.function for program in programs for op in program.ops if isinstance(op, PrimOp)]
+    seen = frozenset().union(*(f.primitives() for f in functions if isinstance(f, TracedFunction)))
+    assert seen - SUPPORTED == {"dot_general"}
+    assert SUPPORTED - seen <= OTHER_NAMES
+
+
+OTHER_NAMES = frozenset(
+    {"checkpoint", "closed_call", "copy", "jit", "pjit", "remat", "remat2", "stack", "threefry2x32", "tile", "unstack"}
+)
+"""What some release of JAX calls a primitive, or makes of one only where it lowers it."""
+
+
+def test_a_call_to_a_library_keeps_a_run_from_being_one_kernel():
+    x, n = examples()
+    applied, transformed = (lambda y: y.at[1].apply(jnp.sin)), (lambda y: jnp.abs(jnp.fft.fft(y)))
+    for body in (jnp.sort, applied, transformed, lambda y: jnp.linalg.cholesky(jnp.eye(4) + y[0] ** 2)[0]):
+        ours = looped(body)
+        assert not is_one_kernel(ours, x, n)
+        np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5)
+
+
+def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
+    weights = jnp.ones((100, 100), jnp.float32) / 100
+
+    @hb.batch
+    def run(x, n):
+        while n > 0:
+            x = weights @ x
+            n = n - 1
+        return x
+
+    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    assert fits_one_kernel(program, 10)
+    assert not fits_one_kernel(program, 100)
+
+
+def test_an_argument_that_nothing_uses_is_given_back():
+    """XLA's emitter ends the process on an argument that is left without a use."""
+
+    @hb.batch
+    def run(x, unused, n):
+        while n > 0:
+            x, n = x + unused * 0, n - 1
+        return x
+
+    x, n = examples()
+    assert is_one_kernel(run, x, n, n)
+    np.testing.assert_allclose(run(x, n, n), x)
+
+
+def test_arrays_without_elements_do_not_go_into_one_kernel():
+    @hb.batch
+    def run(x, empty, n):
+        while n > 0:
+            x, empty, n = x + jnp.sum(empty), empty * 2, n - 1
+        return x, empty
+
+    x, n = examples()
+    empty = jnp.zeros((INPUTS, 0), jnp.float32)
+    assert KERNEL not in compiled_text(run, x, empty, n)
+    np.testing.assert_allclose(run(x, empty, n)[0], x)
+
+
+def test_inside_a_users_jit_nothing_is_one_kernel():
+    """The options that such kernels need are the caller's to give, and its arguments may be constants."""
+    x, n = examples()
+    ours = looped(shapes)
+    assert KERNEL not in jax.jit(ours).lower(x, n).compile().as_text()
+
+
+@pytest.mark.parametrize(
+    ("left", "right", "dims"),
+    [
+        ((3, 40), (40, 5), (((1,), (0,)), ((), ()))),
+        ((30, 40), (40, 5), (((1,), (0,)), ((), ()))),
+        ((40, 3), (20, 40), (((0,), (1,)), ((), ()))),
+        ((2, 9, 4), (2, 4, 7), (((2,), (1,)), ((0,), (0,)))),
+        ((4, 2, 3, 5), (5, 2, 6, 4), (((0, 3), (3, 0)), ((1,), (1,)))),
+        ((17,), (17,), (((0,), (0,)), ((), ()))),
+        ((3, 2), (4, 5), (((), ()), ((), ()))),
+    ],
+)
+def test_a_contraction_is_a_loop_of_outer_products(left, right, dims):
+    rng = np.random.default_rng(0)
+    a, b = rng.standard_normal(left).astype(np.float32), rng.standard_normal(right).astype(np.float32)
+    np.testing.assert_allclose(
+        Contraction(*dims, jnp.float32)(a, b), jax.lax.dot_general(a, b, dims), rtol=1e-4, atol=1e-5
+    )
+
+
+@pytest.mark.parametrize("event", [(), (3,)])
+@pytest.mark.parametrize("apart", [3, NEAR + 20])
+def test_pushes_in_loops_are_pushes(event, apart):
+    rng = np.random.default_rng(1)
+    depth, lanes = NEAR + 30, 9
+    stack = jnp.asarray(rng.standard_normal((depth, lanes, *event)), jnp.float32)
+    top = jnp.asarray(rng.standard_normal((lanes, *event)), jnp.float32)
+    pointer = jnp.asarray([0, apart, *rng.integers(0, apart, lanes - 2)], jnp.int32)
+    for mask in (rng.random(lanes) < 0.5, np.zeros(lanes, bool), np.ones(lanes, bool)):
+        at_once, in_loops = (push([stack, stack], pointer, [top, -top], mask) for push in (push_at_once, push_in_loops))
+        for one, other in zip(at_once, in_loops, strict=True):
+            np.testing.assert_array_equal(one[:-1], other[:-1])  # the last row is spare
+
+
+@pytest.mark.parametrize("body", [shapes, random_numbers])
+def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
+    monkeypatch.setattr(scatters, "expands_scatters", lambda: False)
+    x, n = examples()
+    ours = looped(body)
+    assert is_one_kernel(ours, x, n)
+    np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
