@@ -2,12 +2,13 @@
 
 XLA emits loops, branches and everything on elements into such a kernel, but calls no library from there: no sort, no
 FFT, no LAPACK, nothing on the host. A contraction becomes nested loops of one multiplication at a time, which a library
-does sixteen of; for one lane it is a product of a matrix and a vector, which XLA has good loops for.
+does sixteen of, unless we write other loops (``lowering/contractions.py``), which come to half of a library.
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 from hlobatch._jax import subjaxprs, subjaxprs_of
@@ -49,25 +50,44 @@ SUPPORTED: Final = frozenset(f"{_ARITHMETIC} {_SHAPES} {_REDUCTIONS} {_CONTROL} 
 """JAX primitives that become operations XLA can emit there; ``dot_general`` is one if it is small."""
 
 
+_DTYPES: Final = """
+    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128
+"""
+DTYPES: Final = frozenset(_DTYPES.split())
+"""Those of arrays that XLA's emitter is known to work on; besides them, typed random keys."""
+
+
 def fits_one_kernel(program: Program, lanes: int) -> bool:
     """Whether all that the program computes can be, and does well to be, part of one kernel."""
-    functions = [op.function for op in program.ops if isinstance(op, PrimOp)]
-    traced = [f for f in functions if isinstance(f, TracedFunction)]
-    if not all(f.primitives() - {"dot_general"} <= SUPPORTED for f in traced):
-        return False
-    if any(_applies_a_function(f.jaxpr.jaxpr) for f in traced):
+    blocks = [[op.function for op in block.instructions if isinstance(op, PrimOp)] for block in program.graph]
+    jaxprs = [[f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)] for functions in blocks]
+    if not all(_is_known(jaxpr) for block in jaxprs for jaxpr in block):
         return False
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
-    blocks = ([op.function for op in block.instructions if isinstance(op, PrimOp)] for block in program.graph)
-    most = max(sum(_multiplications(f.jaxpr.jaxpr) for f in fs if isinstance(f, TracedFunction)) for fs in blocks)
+    most = max(sum(map(_multiplications, block)) for block in jaxprs)
     return lanes * most <= (MULTIPLICATIONS if lanes <= FEW_LANES else FEW_MULTIPLICATIONS)
 
 
-def _applies_a_function(jaxpr: Any) -> bool:
-    """Whether a scatter makes something else of old elements than ``SUPPORTED`` has names for: ``x.at[i].apply``."""
-    own = (e.params.get("update_jaxpr") is not None for e in jaxpr.eqns if e.primitive.name == "scatter")
-    return any(own) or any(map(_applies_a_function, subjaxprs(jaxpr)))
+def _is_known(jaxpr: Any) -> bool:
+    """Whether XLA's emitter, or a loop of ours, knows all that a jaxpr computes."""
+    names = [v.aval.dtype.name for v in _variables(jaxpr)]
+    if not all(name in DTYPES or name.startswith("key<") for name in names):
+        return False
+    return all(map(_is_known_equation, jaxpr.eqns)) and all(map(_is_known, subjaxprs(jaxpr)))
+
+
+def _variables(jaxpr: Any) -> Iterator[Any]:
+    yield from jaxpr.invars
+    for equation in jaxpr.eqns:
+        yield from equation.outvars
+
+
+def _is_known_equation(equation: Any) -> bool:
+    name = equation.primitive.name
+    if name == "scatter" and equation.params.get("update_jaxpr") is not None:
+        return False  # `x.at[i].apply` computes anything of what is there
+    return name in SUPPORTED or name == "dot_general"
 
 
 def _multiplications(jaxpr: Any) -> int:

@@ -179,7 +179,8 @@ OTHER_NAMES = frozenset(
 def test_a_call_to_a_library_keeps_a_run_from_being_one_kernel():
     x, n = examples()
     applied, transformed = (lambda y: y.at[1].apply(jnp.sin)), (lambda y: jnp.abs(jnp.fft.fft(y)))
-    for body in (jnp.sort, applied, transformed, lambda y: jnp.linalg.cholesky(jnp.eye(4) + y[0] ** 2)[0]):
+    narrow = lambda y: y.astype(jnp.float8_e4m3fn).astype(jnp.float32)  # noqa: E731
+    for body in (jnp.sort, applied, transformed, narrow, lambda y: jnp.linalg.cholesky(jnp.eye(4) + y[0] ** 2)[0]):
         ours = looped(body)
         assert not is_one_kernel(ours, x, n)
         np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5)
