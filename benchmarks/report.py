@@ -106,7 +106,16 @@ def _device(rows: Sequence[Row]) -> str:
 
 
 def _environments(rows: Sequence[Row]) -> list[str]:
-    described = {_environment(row["environment"]): None for row in rows}
+    found = {
+        environment: list(group) for environment, group in _grouped(rows, lambda row: _environment(row["environment"]))
+    }
+    most = max(found, key=lambda environment: len(found[environment]))
+    described = [
+        environment
+        if environment == most
+        else f"{environment} There: {', '.join(dict.fromkeys(r['workload'] for r in group))}."
+        for environment, group in found.items()
+    ]
     load = max(row["load"] for row in rows)
     return [*described, "", f"The load average before a measurement was up to {load:.1f}.", ""]
 
