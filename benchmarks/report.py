@@ -106,16 +106,12 @@ def _device(rows: Sequence[Row]) -> str:
 
 
 def _environments(rows: Sequence[Row]) -> list[str]:
-    found = {
-        environment: list(group) for environment, group in _grouped(rows, lambda row: _environment(row["environment"]))
-    }
-    most = max(found, key=lambda environment: len(found[environment]))
-    described = [
-        environment
-        if environment == most
-        else f"{environment} There: {', '.join(dict.fromkeys(r['workload'] for r in group))}."
-        for environment, group in found.items()
-    ]
+    grouped = [(name, list(group)) for name, group in _grouped(rows, lambda row: _environment(row["environment"]))]
+    most = max(len(group) for _, group in grouped)
+    described = []
+    for environment, group in grouped:
+        workloads = ", ".join(dict.fromkeys(row["workload"] for row in group))
+        described.append(environment if len(group) == most else f"{environment} There: {workloads}.")
     load = max(row["load"] for row in rows)
     return [*described, "", f"The load average before a measurement was up to {load:.1f}.", ""]
 

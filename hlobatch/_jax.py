@@ -35,7 +35,6 @@ __all__ = [
     "PassManager",
     "Primitive",
     "ShapedArray",
-    "aval_of",
     "batching",
     "compiler_options",
     "default_device",
@@ -110,25 +109,6 @@ def _is_known(option: str, value: Any) -> bool:
         return False
     return True
 
-
-def aval_of(value: Any) -> jax.ShapeDtypeStruct:
-    """Shape and dtype of a value of a module, whose sizes are known."""
-    kind = ir.RankedTensorType(value.type)
-    name = str(kind.element_type)
-    return jax.ShapeDtypeStruct(tuple(kind.shape), jnp.dtype(_DTYPES.get(name, name)))
-
-
-_DTYPES: Final = {
-    "i1": "bool",
-    "f16": "float16",
-    "f32": "float32",
-    "f64": "float64",
-    "bf16": "bfloat16",
-    "complex<f32>": "complex64",
-    "complex<f64>": "complex128",
-    **{f"{sign}i{bits}": f"{word}int{bits}" for sign, word in (("", ""), ("u", "u")) for bits in (8, 16, 32, 64)},
-}
-"""How MLIR prints a type of elements -> what NumPy calls it."""
 
 NOT_MAPPED = None
 """The batch axis of an operand that has none, in batching rules."""

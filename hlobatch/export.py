@@ -33,7 +33,7 @@ from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.lowering.lanes import LIMITED
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.primitive import run_p
+from hlobatch.runtime.primitive import run_within
 from hlobatch.stages import Traced
 
 FORMAT: Final = 1
@@ -230,15 +230,7 @@ def export(
     traced: Traced = f.trace(*avals)
     plan, call = traced.plan, traced.call
     inputs = plan.layout(call.size, plan.depth).input_avals
-    params = {
-        "plan": plan,
-        "depth": plan.depth,
-        "stats": False,
-        "resume": False,
-        "keep_state": False,
-        "one_kernel": False,
-    }
-    flat = jax.jit(lambda *arrays: run_p.bind(*plan.captured, *arrays, **params))
+    flat = jax.jit(lambda *arrays: run_within(plan, arrays))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
     size = call.size if isinstance(call.size, int) else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(size, plan.depth)

@@ -14,7 +14,8 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch._jax import aval_of, stablehlo
+from hlobatch._jax import stablehlo
+from hlobatch.lowering.splice import aval_of
 
 TOGETHER: Final = 8
 """Outer products added at a time: the sum is read and written once for so many."""

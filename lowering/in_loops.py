@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
-from hlobatch._jax import aval_of, ir
+from hlobatch._jax import ir
 from hlobatch.lowering.contractions import contraction_of
 from hlobatch.lowering.scatters import scatter_of
-from hlobatch.lowering.splice import Spliced, Splicer
+from hlobatch.lowering.splice import Spliced, Splicer, aval_of
 
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     "stablehlo.dot_general": contraction_of,

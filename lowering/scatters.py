@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import expands_scatters, stablehlo
 
@@ -72,14 +73,15 @@ class Scatter:
         return [1 if d in (*self.inserted, *self.batch) else next(supply) for d in range(array.ndim)]
 
     def _starts(self, indices: Any, rank: int) -> Any:
-        """Where each slice starts, ``i32[…, rank]``."""
+        """Where each slice starts, ``i32[…, rank]``, or ``i64`` where the indices are as wide."""
         places = indices.shape[:-1]
-        starts = [jnp.zeros(places, jnp.int32)] * rank
+        dtype = jnp.int64 if indices.dtype.itemsize == np.dtype(np.int64).itemsize else jnp.int32
+        starts = [jnp.zeros(places, dtype)] * rank
         for position, axis in enumerate(self.indexed):
-            starts[axis] = indices[..., position].astype(jnp.int32)
+            starts[axis] = indices[..., position].astype(dtype)
         for axis, along in zip(self.batch, self.indices_batch, strict=True):
             along -= along > self.index_axis
-            starts[axis] = jax.lax.broadcasted_iota(jnp.int32, places, along)
+            starts[axis] = jax.lax.broadcasted_iota(dtype, places, along)
         return jnp.stack(starts, axis=-1)
 
 

@@ -15,8 +15,15 @@ from typing import Any
 import jax
 
 from hlobatch._jax import func, ir, lower_to_stablehlo, without_shardings
+from hlobatch.dialect.patterns import dtype_of
 
 Avals = Sequence[jax.ShapeDtypeStruct]
+
+
+def aval_of(value: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of a value of a module, whose sizes are known."""
+    kind = ir.RankedTensorType(value.type)
+    return jax.ShapeDtypeStruct(tuple(kind.shape), dtype_of(kind.element_type))
 
 
 @dataclass(frozen=True)

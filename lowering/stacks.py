@@ -7,7 +7,7 @@ Reference: paper section 3.2, optimization 4: the top of each stack is kept besi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
@@ -61,25 +61,23 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list
     Of scalars, rows are written, many lanes at a time, as long as the lanes are ``NEAR`` each other.
     """
     depth, lanes = stacks[0].shape[:2]
-    scalars = [i for i, top in enumerate(tops) if top.ndim == 1]
-    events = [i for i, top in enumerate(tops) if top.ndim > 1]
     low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
     near = high - low < NEAR
     rows = jnp.where(mask, pointer, depth - 1)
-    written = dict(enumerate(stacks))
+    written = list(stacks)
 
-    def of(positions: Sequence[int], arrays: Mapping[int, Any] | Arrays) -> list[Any]:
-        return [arrays[i] for i in positions]
+    def write(positions: Sequence[int], loop: Callable[..., list[Any]], *bounds: Any) -> None:
+        if positions:
+            results = loop([written[i] for i in positions], rows, [tops[i] for i in positions], *bounds)
+            for i, frames in zip(positions, results, strict=True):
+                written[i] = frames
 
-    if scalars:
-        last = jnp.where(near, high, -1)
-        written |= zip(scalars, _by_rows(of(scalars, written), rows, of(scalars, tops), low, last), strict=True)
-    if scalars and depth > NEAR:
-        first = jnp.where(near, lanes, 0)
-        written |= zip(scalars, _by_lanes(of(scalars, written), rows, of(scalars, tops), first), strict=True)
-    if events:
-        written |= zip(events, _by_lanes(of(events, written), rows, of(events, tops), 0), strict=True)
-    return of(range(len(stacks)), written)
+    scalars = [i for i, top in enumerate(tops) if top.ndim == 1]
+    write(scalars, _by_rows, low, jnp.where(near, high, -1))
+    if depth > NEAR:
+        write(scalars, _by_lanes, jnp.where(near, lanes, 0))
+    write([i for i, top in enumerate(tops) if top.ndim > 1], _by_lanes, 0)
+    return written
 
 
 def _by_rows(stacks: Arrays, rows: Any, tops: Arrays, first: Any, last: Any) -> list[Any]:

@@ -75,13 +75,18 @@ def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:
     return float(sum(_equation_cost(equation, contraction) for equation in jaxpr.eqns))
 
 
+def multiplications(equation: Any) -> int:
+    """Of a contraction."""
+    (left, _), _ = equation.params["dimension_numbers"]
+    shape = equation.invars[0].aval.shape
+    return int(math.prod(equation.outvars[0].aval.shape) * math.prod(shape[d] for d in left))
+
+
 def _equation_cost(equation: Any, contraction: float) -> float:
     elements = float(sum(math.prod(v.aval.shape) for v in equation.outvars))
     name = equation.primitive.name
     if name == "dot_general":
-        (left, _), _ = equation.params["dimension_numbers"]
-        shape = equation.invars[0].aval.shape
-        return 2.0 * contraction * elements * float(math.prod(shape[d] for d in left))
+        return 2.0 * contraction * multiplications(equation)
     inner = float(sum(jaxpr_cost(j, contraction) for j in subjaxprs_of(equation)))
     if name == "scan":
         return inner * float(equation.params["length"])

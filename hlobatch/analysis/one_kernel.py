@@ -2,16 +2,16 @@
 
 XLA emits loops, branches and everything on elements into such a kernel, but calls no library from there: no sort, no
 FFT, no LAPACK, nothing on the host. A contraction becomes nested loops of one multiplication at a time, which a library
-does sixteen of, unless we write other loops (``lowering/contractions.py``), which come to half of a library.
+does sixteen of; ``lowering/contractions.py`` has better loops, and a library is still faster where there is much to do.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
 from typing import Any, Final
 
 from hlobatch._jax import subjaxprs, subjaxprs_of
+from hlobatch.analysis.cost import multiplications
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
@@ -33,8 +33,7 @@ _ARITHMETIC: Final = """
 """
 _SHAPES: Final = """
     broadcast_in_dim concatenate copy dynamic_slice dynamic_update_slice gather iota pad reshape rev scatter scatter-add
-    scatter-max scatter-min scatter-mul slice split squeeze stack tile transpose
-    unstack
+    scatter-max scatter-min scatter-mul slice split squeeze stack tile transpose unstack
 """
 _REDUCTIONS: Final = """
     argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce reduce_and reduce_max reduce_min reduce_or
@@ -48,12 +47,8 @@ _RANDOM: Final = """
 """
 SUPPORTED: Final = frozenset(f"{_ARITHMETIC} {_SHAPES} {_REDUCTIONS} {_CONTROL} {_RANDOM}".split())
 """JAX primitives that become operations XLA can emit there; ``dot_general`` is one if it is small."""
-
-
-_DTYPES: Final = """
-    bool int8 int16 int32 int64 uint8 uint16 uint32 uint64 float16 bfloat16 float32 float64 complex64 complex128
-"""
-DTYPES: Final = frozenset(_DTYPES.split())
+_INTEGERS: Final = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
+DTYPES: Final = frozenset(("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
 """Those of arrays that XLA's emitter is known to work on; besides them, typed random keys."""
 
 
@@ -97,8 +92,6 @@ def _multiplications(jaxpr: Any) -> int:
 
 def _of_equation(equation: Any) -> int:
     if equation.primitive.name == "dot_general":
-        (contracted, _), _ = equation.params["dimension_numbers"]
-        shape = equation.invars[0].aval.shape
-        return int(math.prod(equation.outvars[0].aval.shape) * math.prod(shape[d] for d in contracted))
+        return multiplications(equation)
     turns = equation.params["length"] if equation.primitive.name == "scan" else 1
     return int(turns * sum(map(_multiplications, subjaxprs_of(equation))))

@@ -161,8 +161,7 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
     if form == "sweep" and has_stacks:
-        one_kernel = options.optimizations.one_kernel and fits_one_kernel(program, KERNEL_STACKS[0])
-        cached, enough = KERNEL_STACKS if one_kernel else SWEPT_STACKS
+        cached, enough = KERNEL_STACKS if may_be_one_kernel(program, options, KERNEL_STACKS[0]) else SWEPT_STACKS
     if platform != "cpu":
         enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
@@ -178,6 +177,11 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     threads = min(threads, options.lanes or threads)
     turns = 2 if options.lanes is None else 1
     return Choice(form, schedule, lanes, enough, turns, rounds, share, threads, portion, reason)
+
+
+def may_be_one_kernel(program: Program, options: Options, lanes: int) -> bool:
+    """Whether a run of so many lanes may be one kernel on a CPU, as far as the program and the user decide."""
+    return options.optimizations.one_kernel and fits_one_kernel(program, lanes)
 
 
 def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:

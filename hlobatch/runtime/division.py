@@ -79,10 +79,9 @@ class Division:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, self._device, depth, self.stats, resume)
         if key not in self.plan.compiled:
-            part = partial(self._part, _entry(self.plan, self.layout(depth), resume))
-            busy = self.threads == self.plan.choice.threads
-            options = _options(self.layout(depth), whole_kernels=busy or _is_small(self.plan, self.layout(depth)))
-            jitted = jax.jit(part, compiler_options=options)
+            layout = self.layout(depth)
+            part = partial(self._part, _entry(self.plan, layout, resume))
+            jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
 
@@ -122,18 +121,15 @@ def entry_point(
     key = (size, depth, stats, resume, spread)
     if key not in plan.compiled:
         layout = _layout(plan, size, depth, stats, spread)
-        options = _options(layout, whole_kernels=_is_small(plan, layout))
-        plan.compiled[key] = jax.jit(_entry(plan, layout, resume), compiler_options=options)
+        plan.compiled[key] = _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
     return plan.compiled[key]
 
 
 def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:
     """The state of a run: of one kernel, where XLA can make one and no array is worth another thread."""
     layout = plan.layout(size, depth, stats)
-    if spread:
-        return layout
-    fits = jax.default_backend() == "cpu" and _is_small(plan, layout) and plan.fits_one_kernel(layout.lanes)
-    return replace(layout, one_kernel=fits)
+    alone = jax.default_backend() == "cpu" and not spread
+    return replace(layout, one_kernel=alone and _is_small(plan, layout) and plan.fits_one_kernel(layout.lanes))
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
@@ -144,8 +140,11 @@ def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
     return run if keep_state else lambda *operands: run(*operands)[:count]  # each array given back takes a microsecond
 
 
-def _options(layout: Layout, *, whole_kernels: bool) -> Any:
-    return compiler_options(jax.default_backend(), whole_kernels=whole_kernels, one_kernel=layout.one_kernel)
+def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
+    """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
+    whole = layout.one_kernel or busy or _is_small(plan, layout)
+    how = compiler_options(jax.default_backend(), whole_kernels=whole, one_kernel=layout.one_kernel)
+    return jax.jit(function, compiler_options=how)
 
 
 def _is_small(plan: Plan, layout: Layout) -> bool:

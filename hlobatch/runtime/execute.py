@@ -18,7 +18,7 @@ from hlobatch.lowering.lanes import PARKED
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
 from hlobatch.runtime.division import Division, divide
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.primitive import guard_p, run_p
+from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import stop_error
 
@@ -96,15 +96,7 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
-    params = {
-        "plan": plan,
-        "depth": plan.depth,
-        "stats": False,
-        "resume": False,
-        "keep_state": False,
-        "one_kernel": False,
-    }
-    outputs = run_p.bind(*plan.captured, *inputs, **params)
+    outputs = run_within(plan, inputs)
     return list(guard_p.bind(*outputs, plan=plan)) if plan.may_stop else list(outputs[:-2])
 
 

@@ -14,7 +14,6 @@ from typing import Any
 import jax
 
 from hlobatch.analysis.cost import block_cost, largest_array
-from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -22,7 +21,7 @@ from hlobatch.ir.types import Type
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
-from hlobatch.runtime.choice import Choice, Options, choose
+from hlobatch.runtime.choice import Choice, Options, choose, may_be_one_kernel
 from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
@@ -97,9 +96,9 @@ class Plan:
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
     def fits_one_kernel(self, lanes: int) -> bool:
-        """Whether XLA can compile a run of so many lanes to one kernel."""
+        """Whether a run of so many lanes may be one kernel on a CPU."""
         if lanes not in self._fits:
-            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes)
+            self._fits[lanes] = may_be_one_kernel(self.lowered, self.options, lanes)
         return self._fits[lanes]
 
     @cached_property

@@ -46,6 +46,16 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
     return operands[start : start + len(plan.input_shared)]
 
 
+def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+    """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
+
+    It is never one kernel: what that takes to compile is the other computation's to ask for, and XLA may find inputs to
+    be constants (``lowering/one_kernel.py``).
+    """
+    how = dict.fromkeys(("stats", "resume", "keep_state", "one_kernel"), False)
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.depth, **how))
+
+
 def _run_abstract(
     *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool
 ) -> list[Any]:

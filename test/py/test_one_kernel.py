@@ -276,3 +276,10 @@ def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
     ours = looped(body)
     assert is_one_kernel(ours, x, n)
     np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
+
+
+def test_a_wide_index_past_the_end_is_not_one_within():
+    with jax.enable_x64(True):
+        scatter = scatters.Scatter((), (0,), (), (), (0,), 1, "return")
+        indices = jnp.array([[1], [2**32]], jnp.int64)
+        np.testing.assert_array_equal(scatter(jnp.zeros(3), indices, jnp.array([5.0, 7.0])), [0, 5, 0])
