@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, singledispatchmethod
+from itertools import takewhile
 from typing import Any
 
 import jax
@@ -28,15 +29,26 @@ from hlobatch.ir.physical import lane_function, width
 from hlobatch.ir.program import Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
+from hlobatch.lowering.compaction import Everyone, Selection, Values, compacted
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
-from hlobatch.lowering.stacks import from_active_lane, masked, moved_down, push_at_once, push_in_loops, saved
+from hlobatch.lowering.stacks import masked, moved_down, push_at_once, push_in_loops, saved
 
 Slots = dict[str, Any]
+
+STORED = (Alloc.REGISTER, Alloc.FULL)
+
+
+_CAPTURE = "capture#"
 
 
 def capture_slot(position: int) -> str:
     """The name under which a captured array is passed to blocks."""
-    return f"capture#{position}"
+    return f"{_CAPTURE}{position}"
+
+
+def is_capture(slot: str) -> bool:
+    """Whether it is such a name."""
+    return slot.startswith(_CAPTURE)
 
 
 def call_primitive(
@@ -72,12 +84,14 @@ class BlockFunction:
         block: The block.
         layout: The state.
         captures: The program's captured arrays.
+        widths: Of the arrays on which its primitives run where so few lanes wait, ascending.
     """
 
     index: int
     block: Block
     layout: Layout
     captures: Captures
+    widths: tuple[int, ...] = ()
 
     @cached_property
     def pushed(self) -> list[str]:
@@ -94,18 +108,20 @@ class BlockFunction:
     @cached_property
     def reads(self) -> tuple[str, ...]:
         """Slots the block needs."""
-        program = self.layout.program
-        kept = (Alloc.REGISTER, Alloc.FULL, Alloc.SHARED)
-        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
+        names = dict.fromkeys([COUNTER, *self._bookkeeping])
         for op in self._ops:
-            for variable in (*op.uses, *op.defs):
-                if program.alloc(variable) in kept:
-                    names.update(dict.fromkeys(self.layout.tops(variable)))
-            if isinstance(op, PrimOp):
-                names.update(dict.fromkeys(capture_slot(p) for p in sorted(self.captures.used_by(op))))
+            names.update(dict.fromkeys(self.slots_of(op)))
         for variable in self._stacks_touched:
             names.update(dict.fromkeys([self.layout.pointer(variable), *self.layout.frames(variable)]))
         return tuple(names)
+
+    def slots_of(self, op: Op) -> Iterator[str]:
+        """Slots that an operation needs, besides stacks."""
+        for variable in (*op.uses, *op.defs):
+            if self.layout.program.alloc(variable) in (*STORED, Alloc.SHARED):
+                yield from self.layout.tops(variable)
+        if isinstance(op, PrimOp):
+            yield from map(capture_slot, sorted(self.captures.used_by(op)))
 
     @cached_property
     def writes(self) -> tuple[str, ...]:
@@ -114,7 +130,7 @@ class BlockFunction:
         names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
         for op in self._ops:
             for variable in op.defs:
-                if program.alloc(variable) in (Alloc.REGISTER, Alloc.FULL):
+                if program.alloc(variable) in STORED:
                     names.update(dict.fromkeys(self.layout.tops(variable)))
         for variable in self._stacks_touched:
             names[self.layout.pointer(variable)] = None
@@ -141,8 +157,8 @@ class BlockFunction:
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
-        run = _Run(self, dict(zip(self.reads, values, strict=True)))
-        return run.result()
+        slots = dict(zip(self.reads, values, strict=True))
+        return _Run(self, slots, Everyone(slots[COUNTER] == self.index)).result()
 
 
 def _computed_once(program: Any, variable: str) -> bool:
@@ -151,25 +167,74 @@ def _computed_once(program: Any, variable: str) -> bool:
 
 @dataclass
 class _Run:
-    """One run of a block on traced arrays."""
+    """One run of a block on traced arrays.
+
+    Attributes:
+        function: The block.
+        slots: What it reads, and what has become of it.
+        lanes: Those at the block; primitives may be computed for them alone.
+        temporaries: Values of variables that are not stored, by name: ``[lanes.count, *event]``.
+        taken: Arrays of the slots that primitives have been given.
+    """
 
     function: BlockFunction
     slots: Slots
+    lanes: Selection
     temporaries: dict[str, list[Any]] = field(default_factory=dict)
-
-    def result(self) -> tuple[Any, ...]:
-        self.layout = self.function.layout
-        self.before = self.slots[COUNTER]
-        self.mask = self.before == self.function.index
-        self._park()
-        self._count()
-        for op in self.function._ops:
-            self.run(op)
-        return tuple(self.slots[slot] for slot in self.function.writes)
+    taken: Slots = field(default_factory=dict)
 
     @property
-    def lanes(self) -> Any:
-        return self.before.shape[0]
+    def layout(self) -> Layout:
+        return self.function.layout
+
+    @property
+    def mask(self) -> Any:
+        return self.lanes.mask
+
+    def result(self) -> tuple[Any, ...]:
+        """The slots written."""
+        self._park()
+        self._count()
+        ops = list(self.function._ops)
+        while ops:
+            primitives = list(takewhile(lambda op: isinstance(op, PrimOp), ops))
+            if primitives and self.function.widths:
+                self._compacted(primitives, ops[len(primitives) :])
+            else:
+                primitives = ops[:1]
+                self.run(ops[0])
+            ops = ops[len(primitives) :]
+        return tuple(self.slots[slot] for slot in self.function.writes)
+
+    def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
+        """Carry out primitives on arrays of few lanes, where few are at the block."""
+        layout, alloc = self.layout, self.layout.program.alloc
+        defined = dict.fromkeys(v for op in ops for v in op.defs)
+        read_later = {v for op in after for v in op.uses}
+        kept = [v for v in defined if alloc(v) in STORED or (alloc(v) is Alloc.TEMPORARY and v in read_later)]
+        written = [top for v in kept for top in layout.tops(v)]
+        values = {name: self.slots[name] for op in ops for name in self.function.slots_of(op)}
+        for v in dict.fromkeys((*(v for op in ops for v in op.uses), *kept)):
+            if alloc(v) is Alloc.TEMPORARY:
+                values |= zip(layout.tops(v), self.temporaries.get(v) or layout.blank(v), strict=True)
+
+        def run(lanes: Selection, given: Values) -> list[Any]:
+            inner = _Run(self.function, dict(given), lanes)
+            for op in ops:
+                inner.run(op)
+            for v in kept:
+                if v in inner.temporaries:
+                    tops = layout.tops(v)
+                    arrays = [lanes.put(given[t], x) for t, x in zip(tops, inner.temporaries[v], strict=True)]
+                    inner.slots.update(zip(tops, arrays, strict=True))
+            return [inner.slots[name] for name in written]
+
+        varying = {name for name in values if name not in layout.shared_slots and not is_capture(name)}
+        changed = compacted(run, self.function.widths, self.mask, values, varying, written)
+        self.slots |= {name: array for name, array in changed.items() if name in self.slots}
+        for v in kept:
+            if alloc(v) is Alloc.TEMPORARY:
+                self.temporaries[v] = [changed[top] for top in layout.tops(v)]
 
     def _park(self) -> None:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
@@ -180,8 +245,8 @@ class _Run:
             full = over if full is None else full | over
         if full is not None:
             parked = self.mask & full
-            self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.before)
-            self.mask = self.mask & ~full
+            self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
+            self.lanes = Everyone(self.mask & ~full)
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""
@@ -189,7 +254,7 @@ class _Run:
             assert self.layout.max_steps is not None
             spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
             self.slots[COUNTER] = jnp.where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
-            self.mask = self.mask & ~spent
+            self.lanes = Everyone(self.mask & ~spent)
             self.slots[STEPS] = self.slots[STEPS] + self.mask.astype(jnp.int32)
         if EXECUTIONS in self.slots:
             index = self.function.index
@@ -212,6 +277,15 @@ class _Run:
             return []
         return [self.slots[slot] for slot in self.layout.tops(variable)]
 
+    def _taken(self, variable: str) -> list[Any]:
+        """What a primitive is given of a variable that differs between lanes."""
+        if variable in self.temporaries or self.layout.program.var_defs[variable].is_static:
+            return self._value(variable)
+        for slot in self.layout.tops(variable):
+            if slot not in self.taken:
+                self.taken[slot] = self.lanes.taken(self.slots[slot])
+        return [self.taken[slot] for slot in self.layout.tops(variable)]
+
     @singledispatchmethod
     def run(self, op: Op) -> None:
         """Carry out one operation in the lanes of the mask."""
@@ -221,14 +295,12 @@ class _Run:
     def _prim(self, op: PrimOp) -> None:
         program = self.layout.program
         shared = frozenset(v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
-        arguments = {v: self._value(v) for v in op.vars_in}
+        arguments = {v: self._value(v) if v in shared else self._taken(v) for v in op.vars_in}
         if needs_real_inputs(op):
-            arguments = {
-                v: a if v in shared else [from_active_lane(self.mask, x) for x in a] for v, a in arguments.items()
-            }
+            arguments = {v: a if v in shared else list(map(self.lanes.real, a)) for v, a in arguments.items()}
         substituted = self.function.captures.substituted(op, _Operands(self.slots))
         results = self._unless_empty(
-            op, lambda: call_primitive(substituted, arguments, shared, self.layout, self.lanes)
+            op, lambda: call_primitive(substituted, arguments, shared, self.layout, self.lanes.count)
         )
         for variable, arrays in results.items():
             self._write(variable, arrays)
@@ -248,8 +320,8 @@ class _Run:
             self.temporaries[variable] = arrays
             return
         for slot, array in zip(self.layout.tops(variable), arrays, strict=True):
-            if array is not self.slots[slot]:
-                self.slots[slot] = masked(self.mask, array, self.slots[slot])
+            if array is not self.taken.pop(slot, None):
+                self.slots[slot] = self.lanes.put(self.slots[slot], array)
 
     @run.register
     def _push(self, op: PushOp) -> None:
@@ -322,6 +394,7 @@ class _Operands(Sequence[Any]):
         return len(self.slots)
 
 
-def block_functions(layout: Layout, captures: Captures) -> list[Callable[..., Any]]:
-    """The functions of all blocks, in program order."""
-    return [BlockFunction(i, block, layout, captures) for i, block in enumerate(layout.program.graph)]
+def block_functions(layout: Layout, captures: Captures, widths: Mapping[int, tuple[int, ...]]) -> list[BlockFunction]:
+    """The functions of all blocks, in program order; ``widths`` by index."""
+    graph = layout.program.graph
+    return [BlockFunction(i, block, layout, captures, widths.get(i, ())) for i, block in enumerate(graph)]

@@ -21,6 +21,7 @@ from functools import cached_property
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.stack_groups import stack_groups
@@ -156,6 +157,11 @@ class Layout:
             for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
                 found[slot] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
         return found
+
+    def blank(self, variable: str) -> list[Any]:
+        """Zeros for each leaf of a variable."""
+        leaves = map(physical, self.program.var_defs[variable].tensor_leaves)
+        return [jnp.zeros((self.lanes, *leaf.shape), leaf.dtype) for leaf in leaves]
 
     @cached_property
     def shared_slots(self) -> dict[str, jax.ShapeDtypeStruct]:

@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -28,6 +28,14 @@ Arrays = tuple[Any, ...]
 
 AHEAD: Final = 0.3
 """What a lane will lose if it is passed over, before it is asked again: this share of the longest group's time."""
+
+
+class Time(NamedTuple):
+    """What a group takes."""
+
+    lanes: int
+    """For as many at most."""
+    taken: float
 
 
 @dataclass(frozen=True)
@@ -59,24 +67,35 @@ def most_lanes(groups: Groups) -> Schedule:
     return Schedule((), choose)
 
 
-def least_idle(groups: Groups, times: Sequence[float], patient: Sequence[bool]) -> Schedule:
+def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequence[bool]) -> Schedule:
     """The group with the most time lost by waiting lanes, for its own time.
 
     Args:
         groups: The blocks that run together.
-        times: What each group takes, in any unit.
+        times: What each group takes, in any unit, for few lanes and for more.
         patient: Groups that run when nobody waits elsewhere.
     """
-    weights, last = np.asarray(times, np.float32), np.asarray(patient, np.bool_)
+    longest, last = max(each[-1].taken for each in times), np.asarray(patient, np.bool_)
 
     def choose(counter: Any, idle: Any) -> Arrays:
         waiting = _waiting(counter, groups)
-        score = (idle + waiting * (AHEAD * weights.max())) / jnp.asarray(weights)
+        weights = _times_for(waiting, times)
+        score = (idle + waiting * (AHEAD * longest)) / weights
         best = _best(jnp.where(last, 0.0, score), waiting, counter)
-        lost = waiting * jnp.asarray(weights)[jnp.minimum(best, len(groups) - 1)]
+        lost = waiting * weights[jnp.minimum(best, len(groups) - 1)]
         return best, jnp.where(np.arange(len(groups)) == best, 0.0, idle + lost)
 
     return Schedule((jax.ShapeDtypeStruct((len(groups),), np.float32),), choose)
+
+
+def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
+    """What each group takes for the lanes that wait at it, ``f32[groups]``."""
+    found = jnp.asarray([each[-1].taken for each in times], jnp.float32)
+    for more in range(2, 1 + max(map(len, times))):
+        limits = np.asarray([each[-more].lanes if len(each) >= more else -1 for each in times], np.float32)
+        taken = np.asarray([each[-more].taken if len(each) >= more else 0 for each in times], np.float32)
+        found = jnp.where(waiting <= limits, taken, found)
+    return found
 
 
 def _waiting(counter: Any, groups: Groups) -> Any:

@@ -11,7 +11,7 @@ state; it gives back the results, a code that says what stopped the run, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -43,6 +43,7 @@ class Request:
         schedule: Finds the next group.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
+        widths: Of the arrays on which a block's primitives run where so few lanes wait, ascending, by its index.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -55,6 +56,7 @@ class Request:
     schedule: Schedule
     rounds: int
     share: int
+    widths: Mapping[int, tuple[int, ...]]
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
@@ -156,10 +158,10 @@ class _Builder:
         avals = {**layout.slots, **layout.shared_slots}
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
-        blocks = block_functions(layout, self.captures)
+        blocks = block_functions(layout, self.captures, self.request.widths)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, request.schedule)  # type: ignore[arg-type]
+        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, request.schedule)
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names = list(carried)

@@ -37,9 +37,13 @@ def block_time(program: Program, block: Block) -> float:
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
-    operations = sum(primitive_cost(op, _CONTRACTION) for op in block.instructions if isinstance(op, PrimOp))
     kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)]
-    return 1.0 + operations + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
+    return 1.0 + primitives_time(block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
+
+
+def primitives_time(block: Block) -> float:
+    """What a block's primitives take of that."""
+    return sum((primitive_cost(op, _CONTRACTION) for op in block.instructions if isinstance(op, PrimOp)), 0.0)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
-from hlobatch.analysis.cost import block_cost, block_time
+from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
@@ -26,6 +26,7 @@ from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.threads import cores
+from hlobatch.runtime.widths import Widths, times
 from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
@@ -129,16 +130,16 @@ class Choice:
         """The blocks that run in one step."""
         return small_together(program) if self.form == "chain" and self.schedule == "cost" else alone(program)
 
-    def schedule_of(self, program: Program, groups: Groups, layout: Layout) -> Schedule:
-        """What finds the next of the groups."""
+    def schedule_of(self, program: Program, groups: Groups, layout: Layout, widths: Widths) -> Schedule:
+        """What finds the next of the groups, given where few lanes take less time than all."""
         if self.schedule == "most_lanes":
             return most_lanes(groups)
         if self.schedule != "cost" or layout.lanes == 1 or is_one_loop(program, groups, layout):
             return earliest(groups)
         blocks = program.graph.blocks
-        step = STEP / (layout.lanes if isinstance(layout.lanes, int) else LANES)
-        times = [step + sum(block_time(program, blocks[i]) for i in group) for group in groups]
-        return least_idle(groups, times, [any(blocks[i].sync for i in group) for group in groups])
+        lanes = layout.lanes if isinstance(layout.lanes, int) else LANES
+        taken = [times(program, group, lanes, STEP / lanes, widths) for group in groups]
+        return least_idle(groups, taken, [any(blocks[i].sync for i in group) for group in groups])
 
 
 def choose(program: Program, options: Options, platform: str) -> Choice:

@@ -22,6 +22,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose, may_be_one_kernel
+from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
@@ -109,8 +110,9 @@ class Plan:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice
         groups = choice.groups(self.lowered)
-        schedule = choice.schedule_of(self.lowered, groups, layout)
-        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, **how)
+        few = widths(self.lowered, layout) if self.options.optimizations.compaction else {}
+        schedule = choice.schedule_of(self.lowered, groups, layout, few)
+        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, **how)
 
     @property
     def depth(self) -> int:

@@ -42,7 +42,9 @@ class Optimizations:
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
-        one_kernel: Let a small run on a CPU be one kernel; not a pass, but how what they made is run.
+        compaction: Compute an expensive block that an input goes through once on arrays of only the lanes that wait
+            there; not a pass, but how what they made is run.
+        one_kernel: Let a small run on a CPU be one kernel; likewise.
     """
 
     hoist_shared: bool = True
@@ -51,6 +53,7 @@ class Optimizations:
     dead_code: bool = True
     pop_push: bool = True
     coalesce: bool = True
+    compaction: bool = True
     one_kernel: bool = True
 
 

@@ -9,6 +9,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Iterator
 from typing import Any
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -51,6 +52,19 @@ def compiled_with(**options: Any) -> Run:
             return variant(program, **options)(*program.inputs(batch))
 
     return run
+
+
+def compacted(**options: Any) -> Run:
+    """Every block computed on arrays of one lane, of two, or of all, whether it pays or not."""
+    run = compiled_with(**options)
+
+    def everywhere(program: ZooProgram, batch: int) -> Any:
+        with mock.patch(
+            "hlobatch.runtime.plan.widths", lambda lowered, _: dict.fromkeys(range(len(lowered.graph.blocks)), (1, 2))
+        ):
+            return run(program, batch)
+
+    return everywhere
 
 
 @functools.cache
@@ -122,6 +136,8 @@ EXECUTORS: dict[str, Run] = {
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
     "threads": compiled_with(threads=3),
     "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
+    "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
+    "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }

@@ -1,0 +1,58 @@
+"""Which blocks run on arrays of only the lanes that wait at them, and how wide those are.
+
+A lane comes back to most blocks again and again, and the schedule lets an expensive one wait until many are there. To a
+block that an input goes through once, lanes come one by one, as they take inputs from a queue. Where such a block costs
+more than all that lanes come back to, as random numbers drawn on entry may, it is worth computing for few.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final
+
+from hlobatch.analysis.cost import block_time, primitives_time
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import elements
+from hlobatch.ir.program import Block, Program
+from hlobatch.lowering.blocks import STORED
+from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.schedule import Time
+from hlobatch.transforms.block_order import repeated_blocks
+
+FEW: Final = 8
+"""One in so many lanes are few. More widths than this one did not pay, and each compiles the block again."""
+DEAR: Final = 4.0
+"""Times that what all blocks that lanes come back to compute has to fit into what the one computes."""
+MOVES: Final = 8.0
+"""Operations that have to be left out for each element that is moved to the narrower array or back."""
+
+Widths = Mapping[int, tuple[int, ...]]
+"""Indices of blocks -> widths of arrays, ascending, for as many waiting lanes at most; after them, all lanes."""
+
+
+def widths(program: Program, layout: Layout) -> Widths:
+    """The blocks that are computed for few lanes where few wait; none where the lanes are not known or all inputs."""
+    if not (layout.queue and isinstance(layout.lanes, int) and layout.lanes > FEW):
+        return {}
+    repeated = repeated_blocks(program)
+    returning = sum(primitives_time(block) for block in program.graph if block.name in repeated)
+    once = [(i, block) for i, block in enumerate(program.graph) if block.name not in repeated]
+    few = (-(-layout.lanes // FEW),)
+    worth = {i: max(DEAR * returning, MOVES * _moved(program, block)) for i, block in once}
+    return {i: few for i, block in once if primitives_time(block) > worth[i]}
+
+
+def times(program: Program, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
+    """What a group takes per lane, for few lanes and for more; ``step`` is what it takes besides its blocks."""
+    blocks = [program.graph.blocks[index] for index in group]
+    whole = step + sum(block_time(program, block) for block in blocks)
+    computed = primitives_time(blocks[0])  # what is computed for few is alone in its group
+    few = [Time(width, whole - computed * (1 - width / lanes)) for width in widths.get(group[0], ())]
+    return [*few, Time(lanes, whole)]
+
+
+def _moved(program: Program, block: Block) -> int:
+    """Elements per lane that the primitives of a block read and write."""
+    primitives = [op for op in block.instructions if isinstance(op, PrimOp)]
+    names = {v for op in primitives for v in (*op.uses, *op.defs) if program.alloc(v) in STORED}
+    return sum(elements(program.var_defs[v]) for v in names)

@@ -1,0 +1,157 @@
+"""An expensive block at which few lanes wait -> the same on arrays of only those lanes.
+
+::
+
+    r = where(mask, f(x), r)    ==>    lanes = positions of the mask, where those are at most 8
+                                       r     = r.at[lanes].set(f(x[lanes]))
+
+There is one loop for each width, and one for all lanes; the right one turns once, the others not at all, as blocks do
+(``lowering/dispatch.py``).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.lowering.stacks import from_active_lane, masked
+from hlobatch.lowering.tie import tied
+from hlobatch.lowering.trim import Trimmed, trimmed
+
+Values = Mapping[str, Any]
+
+_IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
+
+
+@dataclass(frozen=True)
+class Selection(ABC):
+    """The lanes that primitives are computed for.
+
+    Attributes:
+        mask: Those whose results are kept, ``bool[lanes]``.
+    """
+
+    mask: Any
+
+    @property
+    @abstractmethod
+    def count(self) -> Any:
+        """How many are computed for."""
+
+    @abstractmethod
+    def taken(self, array: Any) -> Any:
+        """What a primitive is given, ``[count, *event]``, of ``[lanes, *event]``."""
+
+    @abstractmethod
+    def real(self, array: Any) -> Any:
+        """What was taken, with nothing in it that is not of an active lane."""
+
+    @abstractmethod
+    def put(self, array: Any, new: Any) -> Any:
+        """``[lanes, *event]`` with what was computed, ``[count, *event]``, in the lanes of the mask."""
+
+
+class Everyone(Selection):
+    """All lanes."""
+
+    @property
+    def count(self) -> Any:
+        return self.mask.shape[0]
+
+    def taken(self, array: Any) -> Any:
+        return array
+
+    def real(self, array: Any) -> Any:
+        return from_active_lane(self.mask, array)
+
+    def put(self, array: Any, new: Any) -> Any:
+        return masked(self.mask, new, array)
+
+
+@dataclass(frozen=True)
+class Few(Selection):
+    """The lanes of the mask, of which there are between one and ``width``; the first again where there are fewer."""
+
+    width: int
+
+    @property
+    def count(self) -> int:
+        return self.width
+
+    @cached_property
+    def _positions(self) -> Any:
+        rank = jnp.where(self.mask, jnp.cumsum(self.mask, dtype=jnp.int32) - 1, self.width)
+        first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # one more, for the lanes that are not there
+        return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **_IN_BOUNDS)[: self.width]
+
+    def taken(self, array: Any) -> Any:
+        return array.at[self._positions].get(**_IN_BOUNDS)
+
+    def real(self, array: Any) -> Any:
+        return array
+
+    def put(self, array: Any, new: Any) -> Any:
+        return array.at[self._positions].set(new, **_IN_BOUNDS)
+
+
+Run = Callable[[Selection, Values], Sequence[Any]]
+
+MASK: Final = "mask"
+"""Among the values, the mask, which differs between runs as they do."""
+WIDTH: Final = "width"
+"""Carried beside what is written: which of the loops turns."""
+
+
+def compacted(
+    run: Run, widths: Sequence[int], mask: Any, values: Values, varying: Collection[str], written: Sequence[str]
+) -> dict[str, Any]:
+    """Compute on the narrowest arrays that hold the lanes of a mask, and not at all if it has none.
+
+    Args:
+        run: From lanes and values to what ``written`` names.
+        widths: Of the arrays, ascending; after them, all lanes.
+        mask: ``bool[lanes]``.
+        values: What ``run`` is given.
+        varying: Names of values that change from one time to the next.
+        written: Names of values that ``run`` changes.
+
+    Returns:
+        What has changed.
+    """
+    values = {MASK: mask, **values}
+    avals = {name: jax.ShapeDtypeStruct(value.shape, value.dtype) for name, value in values.items()}
+    selections: list[Callable[[Any], Selection]] = [*(partial(Few, width=width) for width in widths), Everyone]
+    parts = [
+        trimmed(partial(_selected, run, those, tuple(values)), tuple(values), written, avals) for those in selections
+    ]
+    changed = parts[-1].writes
+    waiting = jnp.sum(mask, dtype=jnp.int32)
+    width = jnp.sum(waiting > np.asarray(widths, np.int32), dtype=jnp.int32)
+    carried = {WIDTH: jnp.where(waiting > 0, width, len(parts)), **{name: values[name] for name in changed}}
+    for index, part in enumerate(parts):
+        part = tied(part, [name for name in part.reads if name in (MASK, *varying) and name not in changed], WIDTH)
+        turn = partial(_turn, part, values, jnp.int32(len(parts)))
+        carried = jax.lax.while_loop(partial(_turns, index), turn, carried)
+    return {name: carried[name] for name in changed}
+
+
+def _selected(run: Run, of: Callable[[Any], Selection], names: Sequence[str], *given: Any) -> Sequence[Any]:
+    values = dict(zip(names, given, strict=True))
+    return run(of(values.pop(MASK)), values)
+
+
+def _turns(index: int, carried: Values) -> Any:
+    return carried[WIDTH] == index
+
+
+def _turn(part: Trimmed, values: Values, after: Any, carried: Values) -> dict[str, Any]:
+    given = {**values, **carried}
+    results = zip(part.writes, part.run(*(given[name] for name in part.reads)), strict=True)
+    return {**carried, **{name: value for name, value in results if name in carried}, WIDTH: after}

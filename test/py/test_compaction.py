@@ -1,0 +1,144 @@
+"""Blocks that are dear and that few lanes come to at a time are computed for those lanes alone."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.lowering.compaction import Everyone, Few, compacted
+
+INPUTS, LANES = 40, 16
+ONE_IN_EIGHT = LANES // 8
+
+
+@hb.batch(lanes=LANES, threads=1)
+def walk(key, steps):
+    noise = jax.random.normal(key, (24,))  # dearer than all that lanes come back to
+    place = jnp.float32(0)
+    for _ in range(steps):
+        place += 0.5
+    return place + noise.sum(), noise
+
+
+@hb.batch(lanes=LANES, threads=1)
+def inner_loop(x, steps):
+    """The block that is dear has a loop, which must not see what inactive lanes hold."""
+    bits = jax.random.bits(jax.random.key(x), (16,))
+    low = jax.lax.while_loop(lambda n: n > 0, lambda n: n - 1, x)
+    for _ in range(steps):
+        low += 2
+    return low, bits
+
+
+def walks() -> tuple[Any, ...]:
+    return jax.random.split(jax.random.key(3), INPUTS), jnp.arange(INPUTS, dtype=jnp.int32) * 7 % 23
+
+
+def inner_loops() -> tuple[Any, ...]:
+    return jnp.arange(INPUTS, dtype=jnp.int32), jnp.arange(INPUTS, dtype=jnp.int32) * 5 % 17
+
+
+def widths_of(function: hb.BatchedFunction, args: tuple[Any, ...]) -> dict[int, tuple[int, ...]]:
+    plan = function.trace(*args).plan
+    return dict(plan.request(plan.layout(INPUTS, plan.depth)).widths)
+
+
+@pytest.mark.parametrize(("function", "inputs"), [(walk, walks), (inner_loop, inner_loops)], ids=["walk", "inner_loop"])
+@pytest.mark.parametrize("one_kernel", [True, False])
+@pytest.mark.parametrize("dispatch", ["auto", "case", "chain", "guarded", "sweep"])
+def test_equals_one_example_at_a_time(
+    function: hb.BatchedFunction, inputs: Callable[[], tuple[Any, ...]], one_kernel: bool, dispatch: str
+) -> None:
+    args = inputs()
+    options = {"lanes": LANES, "threads": 1, "dispatch": dispatch}
+    compacting = hb.batch(function.function, optimizations=hb.Optimizations(one_kernel=one_kernel), **options)
+    assert widths_of(compacting, args) == {0: (ONE_IN_EIGHT,)}
+    wanted = [function.function(*(x[i] for x in args)) for i in range(INPUTS)]
+    for got, rows in zip(
+        jax.tree.leaves(compacting(*args)), zip(*map(jax.tree.leaves, wanted), strict=True), strict=True
+    ):
+        np.testing.assert_allclose(got, np.stack(rows), rtol=1e-6)
+
+
+def test_can_be_switched_off() -> None:
+    off = hb.batch(walk.function, lanes=LANES, threads=1, optimizations=hb.Optimizations(compaction=False))
+    assert widths_of(off, walks()) == {}
+
+
+def test_not_where_all_lanes_start_together() -> None:
+    assert widths_of(hb.batch(walk.function, lanes=INPUTS), walks()) == {}
+    assert widths_of(hb.batch(walk.function, lanes=8), walks()) == {}
+
+
+def test_not_where_lanes_come_back() -> None:
+    @hb.batch(lanes=LANES)
+    def dear_loop(key, steps):
+        total = jnp.float32(0)
+        while steps > 0:
+            total += jax.random.normal(jax.random.fold_in(key, steps), (24,)).sum()
+            steps -= 1
+        return total
+
+    assert widths_of(dear_loop, walks()) == {}
+
+
+def test_few_lanes_are_scheduled_as_what_they_take() -> None:
+    """A dear block does not wait until its time for all lanes has been lost."""
+
+    def first_block(function: hb.BatchedFunction) -> Any:
+        return function.with_stats(*walks())[1].blocks[0]
+
+    compacting = first_block(walk)
+    waiting = first_block(
+        hb.batch(walk.function, lanes=LANES, threads=1, optimizations=hb.Optimizations(compaction=False))
+    )
+    assert compacting.active == waiting.active == INPUTS
+    assert compacting.executions >= waiting.executions
+
+
+def test_lanes_without_steps_left_are_not_computed_for() -> None:
+    """They wait at the block until the end of the run; what the others get is as without compaction."""
+
+    def outputs(**optimizations: bool) -> tuple[Any, Any]:
+        switched = hb.Optimizations(**optimizations)
+        limited = hb.batch(walk.function, lanes=LANES, threads=1, max_steps=9, optimizations=switched)
+        with pytest.raises(hb.StepLimitError) as caught:
+            limited(*walks())
+        return caught.value.lanes, caught.value.outputs
+
+    (stopped, got), (wanted_stopped, wanted) = outputs(), outputs(compaction=False)
+    assert stopped == wanted_stopped
+    done = [i for i in range(INPUTS) if i not in stopped]
+    assert done
+    for one, other in zip(got, wanted, strict=True):
+        np.testing.assert_allclose(one[np.array(done)], other[np.array(done)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("active", [[], [3], [0, 4], [1, 2, 5], range(6)], ids=str)
+def test_widths(active: list[int]) -> None:
+    mask = jnp.zeros(6, bool).at[jnp.array(list(active), int)].set(True)
+    values = {"x": jnp.arange(6.0), "y": jnp.arange(12.0).reshape(6, 2), "same": jnp.arange(6)}
+    computed_for: list[int] = []
+
+    def run(lanes: Any, given: Any) -> list[Any]:
+        x, y = lanes.taken(given["x"]), lanes.taken(given["y"])
+        jax.debug.callback(lambda: computed_for.append(x.shape[0]))
+        return [lanes.put(given["y"], y + x[:, None]), given["same"]]
+
+    changed = jax.jit(lambda: compacted(run, (1, 3), mask, values, {"x", "y", "same"}, ("y", "same")))()
+    jax.effects_barrier()
+    assert set(changed) == {"y"}
+    wanted = np.where(mask[:, None], values["y"] + values["x"][:, None], values["y"])
+    np.testing.assert_array_equal(changed["y"], wanted)
+    assert computed_for == [{0: 0, 1: 1, 2: 3, 3: 3, 6: 6}[len(active)]] * bool(active)
+
+
+def test_the_first_lane_stands_in_for_those_that_are_not_there() -> None:
+    few = Few(jnp.array([False, True, False, True]), 3)
+    np.testing.assert_array_equal(few.taken(jnp.array([5, 6, 7, 8])), [6, 8, 6])
+    np.testing.assert_array_equal(few.put(jnp.zeros(4, int), jnp.array([1, 2, 1])), [0, 1, 0, 2])
+    assert Everyone(few.mask).count == 4
