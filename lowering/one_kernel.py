@@ -15,13 +15,16 @@ Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 from hlobatch._jax import func, ir
 
 KERNEL: Final = "kernel"
 """Name of the function that was ``main``."""
-_ATTRIBUTES: Final = {"inlineable": "false", "xla_cpu_small_call": "true"}
+NOT_INLINED: Final = {"inlineable": "false"}
+"""What XLA is told of a call that is to stay one."""
+_ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 
 
 def in_one_kernel(module: Any) -> None:
@@ -46,6 +49,11 @@ def in_one_kernel(module: Any) -> None:
     start = main.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(start):
         call = func.CallOp([*given, *types], ir.FlatSymbolRefAttr.get(KERNEL), list(start.arguments))
-        marks: dict[str, ir.Attribute] = {name: ir.StringAttr.get(value) for name, value in _ATTRIBUTES.items()}
-        call.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(marks)
+        mark(call, _ATTRIBUTES)
         func.ReturnOp(list(call.results)[: len(given)])
+
+
+def mark(operation: Any, attributes: Mapping[str, str]) -> None:
+    """Tell XLA of an operation by attributes that it hands on to its passes."""
+    marks: dict[str, ir.Attribute] = {name: ir.StringAttr.get(value) for name, value in attributes.items()}
+    operation.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(marks)

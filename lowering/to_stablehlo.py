@@ -23,6 +23,7 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions, capture_slot
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
+from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
@@ -82,6 +83,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         builder.build()
         if request.layout.one_kernel:
             put_in_loops(module, builder.splicer)
+            hold(module)
             in_one_kernel(module)
         module.operation.verify()
     return module

@@ -1,5 +1,7 @@
 """A small run on a CPU is one kernel; which programs can be, and that it changes nothing."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -12,6 +14,7 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.lowering import scatters
 from hlobatch.lowering.contractions import Contraction
 from hlobatch.lowering.stacks import NEAR, push_at_once, push_in_loops
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.division import entry_point
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
@@ -283,3 +286,35 @@ def test_a_wide_index_past_the_end_is_not_one_within():
         scatter = scatters.Scatter((), (0,), (), (), (0,), 1, "return")
         indices = jnp.array([[1], [2**32]], jnp.int64)
         np.testing.assert_array_equal(scatter(jnp.zeros(3), indices, jnp.array([5.0, 7.0])), [0, 5, 0])
+
+
+@hb.batch
+def chosen(x, n):
+    """One decision for two arrays: XLA would decide for each."""
+    y = x * 2
+    while n > 0:
+        better = jnp.sin(x[0]) + jnp.abs(y[1]) * x[2] > jnp.maximum(y[0], 0.3)
+        x, y = jnp.where(better, y, x), jnp.where(better, x + 1, y * 0.5)
+        n -= 1
+    return x, y
+
+
+def module_of(function, x, n, *, one_kernel):
+    plan = function.trace(x, n).plan
+    layout = replace(plan.layout(len(x), plan.depth), one_kernel=one_kernel)
+    return str(to_stablehlo(plan.request(layout)))
+
+
+def test_what_is_broadcast_more_than_once_is_computed_once():
+    x, n = jnp.arange(48.0).reshape(16, 3) / 7, jnp.arange(16)
+    assert is_one_kernel(chosen, x, n)
+    text = module_of(chosen, x, n, one_kernel=True)
+    assert text.count("call @held") == 1
+    assert text.count("func.func private @held") == 1
+    for got, wanted in zip(chosen(x, n), hb.batch(chosen.function, optimizations=THUNKS)(x, n), strict=True):
+        np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_nothing_is_held_in_several_kernels():
+    x, n = jnp.arange(48.0).reshape(16, 3) / 7, jnp.arange(16)
+    assert "@held" not in module_of(chosen, x, n, one_kernel=False)

@@ -1,0 +1,77 @@
+"""A module -> the same, in which what is broadcast several times is computed once.
+
+::
+
+    %m = … : tensor<50xi1>                          %m = …
+    %a = broadcast_in_dim %m : tensor<50x10xi1>     %h = call @held(%m) {inlineable = "false"}
+    %b = broadcast_in_dim %m : tensor<50x10xi1>     %a = broadcast_in_dim %h
+                                              ==>   %b = broadcast_in_dim %h
+
+XLA fuses what makes a number for each lane, unless it is dear, into every loop over arrays that it is broadcast to: in
+NUTS, whether a leaf is drawn was decided again for each of the seven arrays that it has, for one lane at a time, where
+LLVM decides it for eight at a time in a loop of its own. XLA does not look into a call that is not to be inlined. In a
+run of several kernels that would be one more to start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from hlobatch._jax import func, ir
+from hlobatch.lowering.one_kernel import NOT_INLINED, mark
+
+_BROADCAST: Final = "stablehlo.broadcast_in_dim"
+_CALL: Final = "func.call"
+_LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
+"""Operations whose results are as cheap to make again."""
+
+
+def hold(module: Any) -> None:
+    """Put a call of a function that gives back its argument after what is broadcast several times, in place."""
+    functions = ir.SymbolTable(module.operation)
+    held: dict[str, Any] = {}
+    for operation in list(_operations(module.operation)):
+        for result in operation.results:
+            if _broadcasts(result, functions) > 1:
+                if str(result.type) not in held:
+                    held[str(result.type)] = _identity(module, f"held_{len(held)}", result.type)
+                _hold(operation, result, held[str(result.type)])
+
+
+def _operations(operation: Any) -> Iterator[Any]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _operations(inner.operation)
+                if inner.operation.name not in _LEFT:
+                    yield inner.operation
+
+
+def _broadcasts(value: Any, functions: Any) -> int:
+    """How many operations broadcast a value of some elements to more, those in functions it is passed to among them."""
+    rank, count = ir.ShapedType(value.type).rank, 0
+    for use in value.uses if rank else ():
+        if use.owner.name == _BROADCAST:
+            count += ir.ShapedType(use.owner.results[0].type).rank > rank
+        elif use.owner.name == _CALL:
+            called = functions[ir.FlatSymbolRefAttr(use.owner.attributes["callee"]).value]
+            count += _broadcasts(called.regions[0].blocks[0].arguments[use.operand_number], functions)
+    return count
+
+
+def _identity(module: Any, name: str, kind: Any) -> Any:
+    """A function that gives back its argument; the symbol."""
+    with ir.InsertionPoint.at_block_begin(module.body):
+        function = func.FuncOp(name, ir.FunctionType.get([kind], [kind]), visibility="private")  # type: ignore[call-arg]
+    body = function.add_entry_block()  # type: ignore[attr-defined]
+    with ir.InsertionPoint(body):
+        func.ReturnOp(list(body.arguments))
+    return ir.FlatSymbolRefAttr.get(name)
+
+
+def _hold(operation: Any, value: Any, function: Any) -> None:
+    with ir.InsertionPoint.after(operation):
+        call = func.CallOp([value.type], function, [value])
+    mark(call, NOT_INLINED)
+    value.replace_all_uses_except(call.results[0], [call.operation])
