@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, singledispatchmethod
+from functools import singledispatchmethod
 from itertools import takewhile
 from typing import Any
 
@@ -26,29 +26,14 @@ import jax.numpy as jnp
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, width
-from hlobatch.ir.program import Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import Everyone, Selection, Values, compacted
+from hlobatch.lowering.footprint import STORED, Footprint, capture_slot, is_capture
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 from hlobatch.lowering.stacks import masked, moved_down, push_at_once, push_in_loops, saved
 
 Slots = dict[str, Any]
-
-STORED = (Alloc.REGISTER, Alloc.FULL)
-
-
-_CAPTURE = "capture#"
-
-
-def capture_slot(position: int) -> str:
-    """The name under which a captured array is passed to blocks."""
-    return f"{_CAPTURE}{position}"
-
-
-def is_capture(slot: str) -> bool:
-    """Whether it is such a name."""
-    return slot.startswith(_CAPTURE)
 
 
 def call_primitive(
@@ -76,93 +61,19 @@ def needs_real_inputs(op: PrimOp) -> bool:
 
 
 @dataclass(frozen=True)
-class BlockFunction:
+class BlockFunction(Footprint):
     """One block as a function on slots.
 
     Attributes:
-        index: Program counter of the block.
-        block: The block.
-        layout: The state.
-        captures: The program's captured arrays.
         widths: Of the arrays on which its primitives run where so few lanes wait, ascending.
     """
 
-    index: int
-    block: Block
-    layout: Layout
-    captures: Captures
     widths: tuple[int, ...] = ()
-
-    @cached_property
-    def pushed(self) -> list[str]:
-        """Variables that the block pushes, as often as it does."""
-        names = [v for op in self.block.instructions if isinstance(op, PushOp) for v in op.vars]
-        terminator = self.block.terminator
-        if isinstance(terminator, PushGotoOp):
-            names.append(terminator.counter)
-        return [v for v in names if self._is_full(v)]
-
-    def _is_full(self, variable: str) -> bool:
-        return self.layout.program.alloc(variable) is Alloc.FULL
-
-    @cached_property
-    def reads(self) -> tuple[str, ...]:
-        """Slots the block needs."""
-        names = dict.fromkeys([COUNTER, *self._bookkeeping])
-        for op in self._ops:
-            names.update(dict.fromkeys(self.slots_of(op)))
-        for variable in self._stacks_touched:
-            names.update(dict.fromkeys([self.layout.pointer(variable), *self.layout.frames(variable)]))
-        return tuple(names)
-
-    def slots_of(self, op: Op) -> Iterator[str]:
-        """Slots that an operation needs, besides stacks."""
-        for variable in (*op.uses, *op.defs):
-            if self.layout.program.alloc(variable) in (*STORED, Alloc.SHARED):
-                yield from self.layout.tops(variable)
-        if isinstance(op, PrimOp):
-            yield from map(capture_slot, sorted(self.captures.used_by(op)))
-
-    @cached_property
-    def writes(self) -> tuple[str, ...]:
-        """Slots the block changes, in the order it gives them back."""
-        program = self.layout.program
-        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
-        for op in self._ops:
-            for variable in op.defs:
-                if program.alloc(variable) in STORED:
-                    names.update(dict.fromkeys(self.layout.tops(variable)))
-        for variable in self._stacks_touched:
-            names[self.layout.pointer(variable)] = None
-        for variable in self.pushed:
-            names.update(dict.fromkeys(self.layout.frames(variable)))
-        return tuple(names)
-
-    @property
-    def _bookkeeping(self) -> list[str]:
-        return [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in self.layout.slots]
-
-    @property
-    def _ops(self) -> Iterator[Op]:
-        """The operations that run inside the loop: all but those that compute shared values."""
-        program = self.layout.program
-        for op in self.block.ops:
-            if not (isinstance(op, PrimOp) and op.vars_out and all(_computed_once(program, v) for v in op.vars_out)):
-                yield op
-
-    @cached_property
-    def _stacks_touched(self) -> list[str]:
-        names = dict.fromkeys(v for op in self.block.ops for v in op.moved)
-        return [v for v in names if self._is_full(v)]
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
         slots = dict(zip(self.reads, values, strict=True))
         return _Run(self, slots, Everyone(slots[COUNTER] == self.index)).result()
-
-
-def _computed_once(program: Any, variable: str) -> bool:
-    return program.alloc(variable) is Alloc.SHARED
 
 
 @dataclass
@@ -195,7 +106,7 @@ class _Run:
         """The slots written."""
         self._park()
         self._count()
-        ops = list(self.function._ops)
+        ops = list(self.function.ops)
         while ops:
             primitives = list(takewhile(lambda op: isinstance(op, PrimOp), ops))
             if primitives and self.function.widths:
@@ -350,7 +261,7 @@ class _Run:
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""
-        waiting = [v for v in variables if self.function._is_full(v)]
+        waiting = [v for v in variables if self.function.is_full(v)]
         while waiting:
             pointer = self.layout.pointer(waiting[0])
             together = tuple(dict.fromkeys(v for v in waiting if self.layout.pointer(v) == pointer))

@@ -20,9 +20,10 @@ import numpy as np
 
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
-from hlobatch.lowering.blocks import block_functions, capture_slot
+from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.dispatch import Turn, input_slot
+from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
 from hlobatch.lowering.lanes import Lanes

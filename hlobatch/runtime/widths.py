@@ -14,7 +14,7 @@ from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Block, Program
-from hlobatch.lowering.blocks import STORED
+from hlobatch.lowering.footprint import STORED
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Time
 from hlobatch.transforms.block_order import repeated_blocks

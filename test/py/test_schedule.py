@@ -4,10 +4,16 @@ import jax
 import numpy as np
 import pytest
 
-from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
+from hlobatch.lowering.schedule import Schedule, Time, earliest, least_idle, most_lanes
 
 ALONE = ((0,), (1,), (2,))
 NOBODY = 3
+LANES = 100
+
+
+def always(*taken: float) -> list[list[Time]]:
+    """Each group takes as long for a few lanes as for all."""
+    return [[Time(LANES, each)] for each in taken]
 
 
 def first_choice(schedule: Schedule, *counters: int) -> int:
@@ -30,7 +36,7 @@ def test_lanes_are_counted_for_the_group_together() -> None:
 
 
 @pytest.mark.parametrize(
-    "schedule", [earliest(ALONE), most_lanes(ALONE), least_idle(ALONE, [1.0, 1.0, 1.0], [False, True, False])]
+    "schedule", [earliest(ALONE), most_lanes(ALONE), least_idle(ALONE, always(1, 1, 1), [False, True, False])]
 )
 @pytest.mark.parametrize("counter", [NOBODY, NOBODY + 1, NOBODY + 7])
 def test_where_nobody_waits_no_group_is_next(schedule: Schedule, counter: int) -> None:
@@ -38,20 +44,20 @@ def test_where_nobody_waits_no_group_is_next(schedule: Schedule, counter: int) -
 
 
 def test_cheap_runs_for_few_and_dear_for_many() -> None:
-    schedule = least_idle(ALONE, [1.0, 100.0, 1.0], [False] * 3)
+    schedule = least_idle(ALONE, always(1, 100, 1), [False] * 3)
     assert first_choice(schedule, *[1] * 50, 2) == 2
     assert first_choice(schedule, *[1] * 50, NOBODY) == 1
 
 
 def test_a_patient_group_runs_when_all_others_are_empty() -> None:
-    schedule = least_idle(ALONE, [1.0, 1.0, 100.0], [True, False, False])
+    schedule = least_idle(ALONE, always(1, 1, 100), [True, False, False])
     assert first_choice(schedule, *[0] * 50, 2) == 2
     assert first_choice(schedule, *[0] * 50, NOBODY) == 0
 
 
 def test_few_lanes_at_a_rare_dear_group_run_when_they_have_waited_long_enough() -> None:
     """Not at once, as the one with more lanes is as dear, and not only when nobody else is left."""
-    schedule = least_idle(((0,), (1,)), [100.0, 100.0], [False, False])
+    schedule = least_idle(((0,), (1,)), always(100, 100), [False, False])
     counter = np.array([0] * 10 + [1] * 90, np.int32)
     memory = [np.zeros(aval.shape, aval.dtype) for aval in schedule.memory]
     chosen = []
@@ -60,3 +66,12 @@ def test_few_lanes_at_a_rare_dear_group_run_when_they_have_waited_long_enough() 
         chosen.append(int(following))
     assert 2 <= chosen.count(0) <= 12
     assert chosen[0] == 1
+
+
+def test_a_group_that_takes_less_for_few_lanes_runs_for_few() -> None:
+    """Twenty lanes wait elsewhere; four are few, five are not."""
+    times = [[Time(4, 10.0), Time(LANES, 100.0)], [Time(LANES, 50.0)]]
+    schedule = least_idle(((0,), (1,)), times, [False, False])
+    assert first_choice(schedule, *[0] * 4, *[1] * 19) == 0
+    assert first_choice(schedule, *[0] * 5, *[1] * 19) == 1
+    assert first_choice(schedule, *[0] * 4, *[1] * 21) == 1

@@ -1,0 +1,115 @@
+"""A block -> the slots of the state that it reads and writes.
+
+What a block does not touch is never an operand of the loop around it (``dispatch.py``), and XLA copies nothing of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.program import Block
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.captures import Captures
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
+
+STORED: Final = (Alloc.REGISTER, Alloc.FULL)
+"""How variables are allocated that the loop carries."""
+_CAPTURE: Final = "capture#"
+
+
+def capture_slot(position: int) -> str:
+    """The name under which a captured array is passed to blocks."""
+    return f"{_CAPTURE}{position}"
+
+
+def is_capture(slot: str) -> bool:
+    """Whether it is such a name."""
+    return slot.startswith(_CAPTURE)
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """The slots of one block.
+
+    Attributes:
+        index: Program counter of the block.
+        block: The block.
+        layout: The state.
+        captures: The program's captured arrays.
+    """
+
+    index: int
+    block: Block
+    layout: Layout
+    captures: Captures
+
+    @cached_property
+    def pushed(self) -> list[str]:
+        """Variables that the block pushes, as often as it does."""
+        names = [v for op in self.block.instructions if isinstance(op, PushOp) for v in op.vars]
+        terminator = self.block.terminator
+        if isinstance(terminator, PushGotoOp):
+            names.append(terminator.counter)
+        return [v for v in names if self.is_full(v)]
+
+    def is_full(self, variable: str) -> bool:
+        """Whether a variable has a stack."""
+        return self.layout.program.alloc(variable) is Alloc.FULL
+
+    @cached_property
+    def reads(self) -> tuple[str, ...]:
+        """Slots the block needs."""
+        names = dict.fromkeys([COUNTER, *self._bookkeeping])
+        for op in self.ops:
+            names.update(dict.fromkeys(self.slots_of(op)))
+        for variable in self._stacks_touched:
+            names.update(dict.fromkeys([self.layout.pointer(variable), *self.layout.frames(variable)]))
+        return tuple(names)
+
+    def slots_of(self, op: Op) -> Iterator[str]:
+        """Slots that an operation needs, besides stacks."""
+        for variable in (*op.uses, *op.defs):
+            if self.layout.program.alloc(variable) in (*STORED, Alloc.SHARED):
+                yield from self.layout.tops(variable)
+        if isinstance(op, PrimOp):
+            yield from map(capture_slot, sorted(self.captures.used_by(op)))
+
+    @cached_property
+    def writes(self) -> tuple[str, ...]:
+        """Slots the block changes, in the order it gives them back."""
+        program = self.layout.program
+        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
+        for op in self.ops:
+            for variable in op.defs:
+                if program.alloc(variable) in STORED:
+                    names.update(dict.fromkeys(self.layout.tops(variable)))
+        for variable in self._stacks_touched:
+            names[self.layout.pointer(variable)] = None
+        for variable in self.pushed:
+            names.update(dict.fromkeys(self.layout.frames(variable)))
+        return tuple(names)
+
+    @property
+    def _bookkeeping(self) -> list[str]:
+        return [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in self.layout.slots]
+
+    @property
+    def ops(self) -> Iterator[Op]:
+        """The operations that run inside the loop: all but those that compute shared values."""
+        program = self.layout.program
+        for op in self.block.ops:
+            if not (isinstance(op, PrimOp) and op.vars_out and all(_computed_once(program, v) for v in op.vars_out)):
+                yield op
+
+    @cached_property
+    def _stacks_touched(self) -> list[str]:
+        names = dict.fromkeys(v for op in self.block.ops for v in op.moved)
+        return [v for v in names if self.is_full(v)]
+
+
+def _computed_once(program: Any, variable: str) -> bool:
+    return program.alloc(variable) is Alloc.SHARED
