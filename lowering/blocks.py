@@ -85,14 +85,12 @@ class _Run:
         slots: What it reads, and what has become of it.
         lanes: Those at the block; primitives may be computed for them alone.
         temporaries: Values of variables that are not stored, by name: ``[lanes.count, *event]``.
-        taken: Arrays of the slots that primitives have been given.
     """
 
     function: BlockFunction
     slots: Slots
     lanes: Selection
     temporaries: dict[str, list[Any]] = field(default_factory=dict)
-    taken: Slots = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -192,10 +190,7 @@ class _Run:
         """What a primitive is given of a variable that differs between lanes."""
         if variable in self.temporaries or self.layout.program.var_defs[variable].is_static:
             return self._value(variable)
-        for slot in self.layout.tops(variable):
-            if slot not in self.taken:
-                self.taken[slot] = self.lanes.taken(self.slots[slot])
-        return [self.taken[slot] for slot in self.layout.tops(variable)]
+        return [self.lanes.taken(self.slots[slot]) for slot in self.layout.tops(variable)]
 
     @singledispatchmethod
     def run(self, op: Op) -> None:
@@ -231,7 +226,7 @@ class _Run:
             self.temporaries[variable] = arrays
             return
         for slot, array in zip(self.layout.tops(variable), arrays, strict=True):
-            if array is not self.taken.pop(slot, None):
+            if array is not self.slots[slot]:
                 self.slots[slot] = self.lanes.put(self.slots[slot], array)
 
     @run.register

@@ -7,9 +7,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from by_hand import INT, block, prim, program
 
 import hlobatch as hb
+from hlobatch.instructions import HALT, GotoOp, PopOp, PushOp
+from hlobatch.instructions import VariableAllocation as Alloc
+from hlobatch.lowering.blocks import block_functions
+from hlobatch.lowering.captures import captures
 from hlobatch.lowering.compaction import Everyone, Few, compacted
+from hlobatch.lowering.layout import Layout
 
 INPUTS, LANES = 40, 16
 ONE_IN_EIGHT = LANES // 8
@@ -142,3 +148,27 @@ def test_the_first_lane_stands_in_for_those_that_are_not_there() -> None:
     np.testing.assert_array_equal(few.taken(jnp.array([5, 6, 7, 8])), [6, 8, 6])
     np.testing.assert_array_equal(few.put(jnp.zeros(4, int), jnp.array([1, 2, 1])), [0, 1, 0, 2])
     assert Everyone(few.mask).count == 4
+
+
+@pytest.mark.parametrize("widths", [{}, {0: (1,)}, {0: (2,)}], ids=["everyone", "more", "few"])
+def test_primitives_see_what_a_pop_between_them_restores(widths: dict[int, tuple[int, ...]]) -> None:
+    code = program(
+        block(
+            "entry",
+            PushOp(("n",)),
+            prim("n + 1", "n", "n", lambda n: n + 1),
+            prim("10 * n", "n", "a", lambda n: 10 * n),
+            PopOp(("n",)),
+            prim("a + n", "a n", "r", lambda a, n: a + n),
+            GotoOp(HALT),
+        ),
+        var_defs=dict.fromkeys("nar", INT),
+        var_alloc={"n": Alloc.FULL, "a": Alloc.TEMPORARY, "r": Alloc.REGISTER},
+    )
+    layout = Layout(code, inputs=2, lanes=2, depth=4)
+    (function,) = block_functions(layout, captures(code), widths)
+    state = {slot: jnp.zeros(aval.shape, aval.dtype) for slot, aval in layout.slots.items()}
+    state["n#0"] = jnp.array([3, 5], jnp.int32)
+    written = dict(zip(function.writes, function(*(state[slot] for slot in function.reads)), strict=True))
+    np.testing.assert_array_equal(written["r#0"], [43, 65])
+    np.testing.assert_array_equal(written["n#0"], [3, 5])
