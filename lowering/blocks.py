@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import singledispatchmethod
-from itertools import takewhile
+from itertools import groupby
 from typing import Any
 
 import jax
@@ -26,10 +26,11 @@ import jax.numpy as jnp
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, width
+from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.compaction import Everyone, Selection, Values, compacted
-from hlobatch.lowering.footprint import STORED, Footprint, capture_slot, is_capture
+from hlobatch.lowering.compaction import Everyone, Selection, Values, Widths, compacted
+from hlobatch.lowering.footprint import Footprint, capture_slot
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 from hlobatch.lowering.stacks import masked, moved_down, push_at_once, push_in_loops, saved
 
@@ -105,45 +106,47 @@ class _Run:
         self._park()
         self._count()
         ops = list(self.function.ops)
-        while ops:
-            primitives = list(takewhile(lambda op: isinstance(op, PrimOp), ops))
-            if primitives and self.function.widths:
-                self._compacted(primitives, ops[len(primitives) :])
+        done = 0
+        for are_primitives, group in groupby(ops, lambda op: isinstance(op, PrimOp)):
+            together = list(group)
+            done += len(together)
+            if are_primitives and self.function.widths:
+                self._compacted(together, ops[done:])
             else:
-                primitives = ops[:1]
-                self.run(ops[0])
-            ops = ops[len(primitives) :]
+                for op in together:
+                    self.run(op)
         return tuple(self.slots[slot] for slot in self.function.writes)
 
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Carry out primitives on arrays of few lanes, where few are at the block."""
         layout, alloc = self.layout, self.layout.program.alloc
-        defined = dict.fromkeys(v for op in ops for v in op.defs)
         read_later = {v for op in after for v in op.uses}
-        kept = [v for v in defined if alloc(v) in STORED or (alloc(v) is Alloc.TEMPORARY and v in read_later)]
-        written = [top for v in kept for top in layout.tops(v)]
-        values = {name: self.slots[name] for op in ops for name in self.function.slots_of(op)}
-        for v in dict.fromkeys((*(v for op in ops for v in op.uses), *kept)):
-            if alloc(v) is Alloc.TEMPORARY:
-                values |= zip(layout.tops(v), self.temporaries.get(v) or layout.blank(v), strict=True)
+        defined = dict.fromkeys(v for op in ops for v in op.defs)
+        stored = [v for v in defined if alloc(v) in STORED]
+        passed_on = [v for v in defined if alloc(v) is Alloc.TEMPORARY and v in read_later]
+        values = {slot: self.slots[slot] for op in ops for slot in self.function.slots_of(op)}
+        for v in passed_on:
+            values |= {top: jnp.zeros(aval.shape, aval.dtype) for top, aval in layout.variable(v).items()}
+        for v in self.temporaries:
+            values |= zip(layout.tops(v), self.temporaries[v], strict=True)
 
         def run(lanes: Selection, given: Values) -> list[Any]:
             inner = _Run(self.function, dict(given), lanes)
             for op in ops:
                 inner.run(op)
-            for v in kept:
-                if v in inner.temporaries:
-                    tops = layout.tops(v)
-                    arrays = [lanes.put(given[t], x) for t, x in zip(tops, inner.temporaries[v], strict=True)]
-                    inner.slots.update(zip(tops, arrays, strict=True))
-            return [inner.slots[name] for name in written]
+            for v in passed_on:
+                for top, array in zip(layout.tops(v), inner.temporaries[v], strict=True):
+                    inner.slots[top] = lanes.put(given[top], array)
+            return [inner.slots[top] for top in written]
 
-        varying = {name for name in values if name not in layout.shared_slots and not is_capture(name)}
+        written = [top for v in (*stored, *passed_on) for top in layout.tops(v)]
+        varying = [
+            top for op in ops for v in (*op.uses, *op.defs) if alloc(v) is not Alloc.SHARED for top in layout.tops(v)
+        ]
         changed = compacted(run, self.function.widths, self.mask, values, varying, written)
-        self.slots |= {name: array for name, array in changed.items() if name in self.slots}
-        for v in kept:
-            if alloc(v) is Alloc.TEMPORARY:
-                self.temporaries[v] = [changed[top] for top in layout.tops(v)]
+        for v in passed_on:
+            self.temporaries[v] = [changed.pop(top) for top in layout.tops(v)]
+        self.slots |= changed
 
     def _park(self) -> None:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
@@ -300,7 +303,7 @@ class _Operands(Sequence[Any]):
         return len(self.slots)
 
 
-def block_functions(layout: Layout, captures: Captures, widths: Mapping[int, tuple[int, ...]]) -> list[BlockFunction]:
+def block_functions(layout: Layout, captures: Captures, widths: Widths) -> list[BlockFunction]:
     """The functions of all blocks, in program order; ``widths`` by index."""
     graph = layout.program.graph
     return [BlockFunction(i, block, layout, captures, widths.get(i, ())) for i, block in enumerate(graph)]

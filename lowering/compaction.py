@@ -21,13 +21,14 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.lowering.stacks import from_active_lane, masked
+from hlobatch.lowering.stacks import IN_BOUNDS, from_active_lane, masked
 from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import Trimmed, trimmed
 
 Values = Mapping[str, Any]
 
-_IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
+Widths = Mapping[int, tuple[int, ...]]
+"""Indices of blocks -> widths of arrays, ascending, for as many waiting lanes at most; after them, all lanes."""
 
 
 @dataclass(frozen=True)
@@ -89,16 +90,16 @@ class Few(Selection):
     def _positions(self) -> Any:
         rank = jnp.where(self.mask, jnp.cumsum(self.mask, dtype=jnp.int32) - 1, self.width)
         first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # one more, for the lanes that are not there
-        return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **_IN_BOUNDS)[: self.width]
+        return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **IN_BOUNDS)[: self.width]
 
     def taken(self, array: Any) -> Any:
-        return array.at[self._positions].get(**_IN_BOUNDS)
+        return array.at[self._positions].get(**IN_BOUNDS)
 
     def real(self, array: Any) -> Any:
         return array
 
     def put(self, array: Any, new: Any) -> Any:
-        return array.at[self._positions].set(new, **_IN_BOUNDS)
+        return array.at[self._positions].set(new, **IN_BOUNDS)
 
 
 Run = Callable[[Selection, Values], Sequence[Any]]

@@ -8,27 +8,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
-from hlobatch.ir.program import Block
+from hlobatch.ir.program import STORED, Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 
-STORED: Final = (Alloc.REGISTER, Alloc.FULL)
-"""How variables are allocated that the loop carries."""
-_CAPTURE: Final = "capture#"
-
 
 def capture_slot(position: int) -> str:
     """The name under which a captured array is passed to blocks."""
-    return f"{_CAPTURE}{position}"
-
-
-def is_capture(slot: str) -> bool:
-    """Whether it is such a name."""
-    return slot.startswith(_CAPTURE)
+    return f"capture#{position}"
 
 
 @dataclass(frozen=True)

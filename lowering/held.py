@@ -30,13 +30,14 @@ _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 def hold(module: Any) -> None:
     """Put a call of a function that gives back its argument after what is broadcast several times, in place."""
     functions = ir.SymbolTable(module.operation)
-    held: dict[str, Any] = {}
+    held: dict[Any, Any] = {}
     for operation in list(_operations(module.operation)):
         for result in operation.results:
             if _broadcasts(result, functions) > 1:
-                if str(result.type) not in held:
-                    held[str(result.type)] = _identity(module, f"held_{len(held)}", result.type)
-                _hold(operation, result, held[str(result.type)])
+                kind = result.type
+                if kind not in held:
+                    held[kind] = _identity(module, f"held_{len(held)}", kind)
+                _hold(operation, result, held[kind])
 
 
 def _operations(operation: Any) -> Iterator[Any]:

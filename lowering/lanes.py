@@ -19,7 +19,7 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
-from hlobatch.lowering.stacks import masked
+from hlobatch.lowering.stacks import IN_BOUNDS, masked
 from hlobatch.transforms.lower_calls import return_addresses
 
 
@@ -134,9 +134,7 @@ class Lanes:
             for top in self.layout.tops(v):
                 if top in finished:
                     out = slots[f"{top}.out"]
-                    slots[f"{top}.out"] = out.at[rows].set(
-                        finished[top], mode="promise_in_bounds", wrap_negative_indices=False
-                    )
+                    slots[f"{top}.out"] = out.at[rows].set(finished[top], **IN_BOUNDS)
 
     def wants_turnover(self, counter: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
@@ -179,7 +177,7 @@ class Lanes:
         rows = jnp.arange(self.layout.inputs + 1, dtype=jnp.int32)
         status = jnp.where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
         held = jnp.where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
-        return status.at[held].set(code, mode="promise_in_bounds", wrap_negative_indices=False)[: self.layout.inputs]
+        return status.at[held].set(code, **IN_BOUNDS)[: self.layout.inputs]
 
 
 PARKED, LIMITED, UNSTARTED = 1, 2, 4

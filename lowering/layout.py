@@ -21,12 +21,11 @@ from functools import cached_property
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.stack_groups import stack_groups
 from hlobatch.ir.physical import physical
-from hlobatch.ir.program import Program
+from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
 Dim = Any
@@ -112,7 +111,7 @@ class Layout:
     @cached_property
     def stored(self) -> tuple[str, ...]:
         """Variables that the loop carries."""
-        return tuple(v for v in self.program.var_defs if self.program.alloc(v) in (Alloc.REGISTER, Alloc.FULL))
+        return tuple(v for v in self.program.var_defs if self.program.alloc(v) in STORED)
 
     @cached_property
     def stacked(self) -> tuple[str, ...]:
@@ -135,7 +134,7 @@ class Layout:
         lanes = jax.ShapeDtypeStruct((self.lanes,), np.int32)
         found: dict[str, jax.ShapeDtypeStruct] = {COUNTER: lanes}
         for variable in self.stored:
-            found |= self._variable(variable)
+            found |= self.variable(variable)
         if self.queue:
             found |= {ITEM: lanes, HEAD: jax.ShapeDtypeStruct((), np.int32)}
             leaves = [physical(t) for v in self.program.vars_out for t in self.program.var_defs[v].tensor_leaves]
@@ -148,7 +147,8 @@ class Layout:
             found[ACTIVE] = jax.ShapeDtypeStruct((self.blocks, 2), np.uint32)
         return found
 
-    def _variable(self, variable: str) -> dict[str, jax.ShapeDtypeStruct]:
+    def variable(self, variable: str) -> dict[str, jax.ShapeDtypeStruct]:
+        """What a variable that differs between lanes takes: its top, and its stack if it has one."""
         leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
         pairs = list(zip(self.tops(variable), leaves, strict=True))
         found = {slot: jax.ShapeDtypeStruct((self.lanes, *t.shape), t.dtype) for slot, t in pairs}
@@ -157,11 +157,6 @@ class Layout:
             for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
                 found[slot] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
         return found
-
-    def blank(self, variable: str) -> list[Any]:
-        """Zeros for each leaf of a variable."""
-        leaves = map(physical, self.program.var_defs[variable].tensor_leaves)
-        return [jnp.zeros((self.lanes, *leaf.shape), leaf.dtype) for leaf in leaves]
 
     @cached_property
     def shared_slots(self) -> dict[str, jax.ShapeDtypeStruct]:

@@ -90,11 +90,12 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
 
 def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
     """What each group takes for the lanes that wait at it, ``f32[groups]``."""
-    found = jnp.asarray([each[-1].taken for each in times], jnp.float32)
-    for more in range(2, 1 + max(map(len, times))):
-        limits = np.asarray([each[-more].lanes if len(each) >= more else -1 for each in times], np.float32)
-        taken = np.asarray([each[-more].taken if len(each) >= more else 0 for each in times], np.float32)
-        found = jnp.where(waiting <= limits, taken, found)
+    most = max(map(len, times))
+    alike = [[*[each[0]] * (most - len(each)), *each] for each in times]
+    limits, taken = np.asarray(alike, np.float32).transpose(2, 1, 0)
+    found = jnp.asarray(taken[-1])
+    for limit, less in reversed(list(zip(limits[:-1], taken[:-1], strict=True))):
+        found = jnp.where(waiting <= limit, less, found)
     return found
 
 

@@ -7,7 +7,7 @@ Reference: paper section 3.2, optimization 4: the top of each stack is kept besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 import jax
@@ -32,6 +32,8 @@ def from_active_lane(mask: Any, array: Any) -> Any:
 
 Arrays = Sequence[Any]
 
+IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
+"""How arrays are indexed with positions that are known to be theirs."""
 NEAR: Final = 64
 """Frames between the lanes of a push up to which writing whole rows takes less time than writing lane by lane."""
 
@@ -52,7 +54,7 @@ def _scattered(frames: Any, rows: Any, top: Any) -> Any:
 
 
 def _put(frames: Any, index: Any, top: Any) -> Any:
-    return frames.at[index].set(top, mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
+    return frames.at[index].set(top, unique_indices=True, **IN_BOUNDS)
 
 
 def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
@@ -111,7 +113,7 @@ def _by_lanes(stacks: Arrays, rows: Any, tops: Arrays, first: Any) -> list[Any]:
 def saved(frames: Any, pointer: Any) -> Any:
     """What each lane finds in the row its pointer names."""
     lanes = jnp.arange(pointer.shape[0], dtype=pointer.dtype)
-    return frames.at[pointer, lanes].get(mode="promise_in_bounds", unique_indices=True, wrap_negative_indices=False)
+    return frames.at[pointer, lanes].get(unique_indices=True, **IN_BOUNDS)
 
 
 def moved_down(pointer: Any, mask: Any) -> Any:

@@ -11,7 +11,7 @@ state; it gives back the results, a code that says what stopped the run, and the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,6 +22,7 @@ from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
+from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.dispatch import Turn, input_slot
 from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
@@ -45,7 +46,7 @@ class Request:
         schedule: Finds the next group.
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
-        widths: Of the arrays on which a block's primitives run where so few lanes wait, ascending, by its index.
+        widths: Of the arrays on which blocks' primitives run where so few lanes wait.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -58,7 +59,7 @@ class Request:
     schedule: Schedule
     rounds: int
     share: int
-    widths: Mapping[int, tuple[int, ...]]
+    widths: Widths
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)

@@ -15,7 +15,7 @@ from typing import Final
 
 from hlobatch.analysis.cost import block_cost
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
 SMALL: Final = 32.0
@@ -49,5 +49,5 @@ def is_small(program: Program, block: Block) -> bool:
     """Whether a block is a few operations on a few elements, and touches no stack."""
     if block.sync or any(program.alloc(v) is Alloc.FULL for op in block.ops for v in op.moved):
         return False
-    changed = {v for op in block.ops for v in op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)}
+    changed = {v for op in block.ops for v in op.defs if program.alloc(v) in STORED}
     return block_cost(block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL

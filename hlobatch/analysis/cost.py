@@ -14,8 +14,7 @@ from hlobatch._jax import subjaxprs, subjaxprs_of
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import Block, Program
-from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.program import STORED, Block, Program
 
 _CONTRACTION = 0.125
 """Time of an operation of a contraction, where one on elements is 1."""
@@ -37,7 +36,7 @@ def block_time(program: Program, block: Block) -> float:
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
-    kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in (Alloc.REGISTER, Alloc.FULL)]
+    kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in STORED]
     return 1.0 + primitives_time(block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
 
 

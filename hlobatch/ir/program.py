@@ -35,6 +35,10 @@ class VariableAllocation(enum.IntEnum):
     FULL = 4
 
 
+STORED = (VariableAllocation.REGISTER, VariableAllocation.FULL)
+"""How variables are allocated that live from one block to the next."""
+
+
 @dataclass(frozen=True)
 class Block:
     """A basic block.

@@ -20,13 +20,14 @@ from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import Program
+from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.threads import cores
-from hlobatch.runtime.widths import Widths, times
+from hlobatch.runtime.widths import times
 from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
@@ -196,7 +197,7 @@ def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
 
 def work_per_lane(program: Program) -> float:
     """Operations of all blocks, and elements that a round reads and writes, per lane."""
-    stored = [t for name, t in program.var_defs.items() if program.alloc(name) in (Alloc.REGISTER, Alloc.FULL)]
+    stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED]
     return sum(map(block_cost, program.graph)) + sum(map(elements, stored))
 
 

@@ -7,14 +7,14 @@ more than all that lanes come back to, as random numbers drawn on entry may, it 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import Block, Program
-from hlobatch.lowering.footprint import STORED
+from hlobatch.ir.program import STORED, Block, Program
+from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Time
 from hlobatch.transforms.block_order import repeated_blocks
@@ -26,9 +26,6 @@ DEAR: Final = 4.0
 MOVES: Final = 8.0
 """Operations that have to be left out for each element that is moved to the narrower array or back."""
 
-Widths = Mapping[int, tuple[int, ...]]
-"""Indices of blocks -> widths of arrays, ascending, for as many waiting lanes at most; after them, all lanes."""
-
 
 def widths(program: Program, layout: Layout) -> Widths:
     """The blocks that are computed for few lanes where few wait; none where the lanes are not known or all inputs."""
@@ -36,10 +33,12 @@ def widths(program: Program, layout: Layout) -> Widths:
         return {}
     repeated = repeated_blocks(program)
     returning = sum(primitives_time(block) for block in program.graph if block.name in repeated)
-    once = [(i, block) for i, block in enumerate(program.graph) if block.name not in repeated]
-    few = (-(-layout.lanes // FEW),)
-    worth = {i: max(DEAR * returning, MOVES * _moved(program, block)) for i, block in once}
-    return {i: few for i, block in once if primitives_time(block) > worth[i]}
+
+    def is_dear(block: Block) -> bool:
+        return primitives_time(block) > max(DEAR * returning, MOVES * _moved(program, block))
+
+    once = [i for i, block in enumerate(program.graph) if block.name not in repeated and is_dear(block)]
+    return dict.fromkeys(once, (-(-layout.lanes // FEW),))
 
 
 def times(program: Program, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:

@@ -10,12 +10,14 @@ import pytest
 from by_hand import INT, block, prim, program
 
 import hlobatch as hb
+from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.instructions import HALT, GotoOp, PopOp, PushOp
 from hlobatch.instructions import VariableAllocation as Alloc
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import captures
 from hlobatch.lowering.compaction import Everyone, Few, compacted
 from hlobatch.lowering.layout import Layout
+from hlobatch.runtime.widths import times
 
 INPUTS, LANES = 40, 16
 ONE_IN_EIGHT = LANES // 8
@@ -92,8 +94,17 @@ def test_not_where_lanes_come_back() -> None:
     assert widths_of(dear_loop, walks()) == {}
 
 
-def test_few_lanes_are_scheduled_as_what_they_take() -> None:
-    """A dear block does not wait until its time for all lanes has been lost."""
+def test_the_schedule_is_told_what_few_lanes_take() -> None:
+    plan = walk.trace(*walks()).plan
+    few, everyone = times(plan.lowered, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
+    computed = primitives_time(plan.lowered.graph.blocks[0])
+    assert (few.lanes, everyone.lanes) == (ONE_IN_EIGHT, LANES)
+    assert everyone.taken == 100.0 + block_time(plan.lowered, plan.lowered.graph.blocks[0])
+    assert everyone.taken - few.taken == pytest.approx(computed * 7 / 8)
+    assert times(plan.lowered, (0,), LANES, 100.0, {}) == [everyone]
+
+
+def test_the_dear_block_runs_for_each_input_once() -> None:
 
     def first_block(function: hb.BatchedFunction) -> Any:
         return function.with_stats(*walks())[1].blocks[0]
