@@ -6,12 +6,14 @@ Everything here is used from elsewhere by these names; when a release of JAX mov
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import cache
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 from jax._src import config as _config
+from jax._src import source_info_util as _source
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
@@ -36,16 +38,21 @@ __all__ = [
     "Primitive",
     "ShapedArray",
     "batching",
+    "called_by",
     "compiler_options",
     "default_device",
     "embed_module",
     "expands_scatters",
     "func",
+    "function_of",
+    "in_place_of",
     "ir",
     "is_for_export",
     "is_jit_disabled",
+    "is_key",
     "is_tracer",
     "jaxpr_as_fun",
+    "keys_of",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
@@ -54,6 +61,7 @@ __all__ = [
     "mapped_first",
     "mapped_size",
     "mlir",
+    "random_function",
     "refuse_derivative",
     "register_dialect",
     "register_operation",
@@ -282,3 +290,68 @@ def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
         copy = ir.Module.parse(module.operation.get_asm(binary=False))
         PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
         return bytes(stablehlo.serialize_portable_artifact(copy, version))
+
+
+_CALLED: Final = {
+    "checkpoint": "jaxpr",
+    "closed_call": "call_jaxpr",
+    "core_call": "call_jaxpr",
+    "custom_jvp_call": "call_jaxpr",
+    "custom_vjp_call": "call_jaxpr",
+    "jit": "jaxpr",
+    "pjit": "jaxpr",
+    "remat": "jaxpr",
+    "remat2": "jaxpr",
+}
+"""Primitives that only call a jaxpr, once derivatives have been taken, and the parameter that has it."""
+
+
+def called_by(equation: Any) -> Any:
+    """The closed jaxpr that an equation calls, if that is all it does."""
+    jaxpr = equation.params.get(_CALLED.get(equation.primitive.name))
+    return ClosedJaxpr(jaxpr, ()) if isinstance(jaxpr, _core.Jaxpr) else jaxpr
+
+
+def function_of(equation: Any) -> Callable[..., list[Any]]:
+    """An equation as a function of its operands."""
+    primitive = equation.primitive
+    params = primitive.get_bind_params(equation.params)
+
+    def run(*operands: Any) -> list[Any]:
+        results = primitive.bind(*operands, **params)
+        return list(results) if primitive.multiple_results else [results]
+
+    return run
+
+
+@contextmanager
+def in_place_of(equation: Any) -> Iterator[None]:
+    """Within it, operations are marked as being at an equation's place in the source, under its settings."""
+    names = _source.current_name_stack() + equation.source_info.name_stack
+    with _source.user_context(equation.source_info.traceback, name_stack=names), equation.ctx.manager:
+        yield
+
+
+def is_key(array: Any) -> bool:
+    """Whether an array, or an abstract one, holds typed random keys."""
+    return bool(jnp.issubdtype(array.dtype, jax.dtypes.prng_key))
+
+
+def keys_of(words: Any, aval: Any) -> Any:
+    """The typed keys that have these words."""
+    return jax.random.wrap_key_data(words, impl=aval.dtype._impl)
+
+
+def random_function(equation: Any) -> Callable[..., list[Any]] | None:
+    """What an equation that draws from one typed key, or makes one, computes, as a function of the key's words."""
+    name, params = equation.primitive.name, equation.params
+    if name == "random_seed":
+        return lambda seed: [params["impl"].seed(seed)]
+    if not name.startswith("random_") or any(atom.aval.shape for atom in equation.invars):
+        return None
+    generator = equation.invars[0].aval.dtype._impl
+    if name == "random_bits":
+        return lambda words: [generator.random_bits(words, params["bit_width"], params["shape"])]
+    if name == "random_split":
+        return lambda words: [generator.split(words, params["shape"])]
+    return (lambda words, data: [generator.fold_in(words, data)]) if name == "random_fold_in" else None

@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import singledispatchmethod
+from functools import partial, singledispatchmethod
 from itertools import groupby
 from typing import Any
 
@@ -28,11 +28,13 @@ from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, P
 from hlobatch.ir.physical import lane_function, width
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.batching import over_lanes
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
-from hlobatch.lowering.stacks import masked, moved_down, push_at_once, push_in_loops, saved
+from hlobatch.lowering.stack_loops import pop_in_loops, push_in_loops
+from hlobatch.lowering.stacks import moved_down, pop_at_once, push_at_once
 
 Slots = dict[str, Any]
 
@@ -40,15 +42,17 @@ Slots = dict[str, Any]
 def call_primitive(
     op: PrimOp, arguments: Mapping[str, Sequence[Any]], shared: frozenset[str], layout: Layout, lanes: Any
 ) -> dict[str, list[Any]]:
-    """Run a primitive on arrays ``[lanes, *event]``, those of shared variables without the first axis."""
+    """Run a primitive on arrays of some lanes, those of shared variables without their axis."""
     types = layout.program.var_defs
     arrays = [array for name in op.vars_in for array in arguments[name]]
-    axes = tuple(None if name in shared else 0 for name in op.vars_in for _ in arguments[name])
+    varies = [name not in shared for name in op.vars_in for _ in arguments[name]]
     function = lane_function(op, types)
-    if all(axis is None for axis in axes):
-        results = [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
+    if layout.lane_axis:
+        results = over_lanes(function, varies, lanes)(*arrays)
+    elif any(varies):
+        results = jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays)
     else:
-        results = jax.vmap(function, in_axes=axes)(*arrays)
+        results = [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
     supply = iter(results)
     return {name: [next(supply) for _ in range(width(types[name]))] for name in op.vars_out}
 
@@ -74,7 +78,7 @@ class BlockFunction(Footprint):
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
         slots = dict(zip(self.reads, values, strict=True))
-        return _Run(self, slots, Everyone(slots[COUNTER] == self.index)).result()
+        return _Run(self, slots, Everyone(slots[COUNTER] == self.index, self.layout.lane_axis)).result()
 
 
 @dataclass
@@ -85,7 +89,7 @@ class _Run:
         function: The block.
         slots: What it reads, and what has become of it.
         lanes: Those at the block; primitives may be computed for them alone.
-        temporaries: Values of variables that are not stored, by name: ``[lanes.count, *event]``.
+        temporaries: Values of variables that are not stored, by name, of ``lanes.count`` lanes.
     """
 
     function: BlockFunction
@@ -116,6 +120,10 @@ class _Run:
                 for op in together:
                     self.run(op)
         return tuple(self.slots[slot] for slot in self.function.writes)
+
+    def _keep(self, mask: Any) -> None:
+        """Go on with the lanes of a mask."""
+        self.lanes = Everyone(mask, self.layout.lane_axis)
 
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Carry out primitives on arrays of few lanes, where few are at the block."""
@@ -158,7 +166,7 @@ class _Run:
         if full is not None:
             parked = self.mask & full
             self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
-            self.lanes = Everyone(self.mask & ~full)
+            self._keep(self.mask & ~full)
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""
@@ -166,7 +174,7 @@ class _Run:
             assert self.layout.max_steps is not None
             spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
             self.slots[COUNTER] = jnp.where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
-            self.lanes = Everyone(self.mask & ~spent)
+            self._keep(self.mask & ~spent)
             self.slots[STEPS] = self.slots[STEPS] + self.mask.astype(jnp.int32)
         if EXECUTIONS in self.slots:
             index = self.function.index
@@ -241,8 +249,9 @@ class _Run:
             pointer = self.slots[slot]
             tops = [self.slots[top] for variable in together for top in self.layout.tops(variable)]
             names = [frames for variable in together for frames in self.layout.frames(variable)]
-            push = push_in_loops if self.layout.one_kernel else push_at_once
-            pushed = push([self.slots[frames] for frames in names], pointer, tops, self.mask)
+            stacks = [self.slots[frames] for frames in names]
+            push = partial(push_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else push_at_once
+            pushed = push(stacks, pointer, tops, self.mask)
             self.slots.update(zip(names, pushed, strict=True))
             self.slots[slot] = pointer + self.mask.astype(jnp.int32)
 
@@ -253,9 +262,11 @@ class _Run:
     def _pop_variables(self, variables: Sequence[str]) -> None:
         for slot, together in self._by_pointer(variables):
             pointer = self.slots[slot] = moved_down(self.slots[slot], self.mask)
-            for variable in together:
-                for top, frames in zip(self.layout.tops(variable), self.layout.frames(variable), strict=True):
-                    self.slots[top] = masked(self.mask, saved(self.slots[frames], pointer), self.slots[top])
+            tops = [top for variable in together for top in self.layout.tops(variable)]
+            stacks = [self.slots[frames] for variable in together for frames in self.layout.frames(variable)]
+            pop = partial(pop_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else pop_at_once
+            popped = pop(stacks, pointer, [self.slots[top] for top in tops], self.mask)
+            self.slots.update(zip(tops, popped, strict=True))
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""

@@ -5,8 +5,8 @@
     r = where(mask, f(x), r)    ==>    lanes = positions of the mask, where those are at most 8
                                        r     = r.at[lanes].set(f(x[lanes]))
 
-There is one loop for each width, and one for all lanes; the right one turns once, the others not at all, as blocks do
-(``lowering/dispatch.py``).
+Arrays are ``[lanes, *event]`` here. There is one loop for each width, and one for all lanes; the right one turns once,
+the others not at all, as blocks do (``lowering/dispatch.py``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Selection(ABC):
 
     @abstractmethod
     def taken(self, array: Any) -> Any:
-        """What a primitive is given, ``[count, *event]``, of ``[lanes, *event]``."""
+        """What a primitive is given, of ``count`` lanes, of an array of all lanes."""
 
     @abstractmethod
     def real(self, array: Any) -> Any:
@@ -56,11 +56,18 @@ class Selection(ABC):
 
     @abstractmethod
     def put(self, array: Any, new: Any) -> Any:
-        """``[lanes, *event]`` with what was computed, ``[count, *event]``, in the lanes of the mask."""
+        """The array of all lanes with what was computed, of ``count`` lanes, in the lanes of the mask."""
 
 
+@dataclass(frozen=True)
 class Everyone(Selection):
-    """All lanes."""
+    """All lanes.
+
+    Attributes:
+        axis: Where arrays have the axis of lanes.
+    """
+
+    axis: int = 0
 
     @property
     def count(self) -> Any:
@@ -70,10 +77,10 @@ class Everyone(Selection):
         return array
 
     def real(self, array: Any) -> Any:
-        return from_active_lane(self.mask, array)
+        return from_active_lane(self.mask, array, self.axis)
 
     def put(self, array: Any, new: Any) -> Any:
-        return masked(self.mask, new, array)
+        return masked(self.mask, new, array, self.axis)
 
 
 @dataclass(frozen=True)

@@ -2,8 +2,9 @@
 
 ::
 
-    %c = stablehlo.dot_general %a, %b    ==>    %c = call @contraction(%a, %b)
-    %y = stablehlo.scatter %x, %i, %u    ==>    %y = call @scatter(%x, %i, %u)
+    %c = stablehlo.dot_general %a, %b           %c = call @dot_general(%a, %b)
+    %r = stablehlo.reduce %x, %b         ==>    %r = call @reduce(%x, %b)
+    %y = stablehlo.scatter %x, %i, %u           %y = call @scatter(%x, %i, %u)
 """
 
 from __future__ import annotations
@@ -13,12 +14,17 @@ from typing import Any, Final
 
 from hlobatch._jax import ir
 from hlobatch.lowering.contractions import contraction_of
+from hlobatch.lowering.reductions import reduction_of
 from hlobatch.lowering.scatters import scatter_of
 from hlobatch.lowering.splice import Spliced, Splicer, aval_of
+from hlobatch.lowering.trigonometry import trigonometric_of
 
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     "stablehlo.dot_general": contraction_of,
+    "stablehlo.reduce": reduction_of,
     "stablehlo.scatter": scatter_of,
+    "stablehlo.sine": trigonometric_of,
+    "stablehlo.cosine": trigonometric_of,
 }
 """What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
 

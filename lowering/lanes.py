@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
@@ -60,6 +61,14 @@ class Lanes:
                     values[v] = [next(supply) for _ in self.layout.tops(v)]
         return [array for v in self.layout.shared for array in values[v]]
 
+    def _inside(self, array: Any) -> Any:
+        """``[lanes, *event]`` as the run has it."""
+        return jnp.moveaxis(array, 0, self.layout.lane_axis)
+
+    def _outside(self, array: Any) -> Any:
+        """``[lanes, *event]`` of what the run has."""
+        return jnp.moveaxis(array, self.layout.lane_axis, 0)
+
     # Start
 
     def start(self, *inputs: Any) -> list[Any]:
@@ -74,8 +83,18 @@ class Lanes:
         else:
             named = self._named(inputs)
             for v in self._entering:
-                slots |= dict(zip(self.layout.tops(v), named[v], strict=True))
+                slots |= dict(zip(self.layout.tops(v), map(self._filled, named[v]), strict=True))
+        if self.layout.lane_axis:
+            are_lanes = np.arange(self.layout.width) < self.layout.lanes
+            slots[COUNTER] = jnp.where(are_lanes, slots[COUNTER], self.layout.done)
         return [slots[name] for name in self.layout.slots]
+
+    def _filled(self, array: Any) -> Any:
+        """One input for each lane, and zeros where the axis of lanes is longer."""
+        if self.layout.lane_axis == 0:
+            return array
+        more = self.layout.width - self.layout.lanes
+        return self._inside(jnp.pad(array, [(0, more), *[(0, 0)] * (array.ndim - 1)]))
 
     def resume(self, *state: Any) -> list[Any]:
         """The state with parked lanes back at their blocks, their stacks having grown."""
@@ -118,7 +137,7 @@ class Lanes:
         rows = jnp.clip(following, 0, count - 1)
         for v in self._entering:
             for slot, array in zip(self.layout.tops(v), named[v], strict=True):
-                slots[slot] = masked(takes, array[rows], slots[slot])
+                slots[slot] = masked(takes, self._inside(array[rows]), slots[slot], self.layout.lane_axis)
         for counter in return_addresses(self.layout.program):
             (top,) = self.layout.tops(counter)
             slots[top] = jnp.where(mask, self.layout.leave, slots[top])
@@ -134,12 +153,12 @@ class Lanes:
             for top in self.layout.tops(v):
                 if top in finished:
                     out = slots[f"{top}.out"]
-                    slots[f"{top}.out"] = out.at[rows].set(finished[top], **IN_BOUNDS)
+                    slots[f"{top}.out"] = out.at[rows].set(self._outside(finished[top]), **IN_BOUNDS)
 
     def wants_turnover(self, counter: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
         waiting = jnp.sum(counter == self.layout.leave, dtype=jnp.int32)
-        return (waiting * self.share >= counter.shape[0]) | ((following >= self.layout.leave) & (waiting > 0))
+        return (waiting * self.share >= self.layout.lanes) | ((following >= self.layout.leave) & (waiting > 0))
 
     # End
 
@@ -155,7 +174,7 @@ class Lanes:
                 elif self.layout.queue:
                     results.append(slots[f"{top}.out"][: self.layout.inputs])
                 else:
-                    results.append(slots[top])
+                    results.append(self._outside(slots[top])[: self.layout.inputs])
         status = self._status(slots)
         return [*results, self._stopped(slots[COUNTER]), status]
 
@@ -172,7 +191,7 @@ class Lanes:
         """For each input: 0 where its result is there, else what stopped it, or that it never started."""
         code = self._code(slots[COUNTER])
         if not self.layout.queue:
-            return code
+            return code[: self.layout.inputs]
         count = jnp.asarray(self.layout.inputs, jnp.int32)
         rows = jnp.arange(self.layout.inputs + 1, dtype=jnp.int32)
         status = jnp.where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))

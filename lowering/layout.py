@@ -10,15 +10,17 @@ Program counters::
 
 Lanes that are parked or limited are never run; everything at or past ``done`` ends the loop.
 
-Stacks are ``[depth + 1, lanes, *event]`` with the top kept beside them. The last row is spare: lanes that do not push
-write there, so that every index is in bounds (consumers do not agree on what happens to others).
+Arrays are ``[lanes, *event]``; where a run of many lanes is one kernel on a CPU, they are ``[*event, lanes]``: every
+innermost loop is over lanes then, several of which LLVM does at a time. Stacks have one more axis in front, of
+``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that do not push write there, so that
+every index is in bounds (consumers do not agree on what happens to others).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -30,6 +32,13 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
+
+MANY: Final = 32
+"""Lanes from which they are the last axis of arrays in one kernel; before fewer, an event is the longer axis."""
+VECTOR: Final = 8
+"""Lanes that a vector unit does at a time: numbers of 32 bits in the 256 that XLA has LLVM use."""
+UNROLLED: Final = 56
+"""Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 
 COUNTER, ITEM, HEAD, STEPS, EXECUTIONS, ACTIVE = "pc", "item", "head", "steps", "executions", "active"
 
@@ -57,6 +66,21 @@ class Layout:
     max_steps: int | None = None
     stats: bool = False
     one_kernel: bool = False
+
+    @property
+    def lane_axis(self) -> int:
+        """Where arrays have the axis of lanes; those of all inputs have it in front."""
+        return -1 if self.one_kernel and self.lanes >= MANY else 0
+
+    @property
+    def width(self) -> Dim:
+        """Size of that axis; where it is the last, in whole vectors, and the lanes at its end may be none."""
+        return max(UNROLLED, -(-self.lanes // VECTOR) * VECTOR) if self.lane_axis else self.lanes
+
+    def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
+        """An array of all lanes, with axes in front of theirs."""
+        shape = (*event, self.width) if self.lane_axis else (self.width, *event)
+        return jax.ShapeDtypeStruct((*leading, *shape), dtype)
 
     @property
     def blocks(self) -> int:
@@ -131,7 +155,7 @@ class Layout:
     @cached_property
     def slots(self) -> dict[str, jax.ShapeDtypeStruct]:
         """The state, in order."""
-        lanes = jax.ShapeDtypeStruct((self.lanes,), np.int32)
+        lanes = self.array((), np.int32)
         found: dict[str, jax.ShapeDtypeStruct] = {COUNTER: lanes}
         for variable in self.stored:
             found |= self.variable(variable)
@@ -151,11 +175,11 @@ class Layout:
         """What a variable that differs between lanes takes: its top, and its stack if it has one."""
         leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
         pairs = list(zip(self.tops(variable), leaves, strict=True))
-        found = {slot: jax.ShapeDtypeStruct((self.lanes, *t.shape), t.dtype) for slot, t in pairs}
+        found = {slot: self.array(t.shape, t.dtype) for slot, t in pairs}
         if self.program.alloc(variable) is Alloc.FULL:
-            found[self.pointer(variable)] = jax.ShapeDtypeStruct((self.lanes,), np.int32)
+            found[self.pointer(variable)] = self.array((), np.int32)
             for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
-                found[slot] = jax.ShapeDtypeStruct((self.depth + 1, self.lanes, *t.shape), t.dtype)
+                found[slot] = self.array(t.shape, t.dtype, self.depth + 1)
         return found
 
     @cached_property

@@ -3,26 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import expands_scatters, stablehlo
-
-COMBINATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
-    "return": lambda _, new: new,
-    "add": jax.lax.add,
-    "multiply": jax.lax.mul,
-    "minimum": jax.lax.min,
-    "maximum": jax.lax.max,
-    "and": jax.lax.bitwise_and,
-    "or": jax.lax.bitwise_or,
-}
-"""What becomes of an old and a new element, by the first operation of a scatter's region."""
+from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 
 Axes = tuple[int, ...]
 
@@ -90,7 +79,8 @@ def scatter_of(operation: Any) -> Scatter | None:
     if expands_scatters():
         return None
     dims = stablehlo.ScatterDimensionNumbers(operation.attributes["scatter_dimension_numbers"])
-    first = operation.regions[0].blocks[0].operations[0].operation.name.removeprefix("stablehlo.")
+    combination = combination_of(operation)
+    assert combination is not None, "analysis/one_kernel.py lets no other scatter pass"
     return Scatter(
         tuple(dims.update_window_dims),
         tuple(dims.inserted_window_dims),
@@ -98,5 +88,5 @@ def scatter_of(operation: Any) -> Scatter | None:
         tuple(dims.scatter_indices_batching_dims),
         tuple(dims.scattered_dims_to_operand_dims),
         dims.index_vector_dim,
-        first,
+        combination,
     )

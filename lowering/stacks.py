@@ -1,4 +1,4 @@
-"""Pushing, popping and masked writing on arrays ``[lanes, *event]`` and stacks ``[depth + 1, lanes, *event]``.
+"""Masked writing, and pushing and popping on stacks ``[depth + 1, lanes, *event]``.
 
 Every index is in bounds: lanes that do not take part write to the spare last row, and read a row that exists.
 
@@ -7,7 +7,7 @@ Reference: paper section 3.2, optimization 4: the top of each stack is kept besi
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 import jax
@@ -15,27 +15,26 @@ import jax.numpy as jnp
 import numpy as np
 
 
-def over_events(mask: Any, array: Any) -> Any:
-    """A mask ``bool[lanes]`` shaped to broadcast against ``[lanes, *event]``."""
-    return mask.reshape(mask.shape + (1,) * (array.ndim - 1))
+def over_events(mask: Any, array: Any, axis: int) -> Any:
+    """A mask ``bool[lanes]`` shaped to broadcast against an array with its lanes at an axis, the first or the last."""
+    return mask if axis else mask.reshape(mask.shape + (1,) * (array.ndim - 1))
 
 
-def masked(mask: Any, new: Any, old: Any) -> Any:
+def masked(mask: Any, new: Any, old: Any, axis: int) -> Any:
     """``new`` in the lanes of the mask, ``old`` elsewhere."""
-    return jnp.where(over_events(mask, old), new, old)
+    return jnp.where(over_events(mask, old, axis), new, old)
 
 
-def from_active_lane(mask: Any, array: Any) -> Any:
+def from_active_lane(mask: Any, array: Any, axis: int) -> Any:
     """``array`` with one active lane's value in all inactive lanes."""
-    return masked(mask, array, array[jnp.argmax(mask)][None])
+    one = jax.lax.dynamic_index_in_dim(array, jnp.argmax(mask), axis)
+    return masked(mask, array, one, axis)
 
 
 Arrays = Sequence[Any]
 
 IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
 """How arrays are indexed with positions that are known to be theirs."""
-NEAR: Final = 64
-"""Frames between the lanes of a push up to which writing whole rows takes less time than writing lane by lane."""
 
 
 def push_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
@@ -57,60 +56,12 @@ def _put(frames: Any, index: Any, top: Any) -> Any:
     return frames.at[index].set(top, unique_indices=True, **IN_BOUNDS)
 
 
-def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
-    """The same for a run that is one kernel, where loops cost next to nothing and a scatter is one over lanes.
-
-    Of scalars, rows are written, many lanes at a time, as long as the lanes are ``NEAR`` each other.
-    """
-    depth, lanes = stacks[0].shape[:2]
-    low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
-    near = high - low < NEAR
-    rows = jnp.where(mask, pointer, depth - 1)
-    written = list(stacks)
-
-    def write(positions: Sequence[int], loop: Callable[..., list[Any]], *bounds: Any) -> None:
-        if positions:
-            results = loop([written[i] for i in positions], rows, [tops[i] for i in positions], *bounds)
-            for i, frames in zip(positions, results, strict=True):
-                written[i] = frames
-
-    scalars = [i for i, top in enumerate(tops) if top.ndim == 1]
-    write(scalars, _by_rows, low, jnp.where(near, high, -1))
-    if depth > NEAR:
-        write(scalars, _by_lanes, jnp.where(near, lanes, 0))
-    write([i for i, top in enumerate(tops) if top.ndim > 1], _by_lanes, 0)
-    return written
+def pop_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
+    """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
+    return [masked(mask, _saved(frames, pointer), top, 0) for frames, top in zip(stacks, tops, strict=True)]
 
 
-def _by_rows(stacks: Arrays, rows: Any, tops: Arrays, first: Any, last: Any) -> list[Any]:
-    """Write rows ``first`` to ``last``, each in the lanes that push to it."""
-
-    def write(row: Any, frames: Any, top: Any) -> Any:
-        before = jax.lax.dynamic_index_in_dim(frames, row, keepdims=False)
-        return jax.lax.dynamic_update_index_in_dim(frames, jnp.where(rows == row, top, before), row, 0)
-
-    def turn(carried: Any) -> Any:
-        row, stacks = carried
-        return row + 1, [write(row, frames, top) for frames, top in zip(stacks, tops, strict=True)]
-
-    return list(jax.lax.while_loop(lambda carried: carried[0] <= last, turn, (first, list(stacks)))[1])
-
-
-def _by_lanes(stacks: Arrays, rows: Any, tops: Arrays, first: Any) -> list[Any]:
-    """Write one frame of each lane from ``first`` on; lanes that do not push write to the spare row."""
-
-    def write(lane: Any, frames: Any, top: Any) -> Any:
-        new = jax.lax.dynamic_slice_in_dim(top, lane, 1)[None]
-        row = jax.lax.dynamic_index_in_dim(rows, lane, keepdims=False)
-        return jax.lax.dynamic_update_slice(frames, new, (row, lane, *[0] * (top.ndim - 1)))
-
-    def turn(lane: Any, stacks: Any) -> Any:
-        return [write(lane, frames, top) for frames, top in zip(stacks, tops, strict=True)]
-
-    return list(jax.lax.fori_loop(first, rows.shape[0], turn, list(stacks)))
-
-
-def saved(frames: Any, pointer: Any) -> Any:
+def _saved(frames: Any, pointer: Any) -> Any:
     """What each lane finds in the row its pointer names."""
     lanes = jnp.arange(pointer.shape[0], dtype=pointer.dtype)
     return frames.at[pointer, lanes].get(unique_indices=True, **IN_BOUNDS)

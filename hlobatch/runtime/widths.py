@@ -28,8 +28,12 @@ MOVES: Final = 8.0
 
 
 def widths(program: Program, layout: Layout) -> Widths:
-    """The blocks that are computed for few lanes where few wait; none where the lanes are not known or all inputs."""
-    if not (layout.queue and isinstance(layout.lanes, int) and layout.lanes > FEW):
+    """The blocks that are computed for few lanes where few wait.
+
+    None where the lanes are not known or all inputs, or the last axis: several are computed at a time then, and a few
+    take as long as all.
+    """
+    if layout.lane_axis or not (layout.queue and isinstance(layout.lanes, int) and layout.lanes > FEW):
         return {}
     repeated = repeated_blocks(program)
     returning = sum(primitives_time(block) for block in program.graph if block.name in repeated)

@@ -67,6 +67,17 @@ def compacted(**options: Any) -> Run:
     return everywhere
 
 
+def lanes_last(**options: Any) -> Run:
+    """With the axis of lanes behind all others, however few they are, where the run is one kernel."""
+    run = compiled_with(max_stack_depth=24, **options)  # a depth of its own, and so nothing that others have compiled
+
+    def behind(program: ZooProgram, batch: int) -> Any:
+        with mock.patch("hlobatch.lowering.layout.MANY", 1):
+            return run(program, batch)
+
+    return behind
+
+
 @functools.cache
 def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
     """One cache for all eager executors of a program."""
@@ -136,6 +147,8 @@ EXECUTORS: dict[str, Run] = {
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
     "threads": compiled_with(threads=3),
     "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
+    "lanes_last": lanes_last(),
+    "lanes_last_queue": lanes_last(lanes=4, dispatch="chain", schedule="cost"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
@@ -157,6 +170,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "most_lanes": (ROWS,),
     "queue_cost": (ROWS,),
     "threads": (ROWS,),
+    "lanes_last": (ROWS,),
 }
 """The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""
 

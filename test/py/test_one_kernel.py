@@ -13,8 +13,11 @@ from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.lowering import scatters
 from hlobatch.lowering.contractions import Contraction
-from hlobatch.lowering.stacks import NEAR, push_at_once, push_in_loops
+from hlobatch.lowering.reductions import Reduction
+from hlobatch.lowering.stack_loops import NEAR, pop_in_loops, push_in_loops
+from hlobatch.lowering.stacks import pop_at_once, push_at_once
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.lowering.trigonometry import LIMIT, Trigonometric
 from hlobatch.runtime.division import entry_point
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
@@ -258,18 +261,28 @@ def test_a_contraction_is_a_loop_of_outer_products(left, right, dims):
     )
 
 
-@pytest.mark.parametrize("event", [(), (3,)])
-@pytest.mark.parametrize("apart", [3, NEAR + 20])
-def test_pushes_in_loops_are_pushes(event, apart):
+@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize("event", [(), (3,), (2, 3)])
+@pytest.mark.parametrize("apart", [3, NEAR // 2, NEAR + 20])
+def test_stacks_in_loops_are_stacks(axis, event, apart):
     rng = np.random.default_rng(1)
     depth, lanes = NEAR + 30, 9
     stack = jnp.asarray(rng.standard_normal((depth, lanes, *event)), jnp.float32)
     top = jnp.asarray(rng.standard_normal((lanes, *event)), jnp.float32)
+    stacks, tops = [stack, jnp.zeros((depth, lanes), int)], [top, jnp.arange(lanes)]
+    turned = [jnp.moveaxis(x, 1, axis) if axis else x for x in stacks]
+    tops_turned = [jnp.moveaxis(x, 0, axis) for x in tops]
     pointer = jnp.asarray([0, apart, *rng.integers(0, apart, lanes - 2)], jnp.int32)
     for mask in (rng.random(lanes) < 0.5, np.zeros(lanes, bool), np.ones(lanes, bool)):
-        at_once, in_loops = (push([stack, stack], pointer, [top, -top], mask) for push in (push_at_once, push_in_loops))
-        for one, other in zip(at_once, in_loops, strict=True):
+        wanted = push_at_once(stacks, pointer, tops, mask)
+        got = push_in_loops(turned, pointer, tops_turned, mask, axis)
+        for one, other in zip(wanted, got, strict=True):
+            other = jnp.moveaxis(other, axis, 1) if axis else other
             np.testing.assert_array_equal(one[:-1], other[:-1])  # the last row is spare
+        wanted = pop_at_once(stacks, pointer, tops, mask)
+        got = pop_in_loops(turned, pointer, tops_turned, mask, axis)
+        for one, other in zip(wanted, got, strict=True):
+            np.testing.assert_array_equal(one, jnp.moveaxis(other, axis, 0))
 
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])
@@ -286,6 +299,50 @@ def test_a_wide_index_past_the_end_is_not_one_within():
         scatter = scatters.Scatter((), (0,), (), (), (0,), 1, "return")
         indices = jnp.array([[1], [2**32]], jnp.int64)
         np.testing.assert_array_equal(scatter(jnp.zeros(3), indices, jnp.array([5.0, 7.0])), [0, 5, 0])
+
+
+@pytest.mark.parametrize(("is_sine", "exact"), [(True, np.sin), (False, np.cos)])
+def test_sines_and_cosines_are_exact_to_three_units(is_sine, exact):
+    x = np.linspace(-LIMIT, LIMIT, 1_000_001, dtype=np.float32)[1:-1]
+    x = np.concatenate([x, np.float32(np.pi / 2) * np.arange(-650, 650, dtype=np.float32), [-0.0]]).astype(np.float32)
+    wanted = exact(x.astype(np.float64))
+    error = np.abs(jax.jit(Trigonometric(is_sine))(x) - wanted)
+    assert np.max(error / np.spacing(np.abs(wanted).astype(np.float32))) <= 3
+
+
+@pytest.mark.parametrize("odd", [np.inf, np.nan, 1e9, -LIMIT])
+def test_the_library_has_what_is_too_large(odd):
+    x = jnp.asarray([0.5, odd, 3.0], jnp.float32)
+    np.testing.assert_array_equal(Trigonometric(True)(x), jnp.sin(x))
+    np.testing.assert_array_equal(Trigonometric(False)(x), jnp.cos(x))
+
+
+@hb.batch
+def sums_of_waves(x, n):
+    total = 0.0
+    while n > 0:
+        total += jnp.mean(jnp.cos(x * jnp.arange(40.0)) + jnp.sin(x) * jnp.max(jnp.arange(40.0) * x))
+        x, n = x * 1.1, n - 1
+    return total
+
+
+def test_long_reductions_and_waves_of_many_lanes():
+    x, n = jnp.linspace(-1, 1, 50), jnp.arange(50) % 7
+    assert is_one_kernel(sums_of_waves, x, n)
+    text = module_of(sums_of_waves, x, n, one_kernel=True)
+    assert "call @reduce" in text
+    assert "call @cosine" in text
+    plain = hb.batch(sums_of_waves.function, optimizations=THUNKS)
+    np.testing.assert_allclose(sums_of_waves(x, n), plain(x, n), rtol=2e-5, atol=2e-5)
+
+
+@pytest.mark.parametrize("combine", [jax.lax.add, jax.lax.mul, jax.lax.max, jax.lax.min])
+@pytest.mark.parametrize(("shape", "axes"), [((19, 3), (0,)), ((4, 5, 2), (0, 1)), ((2, 17, 3), (1,)), ((16, 2), (0,))])
+def test_reductions_in_loops_are_reductions(combine, shape, axes):
+    x = jnp.asarray(np.random.default_rng(3).uniform(0.5, 1.5, shape), jnp.float32)
+    kind = {"mul": "multiply", "max": "maximum", "min": "minimum"}.get(combine.__name__, combine.__name__)
+    got = Reduction(axes, kind)(x, jnp.float32(2))
+    np.testing.assert_allclose(got, jax.lax.reduce(x, jnp.float32(2), combine, axes), rtol=1e-5)
 
 
 @hb.batch

@@ -1,0 +1,31 @@
+"""How two elements become one, in operations that say so by a region of scalars."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax
+
+COMBINATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
+    "add": jax.lax.add,
+    "multiply": jax.lax.mul,
+    "minimum": jax.lax.min,
+    "maximum": jax.lax.max,
+    "and": jax.lax.bitwise_and,
+    "or": jax.lax.bitwise_or,
+    "return": lambda _, new: new,
+}
+"""By the name of the region's only operation; ``return`` if it has none, and the new element replaces the old one."""
+
+
+def combination_of(operation: Any) -> str | None:
+    """How a ``stablehlo.scatter`` or ``stablehlo.reduce`` of one array combines; None if not in one of these ways."""
+    block = operation.regions[0].blocks[0]
+    first = block.operations[0].operation
+    name = str(first.name.removeprefix("stablehlo."))
+    returns = name == "return"
+    plain = len(block.operations) == 1 if returns else len(block.operations) == 1 + len(("return",))
+    given = list(block.arguments)
+    operands = given[1:] if returns else given
+    return name if plain and name in COMBINATIONS and list(first.operands) == operands else None

@@ -1,0 +1,66 @@
+"""Reducing leading axes as a loop over them, each turn of which combines whole rows.
+
+XLA makes one element of the result after the other. Where that is a long way through an array, with the next row a long
+way off, LLVM does not turn the two loops around; of a short one it makes straight code, and then does many at a time.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import ir
+from hlobatch.lowering.combinations import COMBINATIONS, combination_of
+from hlobatch.lowering.splice import aval_of
+
+LONG: Final = 16
+"""Rows from which a loop pays."""
+TOGETHER: Final = 8
+"""Rows combined in one turn: the result is read and written once for so many."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A ``stablehlo.reduce`` of one array, as a function of the array and of what to begin with.
+
+    Attributes:
+        axes: That are reduced.
+        combination: One of ``COMBINATIONS``.
+    """
+
+    axes: tuple[int, ...]
+    combination: str
+
+    def __call__(self, array: Any, begin: Any) -> Any:
+        """The result, ``[axes that are left]``."""
+        left = [d for d in range(array.ndim) if d not in self.axes]
+        shape = [array.shape[d] for d in left]
+        count = math.prod(array.shape[d] for d in self.axes)
+        rows = array.transpose((*self.axes, *left)).reshape(count, *shape)
+        whole = count - count % TOGETHER
+
+        def combined(total: Any, first: Any, size: int) -> Any:
+            some = jax.lax.dynamic_slice_in_dim(rows, first, size)
+            for i in range(size):
+                total = COMBINATIONS[self.combination](total, some[i])
+            return total
+
+        total = jnp.broadcast_to(begin, shape)
+        total = jax.lax.fori_loop(0, whole // TOGETHER, lambda i, t: combined(t, i * TOGETHER, TOGETHER), total)
+        return combined(total, whole, count - whole) if count > whole else total
+
+
+def reduction_of(operation: Any) -> Reduction | None:
+    """What a ``stablehlo.reduce`` does; None where a loop of rows does not pay, or it combines in a way of its own."""
+    if len(operation.operands) > len(("array", "begin")):
+        return None
+    axes = tuple(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))
+    array = aval_of(operation.operands[0])
+    combination = combination_of(operation)
+    if combination is None or array.ndim - 1 in axes or math.prod(array.shape[d] for d in axes) < LONG:
+        return None
+    return Reduction(axes, combination)

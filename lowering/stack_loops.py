@@ -1,0 +1,103 @@
+"""Pushing and popping on the stacks of a run that is one kernel.
+
+Loops cost next to nothing there, and a scatter or a gather is a loop over its indices.
+
+Lanes that run together are mostly about as deep as each other. Then the rows between the shallowest and the deepest are
+written or read one after the other, each in the lanes that it is for, many lanes at a time; where they are many, it is
+lane after lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.lowering.stacks import masked
+
+Arrays = Sequence[Any]
+
+NEAR: Final = 64
+"""Rows of numbers up to which it takes less time to go through rows than through lanes."""
+NEAR_EVENTS: Final = 8
+"""The same where a row has several numbers for each lane."""
+ROWS_OF_NUMBERS: Final = 2
+"""Axes of a stack of numbers."""
+
+
+def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int) -> list[Any]:
+    """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
+    rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
+
+    def row(i: Any, frames: Any, top: Any) -> Any:
+        return _put(frames, i, masked(rows == i, top, _row(frames, i), axis))
+
+    def lane(i: Any, frames: Any, top: Any) -> Any:
+        return jax.lax.dynamic_update_slice(frames, _lane(top, i, axis)[None], _place(rows[i], i, top, axis))
+
+    return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
+
+
+def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int) -> list[Any]:
+    """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
+    rows = jnp.where(mask, pointer, -1)
+
+    def row(i: Any, top: Any, frames: Any) -> Any:
+        return masked(rows == i, _row(frames, i), top, axis)
+
+    def lane(i: Any, top: Any, frames: Any) -> Any:
+        old = _lane(top, i, axis)
+        new = jax.lax.dynamic_slice(frames, _place(pointer[i], i, top, axis), (1, *old.shape))[0]
+        return jax.lax.dynamic_update_slice_in_dim(top, jnp.where(rows[i] >= 0, new, old), i, axis)
+
+    return _through_rows_or_lanes(row, lane, tops, stacks, pointer, mask, stacks)
+
+
+Write = Callable[[Any, Any, Any], Any]
+"""A number of a row or a lane, an array that is written and one that is read, to the former."""
+
+
+def _through_rows_or_lanes(
+    row: Write, lane: Write, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
+) -> list[Any]:
+    depth, lanes = stacks[0].shape[0], pointer.shape[0]
+    low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
+    results = list(written)
+    for near in (NEAR, NEAR_EVENTS):
+        at = [i for i, frames in enumerate(stacks) if near == (NEAR if frames.ndim == ROWS_OF_NUMBERS else NEAR_EVENTS)]
+        arrays, given = [written[i] for i in at], [read[i] for i in at]
+        is_near = high - low < near
+        if at:
+            arrays = _loop(row, arrays, given, low, jnp.where(is_near, high + 1, low))
+        if at and depth > near:
+            arrays = _loop(lane, arrays, given, jnp.where(is_near, lanes, 0), lanes)
+        for i, array in zip(at, arrays, strict=True):
+            results[i] = array
+    return results
+
+
+def _loop(write: Write, written: Arrays, read: Arrays, first: Any, end: Any) -> list[Any]:
+    def turn(i: Any, arrays: list[Any]) -> list[Any]:
+        return [write(i, array, given) for array, given in zip(arrays, read, strict=True)]
+
+    return list(jax.lax.fori_loop(first, end, turn, list(written)))
+
+
+def _lane(array: Any, i: Any, axis: int) -> Any:
+    return jax.lax.dynamic_slice_in_dim(array, i, 1, axis)
+
+
+def _place(row: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
+    """Where in a stack a lane has its frame in a row."""
+    event = [0] * (top.ndim - 1)
+    return (row, *event, lane) if axis else (row, lane, *event)
+
+
+def _row(frames: Any, i: Any) -> Any:
+    return jax.lax.dynamic_index_in_dim(frames, i, keepdims=False)
+
+
+def _put(frames: Any, i: Any, row: Any) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(frames, row, i, 0)
