@@ -57,8 +57,13 @@ def batched(
     result, stats = fresh.with_stats(*args)
     costly = max(stats.blocks, key=lambda block: block.cost * block.active)
     choice = traced.plan.choice
+
+    def run() -> Any:
+        return jax.block_until_ready(fresh(*args))
+
+    run()  # compiles once more: the stacks may have grown, and nothing is counted
     return Prepared(
-        run=lambda: jax.block_until_ready(fresh(*args)),
+        run=run,
         work=work(result),
         compile_seconds=seconds,
         temp_bytes=temp_bytes(compiled),

@@ -72,6 +72,7 @@ __all__ = [
     "tracing_context",
     "tree_from_node",
     "without_shardings",
+    "words_of",
 ]
 
 
@@ -340,6 +341,12 @@ def is_key(array: Any) -> bool:
 def keys_of(words: Any, aval: Any) -> Any:
     """The typed keys that have these words."""
     return jax.random.wrap_key_data(words, impl=aval.dtype._impl)
+
+
+def words_of(keys: Any) -> Any:
+    """The words of typed keys; of concrete ones the array that holds them, without a computation."""
+    held = getattr(keys, "_base_array", None)
+    return jax.random.key_data(keys) if held is None else held
 
 
 def random_function(equation: Any) -> Callable[..., list[Any]] | None:

@@ -2,8 +2,8 @@
 
 Checking a call takes some fifty microseconds; a call like an earlier one needs no checking. Two calls are alike if
 their arguments make up the same pytree of arrays of the same types, under the same settings of JAX. Only calls whose
-arrays are passed on as they are have a shortcut: batch axis first, no typed keys, no Python objects, and no two
-keywords, whose order is not that of the parameters.
+arrays are passed on as they are, typed keys as their words, have a shortcut: batch axis first, no Python objects, and
+no two keywords, whose order is not that of the parameters.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import tracing_context
+from hlobatch._jax import is_key, is_tracer, tracing_context, words_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.plan import Plan
 
@@ -28,17 +28,20 @@ class Shortcuts:
     plans: dict[Any, Plan] = field(default_factory=dict)
 
     def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Plan | None]:
-        """A call's key (None if it can have no shortcut), its arrays, and its plan if it was made before."""
+        """A call's key (None if it can have no shortcut), its arrays as stored, and its plan if it was made before."""
         leaves, treedef = jax.tree.flatten((args, kwargs))
         if len(kwargs) > 1:
             return None, leaves, None
         kind = _array_type()
-        described = []
-        for leaf in leaves:
+        described: list[Any] = []
+        for i, leaf in enumerate(leaves):
             if type(leaf) is kind:
                 described.append(jax.typeof(leaf))
             elif type(leaf) is np.ndarray:
                 described.append((leaf.shape, leaf.dtype))
+            elif isinstance(leaf, jax.Array) and not is_tracer(leaf) and is_key(leaf):
+                described.append((leaf.shape, leaf.dtype))
+                leaves[i] = words_of(leaf)
             else:
                 return None, leaves, None
         key = (treedef, tuple(described), tracing_context())
@@ -48,9 +51,7 @@ class Shortcuts:
         """Keep the plan of a call that was made, if its arrays went into the program as they were."""
         if key is None or call.size == 0 or len(leaves) != len(call.arrays) or plan.captures.are_traced:
             return
-        types = [leaf for _, type_ in call.types for leaf in type_.tensor_leaves]
-        as_they_were = all(a is b for a, b in zip(call.arrays, leaves, strict=True))
-        if as_they_were and not any(leaf.is_key for leaf in types):
+        if all(a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True)):
             self.plans[key] = plan
 
 

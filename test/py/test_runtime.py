@@ -1,5 +1,7 @@
 """Running: growth of stacks, limits, the queue, counts, caches, and what must never be silently wrong."""
 
+from unittest import mock
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -209,6 +211,29 @@ def test_statics_and_types_do_not_share_code() -> None:
     assert fold(x, "sum").tolist() == [3, 7]
     assert fold(x, "max").tolist() == [2, 4]
     assert fold(x.astype(np.float32), "sum").dtype == np.float32
+
+
+def test_calls_with_typed_keys_are_found_again() -> None:
+    @hb.batch
+    def draw(pair, n):
+        key, shift = pair
+        return jax.random.fold_in(key, n), jax.random.uniform(key) + shift
+
+    def wanted(pair: object, n: jax.Array) -> tuple[jax.Array, jax.Array]:
+        return jax.vmap(draw.function)(pair, n)
+
+    n = jnp.arange(3)
+    for impl in ("threefry2x32", "rbg"):
+        one, other = (jax.random.split(jax.random.key(seed, impl=impl), 3) for seed in (1, 2))
+        draw((one, n / 2), n)
+        with mock.patch("hlobatch.runtime.arguments.Binder.bind", side_effect=AssertionError("not found again")):
+            (keys, numbers), (right_keys, right_numbers) = draw((other, n / 3), n), wanted((other, n / 3), n)
+        assert keys.dtype == right_keys.dtype
+        np.testing.assert_array_equal(jax.random.key_data(keys), jax.random.key_data(right_keys))
+        np.testing.assert_allclose(numbers, right_numbers, rtol=1e-6)
+    words = jax.random.key_data(one)
+    with pytest.raises(TypeError, match="key"):  # arrays of the same words are no keys
+        draw((words[:, 0], n / 2), n)
 
 
 def test_interpreters_may_share_a_cache() -> None:
