@@ -17,7 +17,7 @@ import jax.numpy as jnp
 from hlobatch._jax import stablehlo
 from hlobatch.lowering.splice import aval_of
 
-TOGETHER: Final = 8
+TOGETHER: Final = 4
 """Outer products added at a time: the sum is read and written once for so many."""
 
 WIDE: Final = 16

@@ -1,4 +1,4 @@
-"""Reducing leading axes as a loop over them, each turn of which combines whole rows.
+"""Reducing axes that others follow as a loop over them, each turn of which combines whole rows.
 
 XLA makes one element of the result after the other. Where that is a long way through an array, with the next row a long
 way off, LLVM does not turn the two loops around; of a short one it makes straight code, and then does many at a time.
@@ -28,7 +28,7 @@ class Reduction:
     """A ``stablehlo.reduce`` of one array, as a function of the array and of what to begin with.
 
     Attributes:
-        axes: That are reduced.
+        axes: That are reduced, one after the other, not the last.
         combination: One of ``COMBINATIONS``.
     """
 
@@ -37,19 +37,19 @@ class Reduction:
 
     def __call__(self, array: Any, begin: Any) -> Any:
         """The result, ``[axes that are left]``."""
-        left = [d for d in range(array.ndim) if d not in self.axes]
-        shape = [array.shape[d] for d in left]
-        count = math.prod(array.shape[d] for d in self.axes)
-        rows = array.transpose((*self.axes, *left)).reshape(count, *shape)
+        first, last = self.axes[0], self.axes[-1] + 1
+        before, after = array.shape[:first], array.shape[last:]
+        count = math.prod(array.shape[first:last])
+        rows = array.reshape(*before, count, *after)
         whole = count - count % TOGETHER
 
-        def combined(total: Any, first: Any, size: int) -> Any:
-            some = jax.lax.dynamic_slice_in_dim(rows, first, size)
+        def combined(total: Any, start: Any, size: int) -> Any:
+            some = jax.lax.dynamic_slice_in_dim(rows, start, size, first)
             for i in range(size):
-                total = COMBINATIONS[self.combination](total, some[i])
+                total = COMBINATIONS[self.combination](total, jax.lax.index_in_dim(some, i, first, keepdims=False))
             return total
 
-        total = jnp.broadcast_to(begin, shape)
+        total = jnp.broadcast_to(begin, (*before, *after))
         total = jax.lax.fori_loop(0, whole // TOGETHER, lambda i, t: combined(t, i * TOGETHER, TOGETHER), total)
         return combined(total, whole, count - whole) if count > whole else total
 
@@ -58,9 +58,9 @@ def reduction_of(operation: Any) -> Reduction | None:
     """What a ``stablehlo.reduce`` does; None where a loop of rows does not pay, or it combines in a way of its own."""
     if len(operation.operands) > len(("array", "begin")):
         return None
-    axes = tuple(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))
-    array = aval_of(operation.operands[0])
-    combination = combination_of(operation)
-    if combination is None or array.ndim - 1 in axes or math.prod(array.shape[d] for d in axes) < LONG:
+    axes = tuple(sorted(ir.DenseI64ArrayAttr(operation.attributes["dimensions"])))
+    array, combination = aval_of(operation.operands[0]), combination_of(operation)
+    if combination is None or math.prod(array.shape[d] for d in axes) < LONG or array.ndim - 1 in axes:
         return None
-    return Reduction(axes, combination)
+    in_a_row = axes == tuple(range(axes[0], axes[-1] + 1))
+    return Reduction(axes, combination) if in_a_row else None
