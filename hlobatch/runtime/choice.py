@@ -38,6 +38,8 @@ CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
 SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
+KERNEL_LANES: Final = 256
+"""The same where a run is one kernel, which has no kernels to start: fewer lanes end more nearly together."""
 SWEPT_STACKS: Final = (512, 192)
 """Lanes of a cheap program with stacks in flight at once, and those below which a queue does not pay. XLA pushes and
 pops them one by one, so that a lane costs nearly as much among few as among many."""
@@ -160,7 +162,8 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
         form = swept if schedule == "sweep" or (schedule == "auto" and cheap) else "chain"
     if schedule == "auto":
         schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
-    cached = SWEPT_LANES if form in SWEEPS and cheap else LANES
+    in_kernel = KERNEL_LANES if may_be_one_kernel(program, options, KERNEL_LANES) else SWEPT_LANES
+    cached = in_kernel if form in SWEEPS and cheap else LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
     if form == "sweep" and has_stacks:
         cached, enough = KERNEL_STACKS if may_be_one_kernel(program, options, KERNEL_STACKS[0]) else SWEPT_STACKS
