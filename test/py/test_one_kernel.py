@@ -261,6 +261,41 @@ def test_a_contraction_is_a_loop_of_outer_products(left, right, dims):
     )
 
 
+@hb.batch
+def fibonacci(n):
+    return 1 if n <= 1 else fibonacci(n - 2) + fibonacci(n - 1)
+
+
+@pytest.mark.parametrize(
+    ("lanes", "one_kernel", "axis", "width"),
+    [(31, True, 0, 31), (32, True, -1, 56), (56, True, -1, 56), (57, True, -1, 64), (57, False, 0, 57)],
+)
+def test_many_lanes_are_the_last_axis_in_whole_vectors(lanes, one_kernel, axis, width):
+    plan = fibonacci.trace(jnp.arange(lanes)).plan
+    layout = replace(plan.layout(lanes, 8), one_kernel=one_kernel)
+    assert (layout.lane_axis, layout.width) == (axis, width)
+    assert layout.array((2, 3), np.float32, 9).shape == ((9, 2, 3, width) if axis else (9, width, 2, 3))
+
+
+@pytest.mark.parametrize("lanes", [None, 40])
+def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
+    n = np.arange(90, dtype=np.int32) % 12
+    truth = [1, 1]
+    for _ in range(10):
+        truth.append(truth[-1] + truth[-2])
+    how = {"lanes": lanes, "threads": 1}
+    found, stats = hb.batch(fibonacci.function, max_stack_depth=7, **how).with_stats(n)
+    assert found.tolist() == [truth[i] for i in n]
+    assert stats.resumptions == 1
+    with pytest.raises(hb.StepLimitError) as caught:
+        hb.batch(fibonacci.function, max_steps=200, **how)(n)
+    assert {int(n[i]) for i in caught.value.lanes} == {9, 10, 11}
+    outputs = np.asarray(caught.value.outputs)
+    started = np.flatnonzero(outputs)
+    assert len(started) > 40
+    assert all(outputs[i] == truth[n[i]] for i in started if i not in caught.value.lanes)
+
+
 @pytest.mark.parametrize("axis", [0, -1])
 @pytest.mark.parametrize("event", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("apart", [3, NEAR // 2, NEAR + 20])
