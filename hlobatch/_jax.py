@@ -61,6 +61,7 @@ __all__ = [
     "mapped_first",
     "mapped_size",
     "mlir",
+    "operands_of_scan",
     "random_function",
     "refuse_derivative",
     "register_dialect",
@@ -323,6 +324,15 @@ def function_of(equation: Any) -> Callable[..., list[Any]]:
         return list(results) if primitive.multiple_results else [results]
 
     return run
+
+
+def operands_of_scan(params: Any, operands: Sequence[Any]) -> tuple[list[Any], list[Any], list[Any]]:
+    """The operands of a scan: those of every turn, what it carries, and what it goes through."""
+    if "ft_in" in params:  # from jax 0.12 on
+        of_every_turn, carried, over = params["ft_in"].update(list(operands)).unpack()
+        return list(of_every_turn), list(carried), list(over)
+    first, last = params["num_consts"], params["num_consts"] + params["num_carry"]
+    return list(operands[:first]), list(operands[first:last]), list(operands[last:])
 
 
 @contextmanager

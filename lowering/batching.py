@@ -22,7 +22,16 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from hlobatch._jax import Literal, called_by, function_of, in_place_of, is_key, keys_of, random_function
+from hlobatch._jax import (
+    Literal,
+    called_by,
+    function_of,
+    in_place_of,
+    is_key,
+    keys_of,
+    operands_of_scan,
+    random_function,
+)
 from hlobatch.lowering.batching_rules import RULES, Value, Values
 
 Function = Callable[..., Sequence[Any]]
@@ -198,8 +207,7 @@ def _while(batch: _Batch, params: Any, values: Values) -> list[Value]:
 
 
 def _scan(batch: _Batch, params: Any, values: Values) -> list[Value]:
-    split = params["num_consts"], params["num_consts"] + params["num_carry"]
-    consts, entering, over = values[: split[0]], values[split[0] : split[1]], values[split[1] :]
+    consts, entering, over = operands_of_scan(params, values)
     first = [Value(jax.ShapeDtypeStruct(v.array.shape[1:], v.array.dtype), v.varies) for v in over]
 
     def turn(carry: Values, each: Values) -> list[Value]:
