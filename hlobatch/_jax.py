@@ -314,10 +314,10 @@ def called_by(equation: Any) -> Any:
     return ClosedJaxpr(jaxpr, ()) if isinstance(jaxpr, _core.Jaxpr) else jaxpr
 
 
-def function_of(equation: Any) -> Callable[..., list[Any]]:
-    """An equation as a function of its operands."""
+def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:
+    """An equation as a function of its operands, with some of its parameters changed."""
     primitive = equation.primitive
-    params = primitive.get_bind_params(equation.params)
+    params = primitive.get_bind_params({**equation.params, **changed})
 
     def run(*operands: Any) -> list[Any]:
         results = primitive.bind(*operands, **params)

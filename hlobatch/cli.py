@@ -29,6 +29,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_key
 from hlobatch.api import BatchedFunction, batch
 from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
@@ -330,7 +331,7 @@ def as_json(result: Any) -> str:
     """A result on one line: arrays as nested lists, keys as their words, complex numbers and other leaves as text."""
 
     def plain(leaf: Any) -> Any:
-        if isinstance(leaf, jax.Array) and jnp.issubdtype(leaf.dtype, jax.dtypes.prng_key):
+        if isinstance(leaf, jax.Array) and is_key(leaf):
             leaf = jax.random.key_data(leaf)
         return np.asarray(leaf).tolist() if isinstance(leaf, (jax.Array, np.ndarray, np.generic)) else leaf
 

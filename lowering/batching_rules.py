@@ -13,6 +13,8 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax import lax
 
+from hlobatch._jax import function_of
+
 
 @dataclass(frozen=True)
 class Value:
@@ -45,18 +47,13 @@ Rule = Callable[[Any, Values, int], Sequence[Any] | None]
 do; None if the rule does not know this case."""
 
 
-def _bind(equation: Any, *arrays: Any, **changed: Any) -> list[Any]:
-    results = equation.primitive.bind(*arrays, **{**equation.params, **changed})
-    return list(results) if equation.primitive.multiple_results else [results]
-
-
 def _elementwise(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
     event = equation.outvars[0].aval.shape
-    return _bind(equation, *(value.over(event, lanes) for value in values))
+    return function_of(equation)(*(value.over(event, lanes) for value in values))
 
 
 def _along_axes(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
-    return _bind(equation, *(value.everywhere(lanes) for value in values))
+    return function_of(equation)(*(value.everywhere(lanes) for value in values))
 
 
 def _bitcast(equation: Any, values: Values, lanes: int) -> Sequence[Any] | None:
@@ -144,13 +141,13 @@ def _scatter(equation: Any, values: Values, lanes: int) -> Sequence[Any] | None:
     dims = equation.params["dimension_numbers"]
     if not index.varies:
         dims = dims._replace(update_window_dims=(*dims.update_window_dims, len(window)))
-        return _bind(equation, old, index.array, new, dimension_numbers=dims)
+        return function_of(equation, dimension_numbers=dims)(old, index.array, new)
     places = jnp.swapaxes(index.array, -1, -2)
     dims = dims._replace(
         operand_batching_dims=(*dims.operand_batching_dims, len(event)),
         scatter_indices_batching_dims=(*dims.scatter_indices_batching_dims, places.ndim - 2),
     )
-    return _bind(equation, old, places, new, dimension_numbers=dims, indices_are_sorted=False)
+    return function_of(equation, dimension_numbers=dims, indices_are_sorted=False)(old, places, new)
 
 
 def _with_all_lanes(starts: Values) -> tuple[Any, ...]:

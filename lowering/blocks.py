@@ -246,14 +246,11 @@ class _Run:
 
     def _push_variables(self, variables: Sequence[str]) -> None:
         for slot, together in self._by_pointer(variables):
-            pointer = self.slots[slot]
-            tops = [self.slots[top] for variable in together for top in self.layout.tops(variable)]
-            names = [frames for variable in together for frames in self.layout.frames(variable)]
-            stacks = [self.slots[frames] for frames in names]
+            tops, stacks = self._tops_and_stacks(together)
             push = partial(push_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else push_at_once
-            pushed = push(stacks, pointer, tops, self.mask)
-            self.slots.update(zip(names, pushed, strict=True))
-            self.slots[slot] = pointer + self.mask.astype(jnp.int32)
+            pushed = push(list(stacks.values()), self.slots[slot], list(tops.values()), self.mask)
+            self.slots.update(zip(stacks, pushed, strict=True))
+            self.slots[slot] = self.slots[slot] + self.mask.astype(jnp.int32)
 
     @run.register
     def _pop(self, op: PopOp) -> None:
@@ -261,12 +258,17 @@ class _Run:
 
     def _pop_variables(self, variables: Sequence[str]) -> None:
         for slot, together in self._by_pointer(variables):
-            pointer = self.slots[slot] = moved_down(self.slots[slot], self.mask)
-            tops = [top for variable in together for top in self.layout.tops(variable)]
-            stacks = [self.slots[frames] for variable in together for frames in self.layout.frames(variable)]
+            self.slots[slot] = moved_down(self.slots[slot], self.mask)
+            tops, stacks = self._tops_and_stacks(together)
             pop = partial(pop_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else pop_at_once
-            popped = pop(stacks, pointer, [self.slots[top] for top in tops], self.mask)
+            popped = pop(list(stacks.values()), self.slots[slot], list(tops.values()), self.mask)
             self.slots.update(zip(tops, popped, strict=True))
+
+    def _tops_and_stacks(self, variables: Sequence[str]) -> tuple[Slots, Slots]:
+        """What variables with stacks hold on top, and what is saved, by slot."""
+        tops = [slot for variable in variables for slot in self.layout.tops(variable)]
+        stacks = [slot for variable in variables for slot in self.layout.frames(variable)]
+        return {slot: self.slots[slot] for slot in tops}, {slot: self.slots[slot] for slot in stacks}
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""

@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import stablehlo
+from hlobatch.lowering.chunks import in_chunks
 from hlobatch.lowering.splice import aval_of
 
 TOGETHER: Final = 4
@@ -75,13 +76,10 @@ def _contracted_first(array: Any, summed: Sequence[int], batch: Sequence[int]) -
 def _sum_of_products(left: Any, right: Any) -> Any:
     """``[batch, rows, columns]``, of ``[sum, batch, rows]`` and ``[sum, batch, columns]``."""
     count, batch, rows = left.shape
-    whole = count - count % TOGETHER
 
     def added(total: Any, first: Any, size: int) -> Any:
         a, b = (jax.lax.dynamic_slice_in_dim(each, first, size) for each in (left, right))
         return sum((a[i, :, :, None] * b[i, :, None, :] for i in range(size)), total)
 
     total = jnp.zeros((batch, rows, right.shape[2]), right.dtype)
-    if whole:
-        total = jax.lax.fori_loop(0, whole // TOGETHER, lambda i, t: added(t, i * TOGETHER, TOGETHER), total)
-    return added(total, whole, count - whole) if count > whole else total
+    return in_chunks(added, total, count, TOGETHER)

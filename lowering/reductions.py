@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import ir
+from hlobatch.lowering.chunks import in_chunks
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 from hlobatch.lowering.splice import aval_of
 
@@ -41,7 +42,6 @@ class Reduction:
         before, after = array.shape[:first], array.shape[last:]
         count = math.prod(array.shape[first:last])
         rows = array.reshape(*before, count, *after)
-        whole = count - count % TOGETHER
 
         def combined(total: Any, start: Any, size: int) -> Any:
             some = jax.lax.dynamic_slice_in_dim(rows, start, size, first)
@@ -49,9 +49,7 @@ class Reduction:
                 total = COMBINATIONS[self.combination](total, jax.lax.index_in_dim(some, i, first, keepdims=False))
             return total
 
-        total = jnp.broadcast_to(begin, (*before, *after))
-        total = jax.lax.fori_loop(0, whole // TOGETHER, lambda i, t: combined(t, i * TOGETHER, TOGETHER), total)
-        return combined(total, whole, count - whole) if count > whole else total
+        return in_chunks(combined, jnp.broadcast_to(begin, (*before, *after)), count, TOGETHER)
 
 
 def reduction_of(operation: Any) -> Reduction | None:

@@ -9,15 +9,13 @@ lane after lane.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
-from hlobatch.lowering.stacks import masked
-
-Arrays = Sequence[Any]
+from hlobatch.lowering.stacks import Arrays, masked
 
 NEAR: Final = 64
 """Rows of numbers up to which it takes less time to go through rows than through lanes."""
@@ -65,13 +63,13 @@ def _through_rows_or_lanes(
     depth, lanes = stacks[0].shape[0], pointer.shape[0]
     low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
     results = list(written)
-    for near in (NEAR, NEAR_EVENTS):
-        at = [i for i, frames in enumerate(stacks) if near == (NEAR if frames.ndim == ROWS_OF_NUMBERS else NEAR_EVENTS)]
-        arrays, given = [written[i] for i in at], [read[i] for i in at]
-        is_near = high - low < near
-        if at:
-            arrays = _loop(row, arrays, given, low, jnp.where(is_near, high + 1, low))
-        if at and depth > near:
+    for near, of_numbers in ((NEAR, True), (NEAR_EVENTS, False)):
+        at = [i for i, frames in enumerate(stacks) if (frames.ndim == ROWS_OF_NUMBERS) == of_numbers]
+        if not at:
+            continue
+        given, is_near = [read[i] for i in at], high - low < near
+        arrays = _loop(row, [written[i] for i in at], given, low, jnp.where(is_near, high + 1, low))
+        if depth > near:
             arrays = _loop(lane, arrays, given, jnp.where(is_near, lanes, 0), lanes)
         for i, array in zip(at, arrays, strict=True):
             results[i] = array

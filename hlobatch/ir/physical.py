@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import keys_of
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type
 
@@ -40,15 +41,7 @@ def from_physical(value: Any, leaf: TensorType) -> Any:
     """A stored value as the user sees it."""
     if not leaf.is_key:
         return value
-    return jax.random.wrap_key_data(value, impl=_key_impl(leaf))
-
-
-@lru_cache(maxsize=64)
-def _key_impl(leaf: TensorType) -> Any:
-    """The generator of a key type. JAX tells it of arrays only, so an abstract one is asked."""
-    found: list[Any] = []
-    jax.eval_shape(lambda key: found.append(jax.random.key_impl(key)), leaf.aval)
-    return found[0]
+    return keys_of(value, leaf)
 
 
 @lru_cache(maxsize=1)

@@ -18,6 +18,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_key
+
 _SHORT_NAMES: Final = {"float": "f", "int": "i", "uint": "u", "bfloat": "bf", "complex": "c"}
 
 
@@ -39,7 +41,7 @@ class TensorType:
     def is_key(self) -> bool:
         """Whether the array holds typed PRNG keys."""
         ordinary = isinstance(self.dtype, np.dtype)  # asked first: every result of every call comes by here
-        return not ordinary and bool(jnp.issubdtype(self.dtype, jax.dtypes.prng_key))
+        return not ordinary and is_key(self)
 
     @property
     def aval(self) -> jax.ShapeDtypeStruct:

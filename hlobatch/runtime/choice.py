@@ -162,8 +162,9 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
         form = swept if schedule == "sweep" or (schedule == "auto" and cheap) else "chain"
     if schedule == "auto":
         schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
-    in_kernel = KERNEL_LANES if may_be_one_kernel(program, options, KERNEL_LANES) else SWEPT_LANES
-    cached = in_kernel if form in SWEEPS and cheap else LANES
+    cached = LANES
+    if form in SWEEPS and cheap:
+        cached = KERNEL_LANES if may_be_one_kernel(program, options, KERNEL_LANES) else SWEPT_LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
     if form == "sweep" and has_stacks:
         cached, enough = KERNEL_STACKS if may_be_one_kernel(program, options, KERNEL_STACKS[0]) else SWEPT_STACKS
