@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -33,6 +34,7 @@ except ImportError:  # a release that moved it: random numbers are drawn in a lo
 __all__ = [
     "NOT_MAPPED",
     "ClosedJaxpr",
+    "Compilation",
     "Literal",
     "PassManager",
     "Primitive",
@@ -78,30 +80,54 @@ __all__ = [
 
 
 _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
-_WHOLE: Final[dict[str, Any]] = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
-_PASSES_OF_ONE: Final[dict[str, Any]] = {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter"}
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
+_LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
+
+
+@dataclass(frozen=True)
+class Compilation:
+    """How a run wants to be compiled for a CPU.
+
+    Attributes:
+        whole_kernels: Each kernel runs in one thread. XLA divides a kernel among threads by the bytes of its operands.
+            That counts a stack as a whole where a pop reads one frame of it, and a pop of 1,024 lanes then takes four
+            times as long.
+        one_kernel: All of it is one kernel. Its emitter knows no library of contractions, and it wants the small
+            fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
+            those, it makes loops of scatters too.
+        long_sums: It adds up many numbers of a lane, not in loops of ours; XLA's tree is for their precision.
+        little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
+            level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
+            instructions at hand that it has decoded.
+    """
+
+    whole_kernels: bool = False
+    one_kernel: bool = False
+    long_sums: bool = True
+    little_unrolled: bool = False
+
+    def passes_left_out(self) -> str:
+        """What XLA is told to leave out, names of passes."""
+        without = {
+            "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
+            "dot-library-rewriter": self.one_kernel,
+            "tree_reduction_rewriter": self.one_kernel or (self.whole_kernels and not self.long_sums),
+        }
+        return ",".join(name for name, is_left_out in without.items() if is_left_out)
 
 
 @cache
-def compiler_options(platform: str, *, whole_kernels: bool = False, one_kernel: bool = False) -> dict[str, Any]:
-    """What to ask XLA for where it compiles for a platform; on another than a CPU, nothing.
+def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
+    """What to ask XLA for where it compiles for a platform, in JAX's words; on another than a CPU, nothing.
 
     Operations run one after the other: blocks are many of a microsecond or less, and handing half of them to another
     thread takes longer than they do. A release of XLA that does not know an option goes without.
-
-    Args:
-        platform: In JAX's words.
-        whole_kernels: Whether each kernel runs in one thread. XLA divides a kernel among threads by the bytes of its
-            operands. That counts a stack as a whole where a pop reads one frame of it, and a pop of 1,024 lanes then
-            takes four times as long.
-        one_kernel: Whether all of it is one kernel. Its emitter knows no library of contractions, and it wants the
-            small fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where
-            it makes those, it makes loops of scatters too.
     """
     if platform != "cpu":
         return {}
-    wanted = _SEQUENTIAL | (_PASSES_OF_ONE | _FUSIONS_OF_ONE if one_kernel else _WHOLE if whole_kernels else {})
+    passes = how.passes_left_out()
+    wanted = _SEQUENTIAL | ({"xla_disable_hlo_passes": passes} if passes else {})
+    wanted |= (_FUSIONS_OF_ONE if how.one_kernel else {}) | (_LITTLE_UNROLLED if how.little_unrolled else {})
     return {name: value for name, value in wanted.items() if _is_known(name, value)}
 
 

@@ -19,8 +19,9 @@ from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
+from hlobatch.lowering.exchange import Places, exchange_at_once, exchange_in_loops
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
-from hlobatch.lowering.stacks import IN_BOUNDS, masked
+from hlobatch.lowering.stacks import IN_BOUNDS
 from hlobatch.transforms.lower_calls import return_addresses
 
 
@@ -124,20 +125,22 @@ class Lanes:
     def turnover(self, inputs: Sequence[Any], results: Sequence[Any], values: Sequence[Any]) -> list[Any]:
         """Lanes that are done hand in their results and take the next inputs; those for whom none is left are done."""
         slots: Slots = dict(zip(self.turnover_reads, values, strict=True))
-        finished = {**slots, **dict(zip(self.turnover_results, results, strict=True))}
+        finished = dict(zip(self.turnover_results, results, strict=True))
         mask = slots[COUNTER] == self.layout.leave
-        self._hand_in(slots, finished, mask)
-        following = slots[HEAD] + jnp.cumsum(mask.astype(jnp.int32)) - 1
         count = jnp.asarray(self.layout.inputs, jnp.int32)
+        out = jnp.where(mask & (slots[ITEM] >= 0), slots[ITEM], count)  # others write to the spare last row
+        following = slots[HEAD] + jnp.cumsum(mask.astype(jnp.int32)) - 1
         takes = mask & (following < count)
         slots[HEAD] = jnp.minimum(slots[HEAD] + jnp.sum(mask, dtype=jnp.int32), count)
         slots[ITEM] = jnp.where(mask, jnp.where(takes, following, -1), slots[ITEM])
         slots[COUNTER] = jnp.where(mask, jnp.where(takes, 0, self.layout.done), slots[COUNTER])
         named = self._named(inputs)
-        rows = jnp.clip(following, 0, count - 1)
-        for v in self._entering:
-            for slot, array in zip(self.layout.tops(v), named[v], strict=True):
-                slots[slot] = masked(takes, self._inside(array[rows]), slots[slot], self.layout.lane_axis)
+        entering = {
+            slot: array for v in self._entering for slot, array in zip(self.layout.tops(v), named[v], strict=True)
+        }
+        places = Places(mask, takes, out, jnp.clip(following, 0, count - 1))
+        exchange = exchange_in_loops if self.layout.one_kernel else exchange_at_once
+        slots |= exchange(slots, finished, self._leaving, entering, places, self.layout.lane_axis)
         for counter in return_addresses(self.layout.program):
             (top,) = self.layout.tops(counter)
             slots[top] = jnp.where(mask, self.layout.leave, slots[top])
@@ -145,15 +148,12 @@ class Lanes:
             slots[slot] = jnp.where(mask, 0, slots[slot])
         return [slots[name] for name in self.turnover_reads]
 
-    def _hand_in(self, slots: Slots, finished: Slots, mask: Any) -> None:
-        """Write results to the rows of their inputs; lanes with nothing to hand in write to the spare last row."""
-        spare = jnp.asarray(self.layout.inputs, jnp.int32)
-        rows = jnp.where(mask & (slots[ITEM] >= 0), slots[ITEM], spare)
-        for v in self.layout.program.vars_out:
-            for top in self.layout.tops(v):
-                if top in finished:
-                    out = slots[f"{top}.out"]
-                    slots[f"{top}.out"] = out.at[rows].set(self._outside(finished[top]), **IN_BOUNDS)
+    @property
+    def _leaving(self) -> dict[str, str]:
+        """Slots of results that lanes have each their own of, by where they are handed in."""
+        layout = self.layout
+        pairs = zip(layout.outputs(), (s for v in layout.program.vars_out for s in layout.tops(v)), strict=True)
+        return {out: top for out, top in pairs if top in layout.slots}
 
     def wants_turnover(self, counter: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""

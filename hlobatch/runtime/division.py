@@ -19,7 +19,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import compiler_options, default_device, is_jit_disabled
+from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled
 from hlobatch.lowering.layout import Layout
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_p
@@ -143,8 +143,8 @@ def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
 def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
     whole = layout.one_kernel or busy or _is_small(plan, layout)
-    how = compiler_options(jax.default_backend(), whole_kernels=whole, one_kernel=layout.one_kernel)
-    return jax.jit(function, compiler_options=how)
+    how = Compilation(whole, layout.one_kernel, plan.has_long_sums, little_unrolled=bool(layout.lane_axis))
+    return jax.jit(function, compiler_options=compiler_options(jax.default_backend(), how))
 
 
 def _is_small(plan: Plan, layout: Layout) -> bool:

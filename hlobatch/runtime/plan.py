@@ -14,6 +14,7 @@ from typing import Any
 import jax
 
 from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.long_sums import has_long_sums
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -95,6 +96,11 @@ class Plan:
         """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
         repeated = repeated_blocks(self.lowered)
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
+
+    @cached_property
+    def has_long_sums(self) -> bool:
+        """Whether it computes sums whose order shows."""
+        return has_long_sums(self.lowered)
 
     def fits_one_kernel(self, lanes: int) -> bool:
         """Whether a run of so many lanes may be one kernel on a CPU."""

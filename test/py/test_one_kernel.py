@@ -371,13 +371,35 @@ def test_long_reductions_and_waves_of_many_lanes():
     np.testing.assert_allclose(sums_of_waves(x, n), plain(x, n), rtol=2e-5, atol=2e-5)
 
 
-@pytest.mark.parametrize("combine", [jax.lax.add, jax.lax.mul, jax.lax.max, jax.lax.min])
-@pytest.mark.parametrize(("shape", "axes"), [((19, 3), (0,)), ((4, 5, 2), (0, 1)), ((2, 17, 3), (1,)), ((16, 2), (0,))])
-def test_reductions_in_loops_are_reductions(combine, shape, axes):
-    x = jnp.asarray(np.random.default_rng(3).uniform(0.5, 1.5, shape), jnp.float32)
-    kind = {"mul": "multiply", "max": "maximum", "min": "minimum"}.get(combine.__name__, combine.__name__)
-    got = Reduction(axes, kind)(x, jnp.float32(2))
-    np.testing.assert_allclose(got, jax.lax.reduce(x, jnp.float32(2), combine, axes), rtol=1e-5)
+@pytest.mark.parametrize(
+    ("kind", "combine"), [("add", np.add), ("multiply", np.multiply), ("maximum", np.maximum), ("minimum", np.minimum)]
+)
+@pytest.mark.parametrize(
+    ("shape", "axes"),
+    [
+        ((19, 3), (0,)),
+        ((4, 5, 2), (0, 1)),
+        ((2, 17, 3), (1,)),
+        ((16, 2), (0,)),
+        ((20,), (0,)),
+        ((3, 32), (1,)),
+        ((2, 777), (1,)),
+        ((7, 3, 41), (0, 2)),
+        ((5, 6, 2, 9), (0, 1, 3)),
+    ],
+)
+def test_reductions_in_loops_are_reductions(kind, combine, shape, axes):
+    x = np.random.default_rng(3).uniform(0.99, 1.02, shape).astype(np.float32)
+    got = Reduction(axes, kind)(jnp.asarray(x), jnp.float32(0.5))
+    wanted = combine.reduce(x.astype(np.float64), axes, initial=0.5)  # XLA begins each 32 numbers with the 0.5 again
+    np.testing.assert_allclose(got, wanted, rtol=2e-6)
+
+
+def test_long_sums_keep_their_precision():
+    x = np.random.default_rng(4).uniform(0, 1, (100_000, 2)).astype(np.float32)
+    wanted = x.astype(np.float64).sum(0)
+    for array, axis in ((x, 0), (x.T, 1)):
+        np.testing.assert_allclose(Reduction((axis,), "add")(jnp.asarray(array), jnp.float32(0)), wanted, rtol=5e-6)
 
 
 @hb.batch

@@ -9,6 +9,7 @@ import pytest
 
 import hlobatch as hb
 from hlobatch import _jax
+from hlobatch._jax import Compilation
 
 
 def fib(n):
@@ -41,17 +42,37 @@ def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
 
 
 def test_this_jax_knows_the_options_it_is_given() -> None:
-    assert _jax.compiler_options("cpu") == _jax._SEQUENTIAL
-    assert _jax.compiler_options("cpu", whole_kernels=True) == _jax._SEQUENTIAL | _jax._WHOLE
-    fusions = _jax._FUSIONS_OF_ONE if _jax.expands_scatters() else {}
-    assert _jax.compiler_options("cpu", one_kernel=True) == _jax._SEQUENTIAL | _jax._PASSES_OF_ONE | fusions
-    assert _jax.compiler_options("cuda") == {}
+    wanted = dict(_jax._SEQUENTIAL)
+    assert _jax.compiler_options("cpu", Compilation()) == wanted
+    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
+    assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
+    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,tree_reduction_rewriter"}
+    assert _jax.compiler_options("cpu", Compilation(whole_kernels=True, long_sums=False)) == wanted
+    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter,tree_reduction_rewriter"}
+    wanted |= _jax._FUSIONS_OF_ONE if _jax.expands_scatters() else {}
+    assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
+    wanted |= {"xla_backend_optimization_level": 2}
+    assert _jax.compiler_options("cpu", Compilation(one_kernel=True, little_unrolled=True)) == wanted
+    assert _jax.compiler_options("cuda", Compilation()) == {}
 
 
 def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    other = {"xla_cpu_of_another_release": "yes"}
-    monkeypatch.setattr(_jax, "_SEQUENTIAL", other)
-    assert _jax.compiler_options.__wrapped__("cpu", whole_kernels=True) == _jax._WHOLE
+    monkeypatch.setattr(_jax, "_SEQUENTIAL", {"xla_cpu_of_another_release": "yes"})
+    assert _jax.compiler_options.__wrapped__("cpu", Compilation()) == {}
+
+
+@hb.batch
+def sum_of(x):
+    while x[0] < 2:
+        x = x + jnp.sum(x)
+    return x
+
+
+@pytest.mark.parametrize(
+    ("dtype", "size", "is_long"), [("float32", 32, False), ("float32", 33, True), ("int32", 99, False)]
+)
+def test_sums_whose_order_shows(dtype: str, size: int, is_long: bool) -> None:
+    assert sum_of.trace(jnp.ones((3, size), dtype)).plan.has_long_sums == is_long
 
 
 @pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])
