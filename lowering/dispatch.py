@@ -14,8 +14,9 @@ A block that may be passed over stands in a ``stablehlo.while`` that turns once 
 block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
 must give back its results from every branch, and XLA copies many of them, in the branch that does nothing too.
 
-``chain`` finds the next block anew after each one, so a turn runs as many blocks as follow each other in order. The
-schedule, block by block, is exactly that of ``case``.
+``chain`` finds the next block anew after each one, so a turn runs as many blocks as follow each other in order. In one
+kernel, where a test takes a nanosecond, it finds it once in a turn, which runs one: what finds it stands there once and
+not after every block, and takes less long to compile. The schedule, block by block, is exactly that of ``case``.
 
 Reference: paper section 3.1, algorithm 2 and figure 5.
 """
@@ -50,6 +51,8 @@ TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
+NOBODY: Final = -1
+"""What the block that was next leaves in ``NEXT``, where the next one is found once in a turn."""
 
 
 @dataclass(frozen=True)
@@ -105,8 +108,18 @@ class Turn:
             self.anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [counter, scalar_aval()], "anyone")
         if self.form in SWEEPS:
             self.majority = self.splicer.add(self._is_majority, [counter, scalar_aval()], "majority")
+        if self._finds_once:
+            self.first = self.splicer.add(lambda pc: [jnp.min(pc)], [counter], "first")
         if self.layout.queue:
             self._splice_turnover(avals)
+
+    @property
+    def _finds_once(self) -> bool:
+        """Whether the next group is found once in a turn, after its turnover, and not by each step.
+
+        For one lane, finding it is looking at its counter.
+        """
+        return self.form == "chain" and self.layout.one_kernel and self.layout.lanes > 1
 
     def _memory(self) -> dict[str, jax.ShapeDtypeStruct]:
         """Slots of what the schedule remembers, in the form that asks it after each step."""
@@ -121,7 +134,8 @@ class Turn:
     def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
         """Blocks in a row; where they may be passed over, they also tell, in ``NEXT``, what their having run means."""
         passed_over = self.form in ("chain", "guarded")
-        after = (NEXT, *self.memory) if passed_over else ()
+        finds_next = self.form == "chain" and not self._finds_once
+        after = (NEXT, *self.memory) if finds_next else (NEXT,) if passed_over else ()
         reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
         writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
 
@@ -130,9 +144,9 @@ class Turn:
             for block in group:
                 slots.update(zip(block.writes, block(*(slots[slot] for slot in block.reads)), strict=True))
             results = [slots[slot] for slot in writes]
-            if self.form == "chain":
+            if finds_next:
                 return results + self._choose(slots[COUNTER], *(slots[slot] for slot in self.memory))
-            return [*results, *(jnp.int32(SOMEONE) for _ in after)]
+            return [*results, *(jnp.int32(NOBODY if self._finds_once else SOMEONE) for _ in after)]
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
         step = self._step(run, (*reads, *after), (*writes, *after), avals, name, passed_over=passed_over)
@@ -159,7 +173,8 @@ class Turn:
         lanes = self.lanes
         inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
         results, changed = lanes.turnover_results, lanes.turnover_reads
-        after = (NEXT, *self.memory) if self.form in EARLIEST else ()  # the others ask after their round
+        # the others ask after it, or after their round
+        after = (NEXT, *self.memory) if self.form in EARLIEST and not self._finds_once else ()
 
         def turnover(*values: Any) -> list[Any]:
             slots = dict(zip(reads, values, strict=True))
@@ -180,12 +195,18 @@ class Turn:
         """What the loop carries: the state, ``NEXT`` and what the schedule remembers."""
         blank = self.splicer.add(lambda: [jnp.zeros(a.shape, a.dtype) for a in self.memory.values()], [], "memory")
         carried = {**state, **dict(zip(self.memory, self.splicer.call(blank, []), strict=True))}
+        if self._finds_once:
+            return {**carried, NEXT: constant(NOBODY)}
         self._look(carried)
         return carried
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
-        return compare(carried[NEXT], constant(self.layout.done), "LT")
+        return compare(self._first(carried), constant(self.layout.done), "LT")
+
+    def _first(self, carried: Slots) -> Any:
+        """A counter that is at or past ``leave``, or ``done``, if and only if all counters are."""
+        return self.splicer.call(self.first, [carried[COUNTER]])[0] if self._finds_once else carried[NEXT]
 
     def body(self, carried: Slots) -> Slots:
         """What the loop carries after one turn."""
@@ -193,10 +214,12 @@ class Turn:
         if self.layout.queue:
             if self.form == "guarded":
                 self._look(state)
-            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], state[NEXT]])
+            (wanted,) = self.splicer.call(self.wants_turnover, [state[COUNTER], self._first(state)])
             self._once_if(wanted, self.turnover, state)
         if self.form == "guarded":
             state[NEXT] = constant(self.layout.done)
+        if self._finds_once:
+            self._look(state)
         if self.rounds == 1:
             self._round(state)
         else:
