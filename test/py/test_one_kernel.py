@@ -352,6 +352,31 @@ def test_the_library_has_what_is_too_large(odd):
     np.testing.assert_array_equal(Trigonometric(False)(x), jnp.cos(x))
 
 
+@pytest.mark.parametrize("schedule", ["earliest", "most_lanes"])
+@pytest.mark.parametrize("lanes", [None, 40])
+def test_one_block_in_a_turn_is_the_schedule_of_a_case(schedule, lanes):
+    x = jnp.arange(90, dtype=jnp.int32) % 11
+    how = {"schedule": schedule, "lanes": lanes, "threads": 1}
+    chain, case = (hb.batch(fibonacci.function, dispatch=form, **how) for form in ("chain", "case"))
+    assert is_one_kernel(chain, x)
+    got, stats = chain.with_stats(x)
+    wanted, wanted_stats = case.with_stats(x)
+    np.testing.assert_array_equal(got, wanted)
+    assert stats.blocks == wanted_stats.blocks
+
+
+def test_what_finds_the_next_block_stands_there_once():
+    chain = hb.batch(fibonacci.function, dispatch="chain", schedule="most_lanes")
+    plan = chain.trace(jnp.arange(90, dtype=jnp.int32)).plan
+    layout = replace(plan.layout(90, plan.depth), one_kernel=True)
+    in_one, in_several = (
+        str(to_stablehlo(plan.request(each))).count("reducer")  # of which one is the largest
+        for each in (layout, replace(layout, one_kernel=False))
+    )
+    assert in_one == 1
+    assert in_several == 1 + len(plan.choice.groups(plan.lowered))
+
+
 @hb.batch
 def sums_of_waves(x, n):
     total = 0.0
