@@ -13,9 +13,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.stacks import IN_BOUNDS, masked
-
-Slots = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ class Places:
 
 def exchange_at_once(
     slots: Slots, finished: Slots, leaving: Mapping[str, str], entering: Slots, places: Places, axis: int
-) -> dict[str, Any]:
+) -> Slots:
     """The slots that change.
 
     Args:
@@ -60,11 +59,11 @@ def exchange_at_once(
 
 def exchange_in_loops(
     slots: Slots, finished: Slots, leaving: Mapping[str, str], entering: Slots, places: Places, axis: int
-) -> dict[str, Any]:
+) -> Slots:
     """The same, lane after lane."""
     lanes, count = _first(places.done)
 
-    def exchange(i: Any, changing: dict[str, Any]) -> dict[str, Any]:
+    def exchange(i: Any, changing: Slots) -> Slots:
         lane = lanes[i]
         values = {**finished, **changing}
         changed = {}

@@ -23,8 +23,6 @@ from hlobatch.lowering.chunks import in_chunks
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 from hlobatch.lowering.splice import aval_of
 
-LONG: Final = 16
-"""Rows from which a loop pays; of a short one LLVM makes straight code, and then does many at a time."""
 TOGETHER: Final = 8
 """Rows combined in one turn: the result is read and written once for so many."""
 MANY: Final = 512

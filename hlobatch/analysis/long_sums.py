@@ -18,13 +18,16 @@ from hlobatch.ir.program import Program
 
 LONG: Final = 32
 """Numbers up to which XLA's pass leaves a reduction as it is."""
-_REDUCTIONS: Final = frozenset({"reduce_sum", "reduce_prod", "reduce"})
+_REDUCTIONS: Final = frozenset({"reduce_sum", "reduce_prod"})
+_OF_ANY_KIND: Final = "reduce"
+"""A reduction whose combination is the user's own, or in code that was read from a module."""
 
 
 def has_long_sums(program: Program) -> bool:
-    """Whether any of its reductions is one; of code that was not traced, nothing is known."""
-    functions = [op.function for block in program.graph for op in block.instructions if isinstance(op, PrimOp)]
-    return any(not isinstance(f, TracedFunction) or _has_any(f.jaxpr.jaxpr) for f in functions)
+    """Whether any of its reductions is one, or may be. Copies and choices of ours are not traced, and sum nothing."""
+    functions = [op.function for op in program.ops if isinstance(op, PrimOp)]
+    traced = [f for f in functions if isinstance(f, TracedFunction)]
+    return any(_OF_ANY_KIND in f.primitives() or _has_any(f.jaxpr.jaxpr) for f in traced)
 
 
 def _has_any(jaxpr: Any) -> bool:
@@ -35,5 +38,6 @@ def _is_long(equation: Any) -> bool:
     if equation.primitive.name not in _REDUCTIONS:
         return False
     array = equation.invars[0].aval
-    axes = equation.params.get("axes", equation.params.get("dimensions"))
-    return jnp.issubdtype(array.dtype, jnp.inexact) and math.prod(array.shape[d] for d in axes) > LONG
+    return (
+        jnp.issubdtype(array.dtype, jnp.inexact) and math.prod(array.shape[d] for d in equation.params["axes"]) > LONG
+    )

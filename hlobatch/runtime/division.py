@@ -142,7 +142,7 @@ def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
 
 def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
-    whole = layout.one_kernel or busy or _is_small(plan, layout)
+    whole = busy or _is_small(plan, layout)
     how = Compilation(whole, layout.one_kernel, plan.has_long_sums, little_unrolled=bool(layout.lane_axis))
     return jax.jit(function, compiler_options=compiler_options(jax.default_backend(), how))
 

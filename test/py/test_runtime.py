@@ -75,6 +75,28 @@ def test_sums_whose_order_shows(dtype: str, size: int, is_long: bool) -> None:
     assert sum_of.trace(jnp.ones((3, size), dtype)).plan.has_long_sums == is_long
 
 
+@hb.batch
+def recursive_sum_of(x, n):
+    if n == 0:
+        return jnp.sum(x[:20])
+    return recursive_sum_of(x + 1, n - 1) + jax.lax.cond(n > 2, jnp.sum, jnp.max, x)
+
+
+@hb.batch
+def own_reduction_of(x):
+    while x[0] < 2:
+        x = x + jax.lax.reduce(x, jnp.float32(0), lambda a, b: a + b * 1, (0,))
+    return x
+
+
+def test_sums_are_found_among_copies_and_choices() -> None:
+    """Lowering adds functions that are not traced; they say nothing of the program's sums."""
+    n = jnp.arange(3)
+    assert not recursive_sum_of.trace(jnp.ones((3, 32)), n).plan.has_long_sums
+    assert recursive_sum_of.trace(jnp.ones((3, 33)), n).plan.has_long_sums
+    assert own_reduction_of.trace(jnp.ones((3, 4))).plan.has_long_sums
+
+
 @pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])
 def test_random_numbers_are_drawn_without_a_loop(platforms: tuple[str, ...]) -> None:
     """JAX draws them in a loop on a CPU; in a block, that is a hundred kernels instead of one."""
