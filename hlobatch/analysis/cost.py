@@ -23,7 +23,8 @@ _MOVE = 4.0
 _UNKNOWN_TRIPS = 8
 """Turns assumed for a loop whose count is not known."""
 _TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
-_RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x32"})
+RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x32"})
+"""Primitives that draw random bits, or make keys of one."""
 
 
 def block_cost(block: Block) -> float:
@@ -75,7 +76,7 @@ def _traced_cost(function: TracedFunction, contraction: float) -> float:
 
 def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:
     """Operations of a jaxpr."""
-    return float(sum(_equation_cost(equation, contraction) for equation in jaxpr.eqns))
+    return float(sum(equation_cost(equation, contraction) for equation in jaxpr.eqns))
 
 
 def multiplications(equation: Any) -> int:
@@ -85,7 +86,8 @@ def multiplications(equation: Any) -> int:
     return int(math.prod(equation.outvars[0].aval.shape) * math.prod(shape[d] for d in left))
 
 
-def _equation_cost(equation: Any, contraction: float) -> float:
+def equation_cost(equation: Any, contraction: float = 1.0) -> float:
+    """Operations of an equation."""
     elements = float(sum(math.prod(v.aval.shape) for v in equation.outvars))
     name = equation.primitive.name
     if name == "dot_general":
@@ -97,4 +99,4 @@ def _equation_cost(equation: Any, contraction: float) -> float:
         return inner * _UNKNOWN_TRIPS
     if inner:
         return inner
-    return elements * (10.0 if name in _TRANSCENDENTAL else 40.0 if name in _RANDOM else 1.0)
+    return elements * (10.0 if name in _TRANSCENDENTAL else 40.0 if name in RANDOM else 1.0)

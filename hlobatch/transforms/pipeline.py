@@ -26,6 +26,7 @@ from hlobatch.transforms.rotate_loops import rotate_loops
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
 from hlobatch.transforms.split_live_ranges import split_live_ranges
+from hlobatch.transforms.split_shared import split_shared
 
 Pass = Callable[[Program], Program]
 Observer = Callable[[str, Program], None]
@@ -37,6 +38,7 @@ class Optimizations:
 
     Attributes:
         hoist_shared: Compute what is the same in every lane once.
+        split_shared: Do so where it is a part of a primitive that computes what differs.
         if_conversion: Turn cheap branches into selects.
         rotate_loops: Test loop conditions where turns end.
         dead_code: Drop what nothing reads.
@@ -48,6 +50,7 @@ class Optimizations:
     """
 
     hoist_shared: bool = True
+    split_shared: bool = True
     if_conversion: bool = True
     rotate_loops: bool = True
     dead_code: bool = True
@@ -82,6 +85,8 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
     passes: dict[str, Pass] = {}
     if optimizations.hoist_shared:
         passes["hoist-shared"] = hoist_shared
+    if optimizations.split_shared:
+        passes["split-shared"] = split_shared
     if optimizations.if_conversion:
         passes["if-conversion"] = convert_ifs
     if optimizations.rotate_loops:

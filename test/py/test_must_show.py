@@ -194,14 +194,14 @@ def test_large_kernels_inside_a_primitive_are_divided() -> None:
 DATA, REGRESSORS = 500, 20
 
 
-def compiled_logistic_nuts(lanes: int) -> Any:
+def compiled_logistic_nuts(lanes: int, **options: Any) -> Any:
     """The sampler on a logistic regression, whose regressors all lanes share."""
     density = targets.logistic_regression(num_data=DATA, dim=REGRESSORS).log_density
     sample = nuts.make_nuts(density, step_size=0.1, num_draws=3, max_depth=5)
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     positions = jax.ShapeDtypeStruct((lanes, REGRESSORS), np.float32)
     chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
-    return sample.trace(chains).lower().compile()
+    return hb.batch(sample.function, **options).trace(chains).lower().compile()
 
 
 def test_what_all_lanes_share_is_never_broadcast() -> None:
@@ -214,6 +214,13 @@ def test_what_all_lanes_share_is_never_broadcast() -> None:
     per_lane = compiled_logistic_nuts(2 * lanes).memory_analysis().temp_size_in_bytes
     per_lane = (per_lane - compiled.memory_analysis().temp_size_in_bytes) / lanes
     assert per_lane < 4 * DATA * REGRESSORS / 2, "another lane takes much less memory than a copy of the regressors"
+
+
+@pytest.mark.parametrize("lanes", [1, 96])
+def test_what_all_lanes_share_is_turned_around_before_the_loop(lanes: int) -> None:
+    """The model multiplies by the regressors' transpose: a statement of which a part is the same in every lane."""
+    text = compiled_logistic_nuts(lanes, optimizations=SEVERAL_KERNELS).as_text()
+    assert not whole_writes(text, {(DATA, REGRESSORS), (REGRESSORS, DATA)})
 
 
 def test_copies_inside_the_loop_are_found() -> None:

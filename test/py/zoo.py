@@ -655,6 +655,24 @@ def binary_search(values: Array, wanted: Array) -> Array:
     return low
 
 
+WEIGHTS = np.linspace(0.1, 1, 12, dtype=np.float32).reshape(3, 4)
+
+
+@jax.jit
+def _mixed(x: Array, weights: Array) -> Array:
+    """What lanes share and what they do not, in one function that JAX calls."""
+    noise = 0.01 * jax.random.normal(jax.random.key(0), (8, 4))
+    return jnp.tanh(x @ jax.nn.softmax(weights.T @ weights)) + (noise.T @ noise) @ x
+
+
+@program(floats(0.1, 1, shape=(4,)), WEIGHTS, integers(0, 4), in_axes=(0, None, 0), ulps=64, recursive=True)
+def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
+    """Statements of which a part is the same in every lane, some of it dear."""
+    if n <= 0:
+        return (x * 2.0) @ (weights.T * 0.5) @ weights
+    return shared_in_part(_mixed(x, weights)[:3] @ weights, weights, n - 1) + x @ (weights.T @ weights)
+
+
 BYTECODE = np.asarray([[0, 1], [1, 3], [3, 5], [2, -1], [4, 0], [5, 0]], np.int32)
 
 

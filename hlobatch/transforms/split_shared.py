@@ -1,0 +1,272 @@
+"""Takes what is the same in every lane out of primitives that compute what differs, to the entry of the main function.
+
+::
+
+    def main(%main.q):                            def main(%main.q):
+      …                                             %f.$shared1 = prim "density(q, data.T)" ()
+    def f(%f.q):                             ==>    …
+      %f.p = prim "density(q, data.T)" (%f.q)     def f(%f.q):
+                                                    %f.p = prim "density(q, data.T)" (%f.q, %f.$shared1)
+
+A primitive is a statement of the user's, with all that it calls. What it does to a data set alone, such as turning it
+around, would be done again whenever a block runs. XLA moves such out of a loop, but not out of a branch in one.
+
+Only results that are worth an array are moved: no larger than what they are computed from, or dear. Any other is
+computed where it is wanted, from those.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of, is_key, subjaxprs_of
+from hlobatch.analysis.cost import RANDOM, equation_cost
+from hlobatch.analysis.sharing import shared_roots
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import MAIN, Block, Program
+from hlobatch.ir.types import TensorType, Type
+
+FEW: Final = 16
+"""Elements so few that whatever is computed from them may be computed again."""
+DEAR: Final = 16.0
+"""Operations for each element of a result that is worth an array though it is larger than what it is computed from."""
+LEAST: Final = 1_000.0
+"""Operations that such a result takes in all."""
+_VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
+"""Primitives that XLA makes part of whatever reads their results."""
+
+
+def split_shared(program: Program) -> Program:
+    """The program with what is the same in every lane computed once, also where it is a part of a primitive."""
+    splitter = _Splitter(program, frozenset(shared_roots(program)))
+    functions = {
+        f.name: f.replace(graph=type(f.graph)(tuple(map(splitter.block, f.graph)))) for f in program.all_functions
+    }
+    if not splitter.moved:
+        return program
+    main = functions[MAIN]
+    entry, *rest = main.graph.blocks
+    after = 1 + max((i for i, op in enumerate(entry.instructions) if splitter.shared.issuperset(op.defs)), default=-1)
+    entry = entry.replace(instructions=(*entry.instructions[:after], *splitter.moved, *entry.instructions[after:]))
+    functions[MAIN] = main.replace(graph=type(main.graph)((entry, *rest)))
+    return program.with_functions(functions).replace(var_defs={**program.var_defs, **splitter.types})
+
+
+@dataclass
+class _Splitter:
+    """Splits the primitives of a program.
+
+    Attributes:
+        program: Typed, with calls.
+        shared: Variables that hold the same in every lane.
+        moved: What was taken out of primitives so far.
+        types: Those of the variables it writes.
+        known: The variable that has what a slice computes, by all that decides it.
+    """
+
+    program: Program
+    shared: frozenset[str]
+    moved: list[PrimOp] = field(default_factory=list)
+    types: dict[str, Type] = field(default_factory=dict)
+    known: dict[Any, str] = field(default_factory=dict)
+
+    def block(self, block: Block) -> Block:
+        return block.replace(instructions=tuple(map(self._op, block.instructions)))
+
+    def _op(self, op: Op) -> Op:
+        if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+            return op
+        if self.shared.issuperset(op.defs):
+            return op  # all of it is computed once
+        function, shared = op.function, self._of_inputs(op)
+        if not _may_split(function, shared):
+            return op
+        code = _Code.of(_inlined(function.jaxpr), shared)
+        stored = code.stored()
+        if not stored:
+            return op
+        names = [self._variable(op, code, value) for value in stored]
+        in_types = (*function.in_types, *(self.types[name] for name in names))
+        rest = TracedFunction(in_types, function.out_types, code.rest(stored))
+        return op.replace(vars_in=(*op.vars_in, *names), function=rest)
+
+    def _of_inputs(self, op: PrimOp) -> list[bool]:
+        """For each tensor that a primitive is given, whether it is the same in every lane."""
+        return [v in self.shared for v in op.vars_in for _ in self.program.var_defs[v].tensor_leaves]
+
+    def _variable(self, op: PrimOp, code: _Code, value: Any) -> str:
+        """The variable of a value, which a primitive of its own computes from now on, if none does yet."""
+        assert isinstance(op.function, TracedFunction)
+        given = [i for i, v in enumerate(op.vars_in) if v in self.shared]
+        names, in_types = tuple(op.vars_in[i] for i in given), tuple(op.function.in_types[i] for i in given)
+        jaxpr = code.slice(value)
+        key = _key(names, jaxpr)
+        if key not in self.known:
+            self.known[key] = name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
+            self.types[name] = type_ = Type(TensorType(value.aval.dtype, value.aval.shape, value.aval.weak_type))
+            function = TracedFunction(in_types, (type_,), jaxpr)
+            self.moved.append(PrimOp(names, (name,), function, op.text, op.location))
+        return self.known[key]
+
+
+@dataclass(frozen=True)
+class _Code:
+    """A primitive's equations, and what of them is the same in every lane.
+
+    Attributes:
+        closed: All of them.
+        given: Its inputs that are the same in every lane, and where they stand.
+        slices: For each value that is, the numbers of the equations that it takes.
+    """
+
+    closed: ClosedJaxpr
+    given: tuple[Any, ...]
+    slices: dict[Any, frozenset[int]]
+
+    @classmethod
+    def of(cls, closed: ClosedJaxpr, shared: Sequence[bool]) -> _Code:
+        jaxpr: Any = closed.jaxpr
+        given = tuple(v for v, is_shared in zip(jaxpr.invars, shared, strict=True) if is_shared)
+        slices: dict[Any, frozenset[int]] = dict.fromkeys((*jaxpr.constvars, *given), frozenset())
+        for number, equation in enumerate(jaxpr.eqns):
+            values = _read(equation)
+            if slices.keys() >= set(values) and _may_move(equation):
+                slices |= dict.fromkeys(equation.outvars, frozenset({number}.union(*(slices[v] for v in values))))
+        return cls(closed, given, slices)
+
+    @property
+    def equations(self) -> Sequence[Any]:
+        jaxpr: Any = self.closed.jaxpr
+        return tuple(jaxpr.eqns)
+
+    def stored(self) -> list[Any]:
+        """The values that are the same in every lane, wanted by what differs, and worth an array."""
+        jaxpr: Any = self.closed.jaxpr
+        pending = [v for e in self.equations if not self._is_shared(e) for v in _read(e)]
+        pending += [v for v in jaxpr.outvars if not isinstance(v, Literal)]
+        found: dict[Any, None] = {}
+        seen: set[Any] = set()
+        while pending:
+            value = pending.pop(0)
+            if value in seen or not self.slices.get(value):
+                continue
+            seen.add(value)
+            if self._is_worth_storing(value):
+                found[value] = None
+            else:
+                pending += _read(self._definition(value))
+        return list(found)
+
+    def _definition(self, value: Any) -> Any:
+        """The equation that computes a value: of all that it takes, the last."""
+        return self.equations[max(self.slices[value])]
+
+    def _is_shared(self, equation: Any) -> bool:
+        return all(v in self.slices for v in equation.outvars)
+
+    def _is_worth_storing(self, value: Any) -> bool:
+        equations = [self.equations[i] for i in self.slices[value]]
+        if is_key(value.aval) or all(e.primitive.name in _VIEWS for e in equations):
+            return False
+        defined = self._definition(value)
+        if defined.primitive.name in _VIEWS and _size(value) > sum(map(_size, _read(defined))):
+            return False
+        roots = {v for e in equations for v in _read(e) if not self.slices[v]}
+        if sum(math.prod(v.aval.shape) for v in roots) >= FEW and _size(value) <= sum(map(_size, roots)):
+            return True
+        cost = sum(equation_cost(e) for e in equations)
+        return bool(cost >= max(LEAST, DEAR * math.prod(value.aval.shape)))
+
+    def slice(self, value: Any) -> ClosedJaxpr:
+        """What computes a value, from the inputs that are the same in every lane."""
+        wanted = self.slices[value]
+        equations = [e for i, e in enumerate(self.equations) if i in wanted]
+        return self._traced(equations, self.given, [value])
+
+    def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
+        """What computes the primitive's results, from its inputs and the values that are stored."""
+        jaxpr: Any = self.closed.jaxpr
+        wanted = {v for v in jaxpr.outvars if not isinstance(v, Literal)}.difference(stored)
+        equations: list[Any] = []
+        for equation in reversed(self.equations):
+            if wanted.intersection(equation.outvars):
+                equations.insert(0, equation)
+                wanted.update(v for v in _read(equation) if v not in stored)
+        return self._traced(equations, [*jaxpr.invars, *stored], jaxpr.outvars)
+
+    def _traced(self, equations: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> ClosedJaxpr:
+        jaxpr: Any = self.closed.jaxpr
+
+        def run(*arrays: Any) -> list[Any]:
+            known = dict(zip((*jaxpr.constvars, *inputs), (*self.closed.consts, *arrays), strict=True))
+            return _evaluated(equations, known, outputs)
+
+        return _traced(run, inputs)
+
+
+def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
+    """Whether it is worth a look."""
+    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives() & RANDOM)
+
+
+def _may_move(equation: Any) -> bool:
+    """Whether an equation may be computed where the program might not have computed it: it surely ends."""
+    inner = (e for jaxpr in subjaxprs_of(equation) for e in jaxpr.eqns)
+    return bool(equation.primitive.name != "while" and all(map(_may_move, inner)))
+
+
+def _inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The code with what it calls in the place of the calls."""
+    jaxpr: Any = closed.jaxpr
+    if all(called_by(equation) is None for equation in jaxpr.eqns):
+        return closed
+    return _traced(lambda *arrays: _called(closed, arrays), jaxpr.invars)
+
+
+def _called(closed: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
+    jaxpr: Any = closed.jaxpr
+    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
+    return _evaluated(jaxpr.eqns, known, jaxpr.outvars)
+
+
+def _evaluated(equations: Sequence[Any], known: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
+    """The values of some atoms after some equations; ``known`` are those of variables."""
+
+    def value(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else known[atom]
+
+    for equation in equations:
+        given, called = map(value, equation.invars), called_by(equation)
+        with in_place_of(equation):
+            results = function_of(equation)(*given) if called is None else _called(called, list(given))
+        known.update(zip(equation.outvars, results, strict=True))
+    return [value(atom) for atom in outputs]
+
+
+def _traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
+    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in inputs]
+    return jax.make_jaxpr(run)(*avals)
+
+
+def _read(equation: Any) -> list[Any]:
+    """The variables that an equation reads."""
+    return [atom for atom in equation.invars if not isinstance(atom, Literal)]
+
+
+def _size(value: Any) -> int:
+    """Bytes."""
+    return int(math.prod(value.aval.shape) * value.aval.dtype.itemsize)
+
+
+def _key(names: Sequence[str], jaxpr: ClosedJaxpr) -> Any:
+    """What is equal for two pieces of code only if they compute the same of the same variables."""
+    if any(inner for e in jaxpr.jaxpr.eqns for inner in subjaxprs_of(e)):
+        return object()  # arrays inside are not among the constants
+    return (*names, str(jaxpr.jaxpr), *map(id, jaxpr.consts))

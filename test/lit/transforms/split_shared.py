@@ -1,0 +1,59 @@
+"""split-shared takes what is the same in every lane out of primitives, to the entry of main, each once."""
+
+# RUN: hlobatch trace %s:f --args "f32[8,20], f32[30,20]" --print-after hoist-shared | filecheck %s --check-prefix=BEFORE
+# RUN: hlobatch trace %s:f --args "f32[8,20], f32[30,20]" --print-after split-shared | filecheck %s --check-prefix=AFTER
+import jax
+import jax.numpy as jnp
+
+import hlobatch as hb
+
+
+@jax.jit
+def residual(x, data):
+    noise = jax.random.normal(jax.random.key(0), (20, 5))
+    return jnp.sum(x @ data.T) / data.size + jnp.sum(x @ noise)
+
+
+@hb.batch(in_axes=(0, None))
+def f(x, data):
+    while residual(x, data) > 1:
+        x = x - 0.1 * data.mean(axis=0)
+        x = x + jnp.sum(data[3] - x) + jnp.zeros(20)
+    return x @ data.T
+
+
+# Checks of main, f, made by update_checks.py
+# BEFORE-LABEL: def main(%main.x, %main.data) -> (%main.$result):
+# BEFORE-NEXT:   entry:
+# BEFORE-NEXT:     %main.$result = call @f(%main.x)
+# BEFORE-NEXT:     halt
+# BEFORE-LABEL: def f(%f.x) -> (%f.$result):
+# BEFORE-NEXT:   while:
+# BEFORE-NEXT:     %f.$if1 = prim "residual(x, data) > 1" (%f.x, %main.data)
+# BEFORE-NEXT:     branch %f.$if1, body, after_while
+# BEFORE-NEXT:   body:
+# BEFORE-NEXT:     %f.x:1 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data)
+# BEFORE-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:1, %main.data)
+# BEFORE-NEXT:     jump while
+# BEFORE-NEXT:   after_while:
+# BEFORE-NEXT:     %f.$result = prim "x @ data.T" (%f.x, %main.data)
+# BEFORE-NEXT:     halt
+# Checks of main, f, made by update_checks.py
+# AFTER-LABEL: def main(%main.x, %main.data) -> (%main.$result):
+# AFTER-NEXT:   entry:
+# AFTER-NEXT:     %f.$shared1 = prim "residual(x, data) > 1" (%main.data)
+# AFTER-NEXT:     %f.$shared2 = prim "residual(x, data) > 1" (%main.data)
+# AFTER-NEXT:     %f.$shared3 = prim "x - 0.1 * data.mean(axis=0)" (%main.data)
+# AFTER-NEXT:     %main.$result = call @f(%main.x)
+# AFTER-NEXT:     halt
+# AFTER-LABEL: def f(%f.x) -> (%f.$result):
+# AFTER-NEXT:   while:
+# AFTER-NEXT:     %f.$if1 = prim "residual(x, data) > 1" (%f.x, %main.data, %f.$shared1, %f.$shared2)
+# AFTER-NEXT:     branch %f.$if1, body, after_while
+# AFTER-NEXT:   body:
+# AFTER-NEXT:     %f.x:1 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data, %f.$shared3)
+# AFTER-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:1, %main.data)
+# AFTER-NEXT:     jump while
+# AFTER-NEXT:   after_while:
+# AFTER-NEXT:     %f.$result = prim "x @ data.T" (%f.x, %main.data, %f.$shared1)
+# AFTER-NEXT:     halt
