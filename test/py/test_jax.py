@@ -1,5 +1,6 @@
 """A batched function is an ordinary JAX function: under jit, vmap, scan, shard_map and export, with any pytrees."""
 
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -151,6 +152,39 @@ def test_jax_export_never_gives_a_wrong_number() -> None:
     shallow = hb.batch(fibonacci.function, max_stack_depth=4)
     found = jax.export.export(jax.jit(shallow))(INPUTS).call(INPUTS)
     assert found.tolist() == [1, 1, 8, *[np.iinfo(np.int32).min] * 2]
+
+
+IN_A_PROCESS = """
+import jax
+import numpy as np
+from test_jax import DATA, FIBONACCI, INPUTS, SUMS, TO, fibonacci, sum_to
+
+missed = []
+jax.monitoring.register_event_listener(lambda event, **_: missed.append(event) if "cache_misses" in event else None)
+np.testing.assert_array_equal(fibonacci(INPUTS), FIBONACCI)
+np.testing.assert_array_equal(sum_to(TO, DATA), SUMS)
+print(len(missed))
+"""
+
+
+def test_compiled_once_for_all_processes(tmp_path: Path) -> None:
+    """The second process finds all that it needs in JAX's persistent cache, whatever the order of its sets."""
+    always = {"JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0", "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1"}
+    missed = []
+    for seed in ("1", "2"):
+        environment = {**os.environ, **always, "JAX_COMPILATION_CACHE_DIR": str(tmp_path), "PYTHONHASHSEED": seed}
+        done = subprocess.run(
+            [sys.executable, "-c", IN_A_PROCESS],
+            capture_output=True,
+            text=True,
+            check=False,
+            env=environment,
+            cwd=Path(__file__).parent,
+        )
+        assert done.returncode == 0, done.stderr
+        missed.append(int(done.stdout))
+    assert missed[0] > 0
+    assert missed[1] == 0
 
 
 SHARDED = """
