@@ -1,4 +1,4 @@
-"""Results of lanes to the rows of their inputs, and the next inputs into the lanes.
+"""The block between inputs: lanes that are done hand in their results and take the next inputs.
 
 All lanes at once, by a scatter and a gather; or in a run that is one kernel, where loops cost next to nothing and few
 lanes are done at a time, only those that are, one after the other.
@@ -14,71 +14,84 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.lowering.blocks import Slots
+from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
 from hlobatch.lowering.stacks import IN_BOUNDS, masked
 
 
 @dataclass(frozen=True)
-class Places:
-    """Which lanes exchange what, all ``[lanes]``.
+class Exchange:
+    """A turnover. Lanes for whom no input is left are done.
 
     Attributes:
-        done: Lanes that have finished an input, or have had none yet.
-        takes: Those for whom there is another.
-        out: The row that each lane's result goes to, the spare last one if it has none.
-        following: The input that each lane takes, some input if it takes none.
-    """
-
-    done: Any
-    takes: Any
-    out: Any
-    following: Any
-
-
-def exchange_at_once(
-    slots: Slots, finished: Slots, leaving: Mapping[str, str], entering: Slots, places: Places, axis: int
-) -> Slots:
-    """The slots that change.
-
-    Args:
-        slots: What lanes have, and the arrays for results ``[inputs + 1, *event]``.
-        finished: What lanes have and keep.
-        leaving: The slot of a result, by that of the array for it.
+        layout: The state of the run.
+        leaving: The slot of a result, by that of the array for it, ``[inputs + 1, *event]``.
         entering: Arrays of all inputs ``[inputs, *event]``, by the slot that a lane takes its own to.
-        places: Who takes what.
-        axis: Of lanes.
+        afresh: What else a lane begins an input with, a number by slot.
     """
-    values = {**finished, **slots}
-    changed = {}
-    for out, top in leaving.items():
-        rows = jnp.moveaxis(values[top], axis, 0)
-        changed[out] = slots[out].at[places.out].set(rows, **IN_BOUNDS)
-    for top, array in entering.items():
-        changed[top] = masked(places.takes, jnp.moveaxis(array[places.following], 0, axis), slots[top], axis)
-    return changed
+
+    layout: Layout
+    leaving: Mapping[str, str]
+    entering: Slots
+    afresh: Mapping[str, int]
+
+    @property
+    def inputs(self) -> Any:
+        """How many there are; also the number of the spare row for results of lanes that have had no input."""
+        return jnp.asarray(self.layout.inputs, jnp.int32)
+
+    def at_once(self, slots: Slots, finished: Slots) -> Slots:
+        """The slots that change, of what lanes have, and of what they have and keep."""
+        axis, count = self.layout.lane_axis, self.inputs
+        done = slots[COUNTER] == self.layout.leave
+        rows = jnp.where(done & (slots[ITEM] >= 0), slots[ITEM], count)
+        following = slots[HEAD] + jnp.cumsum(done.astype(jnp.int32)) - 1
+        takes = done & (following < count)
+        changed: Slots = {
+            HEAD: jnp.minimum(slots[HEAD] + jnp.sum(done, dtype=jnp.int32), count),
+            ITEM: jnp.where(done, jnp.where(takes, following, -1), slots[ITEM]),
+            COUNTER: jnp.where(done, jnp.where(takes, 0, self.layout.done), slots[COUNTER]),
+        }
+        values = {**finished, **slots}
+        for out, top in self.leaving.items():
+            results = jnp.moveaxis(values[top], axis, 0)
+            changed[out] = slots[out].at[rows].set(results, **IN_BOUNDS)
+        places = jnp.clip(following, 0, count - 1)
+        for top, array in self.entering.items():
+            changed[top] = masked(takes, jnp.moveaxis(array[places], 0, axis), slots[top], axis)
+        for slot, first in self.afresh.items():
+            changed[slot] = jnp.where(done, first, slots[slot])
+        return changed
+
+    def in_loops(self, slots: Slots, finished: Slots) -> Slots:
+        """The same, lane after lane."""
+        axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
+        lanes, number = _first(slots[COUNTER] == self.layout.leave)
+
+        def exchange(i: Any, changing: Slots) -> Slots:
+            lane, following = lanes[i], head + i
+            takes, values, changed = following < count, {**finished, **changing}, {}
+            item = slots[ITEM][lane]  # not of what changes, which XLA would copy in each turn
+            row = jnp.where(item >= 0, item, count)
+            for out, top in self.leaving.items():
+                result = jax.lax.dynamic_index_in_dim(values[top], lane, axis, keepdims=False)
+                changed[out] = jax.lax.dynamic_update_index_in_dim(changing[out], result, row, 0)
+            for top, array in self.entering.items():
+                old = jax.lax.dynamic_index_in_dim(changing[top], lane, axis, keepdims=False)
+                new = jax.lax.dynamic_index_in_dim(array, following, keepdims=False)
+                changed[top] = _put(changing[top], jnp.where(takes, new, old), lane, axis)
+            changed[ITEM] = _put(changing[ITEM], jnp.where(takes, following, -1), lane)
+            changed[COUNTER] = _put(changing[COUNTER], jnp.where(takes, 0, self.layout.done), lane)
+            for slot, first in self.afresh.items():
+                changed[slot] = _put(changing[slot], first, lane)
+            return changed
+
+        names = (COUNTER, ITEM, *self.leaving, *self.entering, *self.afresh)
+        changed = jax.lax.fori_loop(0, number, exchange, {name: slots[name] for name in names})
+        return {**changed, HEAD: jnp.minimum(head + number, count)}
 
 
-def exchange_in_loops(
-    slots: Slots, finished: Slots, leaving: Mapping[str, str], entering: Slots, places: Places, axis: int
-) -> Slots:
-    """The same, lane after lane."""
-    lanes, count = _first(places.done)
-
-    def exchange(i: Any, changing: Slots) -> Slots:
-        lane = lanes[i]
-        values = {**finished, **changing}
-        changed = {}
-        for out, top in leaving.items():
-            row = jax.lax.dynamic_index_in_dim(values[top], lane, axis, keepdims=False)
-            changed[out] = jax.lax.dynamic_update_index_in_dim(changing[out], row, places.out[lane], 0)
-        for top, array in entering.items():
-            old = jax.lax.dynamic_index_in_dim(changing[top], lane, axis, keepdims=False)
-            new = jax.lax.dynamic_index_in_dim(array, places.following[lane], keepdims=False)
-            row = jnp.where(places.takes[lane], new, old)
-            changed[top] = jax.lax.dynamic_update_index_in_dim(changing[top], row, lane, axis)
-        return {**changing, **changed}
-
-    changing = {name: slots[name] for name in (*leaving, *entering)}
-    return dict(jax.lax.fori_loop(0, count, exchange, changing))
+def _put(array: Any, row: Any, lane: Any, axis: int = 0) -> Any:
+    return jax.lax.dynamic_update_index_in_dim(array, jnp.asarray(row, array.dtype), lane, axis)
 
 
 def _first(mask: Any) -> tuple[Any, Any]:
@@ -86,7 +99,7 @@ def _first(mask: Any) -> tuple[Any, Any]:
 
     def put(lane: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
         lanes, count = found
-        return jax.lax.dynamic_update_index_in_dim(lanes, lane, count, 0), count + mask[lane].astype(jnp.int32)
+        return _put(lanes, lane, count), count + mask[lane].astype(jnp.int32)
 
     lanes, count = jax.lax.fori_loop(
         jnp.int32(0), jnp.int32(mask.shape[0]), put, (jnp.zeros(mask.shape, jnp.int32), jnp.int32(0))

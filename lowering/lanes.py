@@ -19,7 +19,7 @@ from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.exchange import Places, exchange_at_once, exchange_in_loops
+from hlobatch.lowering.exchange import Exchange
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
 from hlobatch.lowering.stacks import IN_BOUNDS
 from hlobatch.transforms.lower_calls import return_addresses
@@ -111,9 +111,8 @@ class Lanes:
     def turnover_reads(self) -> list[str]:
         """Slots that ``turnover`` needs and gives back."""
         layout = self.layout
-        tops = [slot for v in (*self._entering, *return_addresses(layout.program)) for slot in layout.tops(v)]
-        steps = [STEPS] if STEPS in layout.slots else []
-        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *steps, *layout.pointers, *tops, *layout.outputs()]))
+        tops = [slot for v in self._entering for slot in layout.tops(v)]
+        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *self._afresh, *tops, *layout.outputs()]))
 
     @property
     def turnover_results(self) -> list[str]:
@@ -126,27 +125,18 @@ class Lanes:
         """Lanes that are done hand in their results and take the next inputs; those for whom none is left are done."""
         slots: Slots = dict(zip(self.turnover_reads, values, strict=True))
         finished = dict(zip(self.turnover_results, results, strict=True))
-        mask = slots[COUNTER] == self.layout.leave
-        count = jnp.asarray(self.layout.inputs, jnp.int32)
-        out = jnp.where(mask & (slots[ITEM] >= 0), slots[ITEM], count)  # others write to the spare last row
-        following = slots[HEAD] + jnp.cumsum(mask.astype(jnp.int32)) - 1
-        takes = mask & (following < count)
-        slots[HEAD] = jnp.minimum(slots[HEAD] + jnp.sum(mask, dtype=jnp.int32), count)
-        slots[ITEM] = jnp.where(mask, jnp.where(takes, following, -1), slots[ITEM])
-        slots[COUNTER] = jnp.where(mask, jnp.where(takes, 0, self.layout.done), slots[COUNTER])
         named = self._named(inputs)
-        entering = {
-            slot: array for v in self._entering for slot, array in zip(self.layout.tops(v), named[v], strict=True)
-        }
-        places = Places(mask, takes, out, jnp.clip(following, 0, count - 1))
-        exchange = exchange_in_loops if self.layout.one_kernel else exchange_at_once
-        slots |= exchange(slots, finished, self._leaving, entering, places, self.layout.lane_axis)
-        for counter in return_addresses(self.layout.program):
-            (top,) = self.layout.tops(counter)
-            slots[top] = jnp.where(mask, self.layout.leave, slots[top])
-        for slot in [*self.layout.pointers, *(s for s in (STEPS,) if s in slots)]:
-            slots[slot] = jnp.where(mask, 0, slots[slot])
+        pairs = [pair for v in self._entering for pair in zip(self.layout.tops(v), named[v], strict=True)]
+        exchange = Exchange(self.layout, self._leaving, dict(pairs), self._afresh)
+        slots |= (exchange.in_loops if self.layout.one_kernel else exchange.at_once)(slots, finished)
         return [slots[name] for name in self.turnover_reads]
+
+    @property
+    def _afresh(self) -> dict[str, int]:
+        """What a lane begins an input with besides it: empty stacks, no step done, and where a return leads to."""
+        addresses = [top for counter in return_addresses(self.layout.program) for top in self.layout.tops(counter)]
+        steps = [STEPS] if STEPS in self.layout.slots else []
+        return {**dict.fromkeys(addresses, self.layout.leave), **dict.fromkeys([*self.layout.pointers, *steps], 0)}
 
     @property
     def _leaving(self) -> dict[str, str]:
@@ -175,8 +165,9 @@ class Lanes:
                     results.append(slots[f"{top}.out"][: self.layout.inputs])
                 else:
                     results.append(self._outside(slots[top])[: self.layout.inputs])
-        status = self._status(slots)
-        return [*results, self._stopped(slots[COUNTER]), status]
+        if not self.layout.may_stop:
+            return [*results, jnp.int32(0), jnp.zeros(self.layout.inputs, jnp.int32)]
+        return [*results, self._stopped(slots[COUNTER]), self._status(slots)]
 
     def _stopped(self, counter: Any) -> Any:
         codes = self._code(counter)

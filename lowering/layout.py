@@ -142,6 +142,11 @@ class Layout:
         """Variables with a stack."""
         return tuple(v for v in self.stored if self.program.alloc(v) is Alloc.FULL)
 
+    @property
+    def may_stop(self) -> bool:
+        """Whether a run can end before all inputs are done."""
+        return bool(self.stacked) or self.max_steps is not None
+
     @cached_property
     def buffers(self) -> frozenset[str]:
         """Slots of all stacks, without the tops beside them."""

@@ -133,7 +133,7 @@ def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Lay
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
-    keep_state = plan.may_stop or layout.stats
+    keep_state = layout.may_stop or layout.stats
     how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
     run = partial(run_p.bind, plan=plan, resume=resume, keep_state=keep_state, **how)
     count = len(plan.out_type.tensor_leaves)

@@ -35,9 +35,9 @@ from hlobatch.ir.types import TensorType, Type
 
 FEW: Final = 16
 """Elements so few that whatever is computed from them may be computed again."""
-DEAR: Final = 16.0
+DEAR: Final = 8.0
 """Operations for each element of a result that is worth an array though it is larger than what it is computed from."""
-LEAST: Final = 1_000.0
+LEAST: Final = 100.0
 """Operations that such a result takes in all."""
 _VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
 """Primitives that XLA makes part of whatever reads their results."""
