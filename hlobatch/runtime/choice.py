@@ -118,6 +118,16 @@ class Choice:
     portion: int
     reason: str
 
+    def explained(self, layout: Layout) -> str:
+        """What was chosen for a run, and why, in words."""
+        kernels = "a single kernel" if layout.one_kernel else "several kernels"
+        axis = "last" if layout.lane_axis else "first"
+        takes = "taking inputs from a queue" if layout.queue else "one for each input"
+        return (
+            f"dispatch {self.form!r}, schedule {self.schedule!r}: {self.reason}\n"
+            f"{kernels}, lanes are the {axis} axis of arrays, {takes}"
+        )
+
     def lanes_for(self, inputs: int) -> int:
         """Lanes in flight for a batch of ``inputs``."""
         if self.lanes is None:
@@ -173,6 +183,8 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
     judgement = "cheap enough" if cheap else "too dear"
     reason = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
+    if options.dispatch != "auto" or options.schedule != "auto":
+        reason = "as asked for"
     if options.lanes is not None:
         lanes = enough = options.lanes
     rounds = ROUNDS if form == "sweep" else 1

@@ -112,7 +112,8 @@ def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resu
     ]
     depth = depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
-    return RunStats(tuple(blocks), division.size, lanes, depth, resumptions, division.threads)
+    choice = plan.choice.explained(layout)
+    return RunStats(tuple(blocks), division.size, lanes, depth, resumptions, division.threads, choice)
 
 
 def _no_stats(plan: Plan) -> RunStats:

@@ -38,6 +38,7 @@ class RunStats:
         resumptions: How often the run stopped to grow its stacks.
         threads: Parts of the batch that ran side by side. Counts are of all of them; where a batch does not divide
             evenly, its last input counts twice.
+        choice: Dispatch, schedule and layout, and why those, in words.
     """
 
     blocks: tuple[BlockStats, ...]
@@ -46,6 +47,7 @@ class RunStats:
     depth: int
     resumptions: int
     threads: int = 1
+    choice: str = ""
 
     @property
     def _lanes(self) -> int:
@@ -84,6 +86,7 @@ class RunStats:
         lanes = f"{self.lanes} lanes" + (f" in {self.threads} threads" if self.threads > 1 else "")
         lines = [
             f"{self.steps} steps on {lanes} for {self.inputs} inputs, utilization {self.utilization:.1%}",
+            *self.choice.splitlines(),
             f"{'block':32s} {'line':>5s} {'executions':>11s} {'lanes used':>11s} {'cost':>10s}",
         ]
         for block in self.blocks:

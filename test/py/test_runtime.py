@@ -304,6 +304,18 @@ def test_stats_add_up() -> None:
     assert "fibonacci.entry" in str(stats)
 
 
+def test_stats_say_what_was_chosen_and_why() -> None:
+    _, asked = variant(dispatch="chain", schedule="earliest").with_stats(INPUTS)
+    assert "dispatch 'chain', schedule 'earliest': as asked for" in str(asked)
+    assert "one for each input" in str(asked)
+    _, chosen = variant(lanes=2, threads=1).with_stats(INPUTS)
+    assert "dispatch 'sweep', schedule 'sweep': " in str(chosen)
+    assert "cheap enough to run every block each time" in str(chosen)
+    assert "a single kernel, lanes are the first axis of arrays, taking inputs from a queue" in str(chosen)
+    _, several = variant(optimizations=hb.Optimizations(one_kernel=False)).with_stats(INPUTS)
+    assert "several kernels" in str(several)
+
+
 def test_stages() -> None:
     traced = fibonacci.trace(jax.ShapeDtypeStruct((6,), jnp.int32))
     lowered = traced.lower()
