@@ -82,6 +82,8 @@ __all__ = [
 _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
+_PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
+_ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
 
 
 @dataclass(frozen=True)
@@ -126,21 +128,27 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     if platform != "cpu":
         return {}
     passes = how.passes_left_out()
-    wanted = _SEQUENTIAL | ({"xla_disable_hlo_passes": passes} if passes else {})
+    wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
     wanted |= (_FUSIONS_OF_ONE if how.one_kernel else {}) | (_LITTLE_UNROLLED if how.little_unrolled else {})
-    return {name: value for name, value in wanted.items() if _is_known(name, value)}
+    return {name: value for name, value in wanted.items() if name not in _unknown_options()}
 
 
 def expands_scatters() -> bool:
     """Whether XLA makes loops of scatters, if it is asked for one kernel on a CPU."""
-    return all(_is_known(name, value) for name, value in _FUSIONS_OF_ONE.items())
+    return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
 
 
 @cache
-def _is_known(option: str, value: Any) -> bool:
-    """Whether XLA can be asked for something."""
+def _unknown_options() -> frozenset[str]:
+    """What XLA cannot be asked for. It is asked for all at once first: each question takes ten milliseconds."""
+    if _are_known(_ALL_OPTIONS):
+        return frozenset()
+    return frozenset(name for name, value in _ALL_OPTIONS.items() if not _are_known({name: value}))
+
+
+def _are_known(options: dict[str, Any]) -> bool:
     try:
-        jax.jit(lambda: 0, compiler_options={option: value}).lower().compile()
+        jax.jit(lambda: 0, compiler_options=options).lower().compile()
     except jax.errors.JaxRuntimeError:
         return False
     return True
