@@ -11,8 +11,8 @@
 A primitive is a statement of the user's, with all that it calls. What it does to a data set alone, such as turning it
 around, would be done again whenever a block runs. XLA moves such out of a loop, but not out of a branch in one.
 
-Only results that are worth an array are moved: no larger than what they are computed from, or dear. Any other is
-computed where it is wanted, from those.
+Only results that are worth an array are moved: no larger than what they are computed from, or dear, and not huge. Any
+other is computed where it is wanted, from those.
 """
 
 from __future__ import annotations
@@ -39,6 +39,8 @@ DEAR: Final = 8.0
 """Operations for each element of a result that is worth an array though it is larger than what it is computed from."""
 LEAST: Final = 100.0
 """Operations that such a result takes in all."""
+LARGEST: Final = 2**28
+"""Bytes of a result beyond which memory is dearer than time."""
 _VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
 """Primitives that XLA makes part of whatever reads their results."""
 
@@ -173,7 +175,7 @@ class _Code:
 
     def _is_worth_storing(self, value: Any) -> bool:
         equations = [self.equations[i] for i in self.slices[value]]
-        if is_key(value.aval) or all(e.primitive.name in _VIEWS for e in equations):
+        if is_key(value.aval) or _size(value) > LARGEST or all(e.primitive.name in _VIEWS for e in equations):
             return False
         defined = self._definition(value)
         if defined.primitive.name in _VIEWS and _size(value) > sum(map(_size, _read(defined))):

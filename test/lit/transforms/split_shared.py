@@ -2,6 +2,8 @@
 
 # RUN: hlobatch trace %s:f --args "f32[8,20], f32[30,20]" --print-after hoist-shared | filecheck %s --check-prefix=BEFORE
 # RUN: hlobatch trace %s:f --args "f32[8,20], f32[30,20]" --print-after split-shared | filecheck %s --check-prefix=AFTER
+# RUN: hlobatch trace %s:look_up --args "i32[8], f32[50000000]" | filecheck %s --check-prefix=SMALL
+# RUN: hlobatch trace %s:look_up --args "i32[8], f32[100000000]" | filecheck %s --check-prefix=HUGE
 import jax
 import jax.numpy as jnp
 
@@ -21,6 +23,14 @@ def f(x, data):
         x = x + jnp.sum(data[3] - x) + jnp.zeros(20)
     return x @ data.T
 
+
+@hb.batch(in_axes=(0, None))
+def look_up(i, data):
+    return jnp.exp(data)[i]
+
+
+# SMALL: %look_up.$shared1 = prim "jnp.exp(data)[i]" (%main.data)
+# HUGE-NOT: $shared
 
 # Checks of main, f, made by update_checks.py
 # BEFORE-LABEL: def main(%main.x, %main.data) -> (%main.$result):
