@@ -19,7 +19,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
+from itertools import takewhile
 from typing import Any, Final
 
 import jax
@@ -47,7 +49,10 @@ _VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", 
 
 def split_shared(program: Program) -> Program:
     """The program with what is the same in every lane computed once, also where it is a part of a primitive."""
-    splitter = _Splitter(program, frozenset(shared_roots(program)))
+    roots = shared_roots(program)
+    first = program.graph.enter_block().instructions
+    before = tuple(takewhile(lambda op: isinstance(op, PrimOp) and roots.keys() >= {*op.defs}, first))
+    splitter = _Splitter(program, roots.keys() & {*program.vars_in, *(v for op in before for v in op.defs)})
     functions = {
         f.name: f.replace(graph=type(f.graph)(tuple(map(splitter.block, f.graph)))) for f in program.all_functions
     }
@@ -55,8 +60,8 @@ def split_shared(program: Program) -> Program:
         return program
     main = functions[MAIN]
     entry, *rest = main.graph.blocks
-    after = 1 + max((i for i, op in enumerate(entry.instructions) if splitter.shared.issuperset(op.defs)), default=-1)
-    entry = entry.replace(instructions=(*entry.instructions[:after], *splitter.moved, *entry.instructions[after:]))
+    after = entry.instructions[len(before) :]
+    entry = entry.replace(instructions=(*before, *splitter.moved, *after))
     functions[MAIN] = main.replace(graph=type(main.graph)((entry, *rest)))
     return program.with_functions(functions).replace(var_defs={**program.var_defs, **splitter.types})
 
@@ -67,14 +72,14 @@ class _Splitter:
 
     Attributes:
         program: Typed, with calls.
-        shared: Variables that hold the same in every lane.
+        shared: Variables that hold the same in every lane, and do so before the first that differs is computed.
         moved: What was taken out of primitives so far.
         types: Those of the variables it writes.
         known: The variable that has what a slice computes, by all that decides it.
     """
 
     program: Program
-    shared: frozenset[str]
+    shared: AbstractSet[str]
     moved: list[PrimOp] = field(default_factory=list)
     types: dict[str, Type] = field(default_factory=dict)
     known: dict[Any, str] = field(default_factory=dict)
@@ -85,7 +90,7 @@ class _Splitter:
     def _op(self, op: Op) -> Op:
         if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
             return op
-        if self.shared.issuperset(op.defs):
+        if self.shared >= {*op.defs}:
             return op  # all of it is computed once
         function, shared = op.function, self._of_inputs(op)
         if not _may_split(function, shared):

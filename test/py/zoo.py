@@ -655,7 +655,7 @@ def binary_search(values: Array, wanted: Array) -> Array:
     return low
 
 
-WEIGHTS = np.linspace(0.1, 1, 12, dtype=np.float32).reshape(3, 4)
+WEIGHTS = np.linspace(0.1, 1, 16, dtype=np.float32).reshape(4, 4)
 
 
 @jax.jit
@@ -669,8 +669,9 @@ def _mixed(x: Array, weights: Array) -> Array:
 def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
     """Statements of which a part is the same in every lane, some of it dear."""
     if n <= 0:
-        return (x * 2.0) @ (weights.T * 0.5) @ weights
-    return shared_in_part(_mixed(x, weights)[:3] @ weights, weights, n - 1) + x @ (weights.T @ weights)
+        doubled = weights * 2.0
+        return x @ (doubled.T * 0.5) @ weights
+    return shared_in_part(_mixed(x, weights) @ weights, weights, n - 1) + x @ (weights.T @ weights)
 
 
 BYTECODE = np.asarray([[0, 1], [1, 3], [3, 5], [2, -1], [4, 0], [5, 0]], np.int32)

@@ -4,6 +4,7 @@
 # RUN: hlobatch trace %s:f --args "f32[8,20], f32[30,20]" --print-after split-shared | filecheck %s --check-prefix=AFTER
 # RUN: hlobatch trace %s:look_up --args "i32[8], f32[50000000]" | filecheck %s --check-prefix=SMALL
 # RUN: hlobatch trace %s:look_up --args "i32[8], f32[100000000]" | filecheck %s --check-prefix=HUGE
+# RUN: hlobatch trace %s:scale --args "f32[8,20], f32[30,20]" --disable hoist-shared | filecheck %s --check-prefix=LOCAL
 import jax
 import jax.numpy as jnp
 
@@ -31,6 +32,19 @@ def look_up(i, data):
 
 # SMALL: %look_up.$shared1 = prim "jnp.exp(data)[i]" (%main.data)
 # HUGE-NOT: $shared
+
+
+@hb.batch(in_axes=(0, None))
+def scale(x, data):
+    doubled = 2 * data
+    return x @ doubled.T
+
+
+# What a function computes for itself is not known in main, where nothing has moved it there.
+# LOCAL-LABEL: def main
+# LOCAL: entry:
+# LOCAL-NEXT: call @scale
+# LOCAL-NOT: $shared
 
 # Checks of main, f, made by update_checks.py
 # BEFORE-LABEL: def main(%main.x, %main.data) -> (%main.$result):
