@@ -57,7 +57,10 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
 
 
 def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_jax, "_SEQUENTIAL", {"xla_cpu_of_another_release": "yes"})
+    missing = _jax._unknown_options()
+    monkeypatch.setattr(_jax, "_ALL_OPTIONS", {**_jax._ALL_OPTIONS, "xla_cpu_of_another_release": "yes"})
+    assert _jax._unknown_options.__wrapped__() == missing | {"xla_cpu_of_another_release"}
+    monkeypatch.setattr(_jax, "_unknown_options", lambda: frozenset(_jax._SEQUENTIAL))
     assert _jax.compiler_options.__wrapped__("cpu", Compilation()) == {}
 
 
