@@ -1,23 +1,29 @@
 """Functions on arrays -> ``func.func``s of a module that is being built.
 
-Code is traced and lowered by JAX's ``jit(…).lower``, carried over as bytecode (locations and all), given names
-that are free in the module, and called. Functions of symbolic sizes take the sizes as leading operands, which calls
-supply.
+Code is traced when it is added, so that it can be called, and lowered by JAX's ``jit(…).lower`` later, all that was
+added at once: for each lowering JAX makes an MLIR context, which takes longer than to lower a small function. What
+comes of it is carried over as bytecode (locations and all), under names that are free in the module. In a module of
+symbolic sizes, functions take the sizes as leading operands, which calls supply.
 """
 
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jax
+import numpy as np
 
-from hlobatch._jax import func, ir, lower_to_stablehlo, without_shardings
+from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
 from hlobatch.dialect.patterns import dtype_of
 
 Avals = Sequence[jax.ShapeDtypeStruct]
+
+_MAIN: Final = "main"
+_CALL: Final = "func.call"
 
 
 def aval_of(value: Any) -> jax.ShapeDtypeStruct:
@@ -26,13 +32,19 @@ def aval_of(value: Any) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(tuple(kind.shape), dtype_of(kind.element_type))
 
 
+def type_of(aval: Any) -> Any:
+    """The type that a module has for an array, whose sizes may be symbolic."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [d if isinstance(d, int) else dynamic for d in aval.shape]
+    return ir.RankedTensorType.get(shape, mlir.dtype_to_ir_type(np.dtype(aval.dtype)))
+
+
 @dataclass(frozen=True)
 class Spliced:
-    """A function that is part of the module: its symbol, its result types, the sizes it takes before its arguments."""
+    """A function of the module: its symbol, and its result types."""
 
     symbol: str
     results: tuple[Any, ...]
-    sizes: tuple[str, ...]
 
 
 @dataclass
@@ -42,48 +54,65 @@ class Splicer:
     Attributes:
         module: The module; its context and a location are current while functions are added.
         platforms: What JAX lowers for.
-        sizes: Values of the symbolic sizes, by name, where calls are built.
+        sizes: Values of the symbolic sizes, where calls are built.
     """
 
     module: Any
     platforms: tuple[str, ...]
-    sizes: Mapping[str, Any] = field(default_factory=dict)
+    sizes: Sequence[Any] = ()
+    _added: dict[str, tuple[Any, Avals]] = field(default_factory=dict)
 
     def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
-        """Trace a function of flat arguments and make it part of the module."""
-        traced = jax.jit(lambda *a: list(function(*a)), keep_unused=True).trace(*avals)
-        source = lower_to_stablehlo(traced, self.platforms)
-        buffer = io.BytesIO()
-        source.operation.write_bytecode(buffer)
-        part = ir.Module.parse(buffer.getvalue())
-        without_shardings(part)
-        main = self._renamed(part, name)
-        sizes = _sizes(main)
-        kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
-        for operation in part.body.operations:
-            self._insert(operation)
-        return Spliced(ir.StringAttr(main.attributes["sym_name"]).value, tuple(kind.results), sizes)
+        """Trace a function of flat arguments. It may be called, and is part of the module once that is finished."""
+        jitted = jax.jit(lambda *a: list(function(*a)))
+        results = jitted.trace(*avals).out_info
+        symbol = self._free(name)
+        self._added[symbol] = jitted, avals
+        return Spliced(symbol, tuple(map(type_of, results)))
 
     def call(self, spliced: Spliced, arguments: Sequence[Any]) -> list[Any]:
         """Call a function of the module at the current insertion point."""
-        operands = [*(self.sizes[name] for name in spliced.sizes), *arguments]
         symbol = ir.FlatSymbolRefAttr.get(spliced.symbol)
-        return list(func.CallOp(list(spliced.results), symbol, operands).results)
+        return list(func.CallOp(list(spliced.results), symbol, [*self.sizes, *arguments]).results)
 
-    def _renamed(self, part: Any, name: str) -> Any:
-        """Give every function of ``part`` a name that is free in the module; returns its main function."""
+    def finish(self) -> None:
+        """Make all that was added part of the module."""
+        if not self._added:
+            return
+        functions = list(self._added.values())
+
+        def everything(*arrays: Any) -> list[Any]:
+            supply = iter(arrays)
+            return [jitted(*(next(supply) for _ in avals)) for jitted, avals in functions]
+
+        traced = jax.jit(everything, keep_unused=True).trace(*(aval for _, avals in functions for aval in avals))
+        buffer = io.BytesIO()
+        lower_to_stablehlo(traced, self.platforms).operation.write_bytecode(buffer)
+        part = ir.Module.parse(buffer.getvalue())
+        without_shardings(part)
+        self._rename(part)
+        self._added.clear()
+        for operation in part.body.operations:
+            if _name_of(operation) != _MAIN:
+                self._insert(operation)
+
+    def _free(self, name: str, others: Collection[str] = ()) -> str:
+        """A name that nothing in the module has, nor anything that was added or is among others."""
         ours = ir.SymbolTable(self.module.operation)
-        theirs = {ir.StringAttr(op.attributes["sym_name"]).value: op for op in part.body.operations}
-        main = theirs["main"]
-        for old, operation in theirs.items():
-            wanted = name if old == "main" else f"{name}.{old}"
-            new, count = wanted, 0
-            while new in ours or (new in theirs and new != old):
-                count += 1
-                new = f"{wanted}_{count}"
-            ir.SymbolTable.replace_all_symbol_uses(old, new, part.operation)
-            ir.SymbolTable.set_symbol_name(operation, new)
-        return main
+        names = (f"{name}_{count}" if count else name for count in itertools.count())
+        return next(new for new in names if new not in ours and new not in self._added and new not in others)
+
+    def _rename(self, part: Any) -> None:
+        """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
+        functions = {_name_of(operation): operation for operation in part.body.operations}
+        body = functions.pop(_MAIN).regions[0].blocks[0]
+        calls = [operation for operation in body.operations if operation.operation.name == _CALL]
+        called = [ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in calls]
+        for old, function in functions.items():  # what those call first: it may be named like one that was added
+            if old not in called:
+                _rename(part, function, self._free(old, functions.keys() - {old}))
+        for old, new in zip(called, self._added, strict=True):
+            _rename(part, functions[old], new)
 
     def _insert(self, operation: Any) -> None:
         operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -94,9 +123,10 @@ class Splicer:
             operation.operation.clone()
 
 
-def _sizes(main: Any) -> tuple[str, ...]:
-    """Names of the symbolic sizes that a function takes before its arguments."""
-    if "arg_attrs" not in main.attributes:
-        return ()
-    marked = [a["jax.global_constant"] for a in main.attributes["arg_attrs"] if "jax.global_constant" in a]
-    return tuple(ir.StringAttr(mark).value for mark in marked)
+def _name_of(function: Any) -> str:
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _rename(part: Any, function: Any, name: str) -> None:
+    ir.SymbolTable.replace_all_symbol_uses(_name_of(function), name, part.operation)
+    ir.SymbolTable.set_symbol_name(function, name)

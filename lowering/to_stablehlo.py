@@ -15,9 +15,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import jax
-import numpy as np
-
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions
@@ -32,7 +29,7 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import in_one_kernel
 from hlobatch.lowering.schedule import Schedule
-from hlobatch.lowering.splice import Splicer
+from hlobatch.lowering.splice import Splicer, type_of
 
 
 @dataclass(frozen=True)
@@ -83,8 +80,10 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
         builder = _Builder(request, module)
         builder.build()
+        builder.splicer.finish()
         if request.layout.one_kernel:
             put_in_loops(module, builder.splicer)
+            builder.splicer.finish()
             hold(module)
             in_one_kernel(module)
         module.operation.verify()
@@ -106,13 +105,13 @@ class _Builder:
         operands = [*captured, *layout.input_avals, *(layout.slots.values() if self.request.resume else ())]
         size = _symbol_of(layout.inputs)
         types = [_scalar_type()] if size else []
-        types += [_tensor_type(aval) for aval in operands]
+        types += map(type_of, operands)
         with ir.InsertionPoint(self.module.body):
             main = func.FuncOp("main", ir.FunctionType.get(types, []), visibility="public")  # type: ignore[call-arg]
         entry = main.add_entry_block()  # type: ignore[attr-defined]
         arguments = list(entry.arguments)
         if size:
-            self.splicer.sizes = {size: arguments.pop(0)}
+            self.splicer.sizes = [arguments.pop(0)]
             marks = [
                 ir.DictAttr.get({"jax.global_constant": ir.StringAttr.get(size)}),
                 *[ir.DictAttr.get({})] * len(operands),
@@ -185,9 +184,3 @@ def _symbol_of(size: Any) -> str | None:
 
 def _scalar_type() -> Any:
     return ir.RankedTensorType.get([], ir.IntegerType.get_signless(32))
-
-
-def _tensor_type(aval: jax.ShapeDtypeStruct) -> Any:
-    dynamic = ir.ShapedType.get_dynamic_size()
-    shape = [d if isinstance(d, int) else dynamic for d in aval.shape]
-    return ir.RankedTensorType.get(shape, mlir.dtype_to_ir_type(np.dtype(aval.dtype)))
