@@ -46,6 +46,7 @@ def put_in_loops(module: Any, splicer: Splicer) -> None:
             (result,) = splicer.call(functions[key], list(operation.operands))
         operation.results[0].replace_all_uses_with(result)
         operation.erase()
+    splicer.finish()
 
 
 def _operations(operation: Any) -> Iterator[Any]:

@@ -80,10 +80,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
         builder = _Builder(request, module)
         builder.build()
-        builder.splicer.finish()
         if request.layout.one_kernel:
             put_in_loops(module, builder.splicer)
-            builder.splicer.finish()
             hold(module)
             in_one_kernel(module)
         module.operation.verify()
@@ -122,6 +120,7 @@ class _Builder:
             func.ReturnOp(results)
         kind = ir.FunctionType.get(types, [value.type for value in results])
         main.attributes["function_type"] = ir.TypeAttr.get(kind)
+        self.splicer.finish()
 
     def _main(self, arguments: Sequence[Any]) -> list[Any]:
         layout, call, add = self.layout, self.splicer.call, self.splicer.add

@@ -58,8 +58,13 @@ def largest_array(block: Block) -> int:
 
 
 def _largest(jaxpr: Any) -> int:
-    own = (math.prod(v.aval.shape) * v.aval.dtype.itemsize for equation in jaxpr.eqns for v in equation.outvars)
-    return int(max([0, *own, *map(_largest, subjaxprs(jaxpr))]))
+    own = (bytes_of(v) for equation in jaxpr.eqns for v in equation.outvars)
+    return max([0, *own, *map(_largest, subjaxprs(jaxpr))])
+
+
+def bytes_of(variable: Any) -> int:
+    """Bytes of the array that a variable of a jaxpr stands for."""
+    return int(math.prod(variable.aval.shape) * variable.aval.dtype.itemsize)
 
 
 @singledispatch

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Mapping
+from typing import Any
 
 from hlobatch.analysis.call_graph import CallGraph
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.tracing import TracedFunction, equation_primitives
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -45,6 +46,11 @@ def shared_roots(program: Program) -> Mapping[str, str]:
 def surely_ends(op: PrimOp) -> bool:
     """Whether a primitive may be run where the program might not have run it: it holds no loop that could go on."""
     return isinstance(op.function, TracedFunction) and "while" not in op.function.primitives()
+
+
+def equation_surely_ends(equation: Any) -> bool:
+    """The same of a part of a primitive."""
+    return "while" not in equation_primitives(equation)
 
 
 def _parameter_roots(program: Program, roots: Mapping[str, str], definitions: Mapping[str, int]) -> dict[str, str]:

@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs
+from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.diagnostics import (
     UNKNOWN,
@@ -70,12 +70,13 @@ class TracedFunction:
 
     def primitives(self) -> frozenset[str]:
         """Names of the JAX primitives it uses, at any depth."""
-        return frozenset(_primitives(self.jaxpr.jaxpr))
+        return frozenset().union(*map(equation_primitives, self.jaxpr.jaxpr.eqns))
 
 
-def _primitives(jaxpr: Any) -> set[str]:
-    found = {equation.primitive.name for equation in jaxpr.eqns}
-    return found.union(*(_primitives(inner) for inner in subjaxprs(jaxpr)))
+def equation_primitives(equation: Any) -> frozenset[str]:
+    """Names of the JAX primitives of an equation: its own, and those of what it runs."""
+    inner = (e for jaxpr in subjaxprs_of(equation) for e in jaxpr.eqns)
+    return frozenset({equation.primitive.name}).union(*map(equation_primitives, inner))
 
 
 def leaf_type(value: Any) -> Leaf:

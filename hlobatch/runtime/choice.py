@@ -182,9 +182,8 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
         enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
     judgement = "cheap enough" if cheap else "too dear"
-    reason = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
-    if options.dispatch != "auto" or options.schedule != "auto":
-        reason = "as asked for"
+    measured = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
+    reason = measured if options.dispatch == options.schedule == "auto" else "as asked for"
     if options.lanes is not None:
         lanes = enough = options.lanes
     rounds = ROUNDS if form == "sweep" else 1

@@ -82,10 +82,10 @@ class Plan:
         """Whether any variable needs a stack."""
         return Alloc.FULL in self.lowered.var_alloc.values()
 
-    @property
+    @cached_property
     def may_stop(self) -> bool:
-        """Whether a run can end before all inputs are done."""
-        return self.has_stacks or self.options.max_steps is not None
+        """Whether a run can end before all inputs are done; the same for any number of them."""
+        return self.layout(1, self.depth).may_stop
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:

@@ -28,8 +28,8 @@ import jax
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of, is_key, subjaxprs_of
-from hlobatch.analysis.cost import RANDOM, equation_cost
-from hlobatch.analysis.sharing import shared_roots
+from hlobatch.analysis.cost import RANDOM, bytes_of, equation_cost
+from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Program
@@ -88,8 +88,8 @@ class _Splitter:
         return block.replace(instructions=tuple(map(self._op, block.instructions)))
 
     def _op(self, op: Op) -> Op:
-        if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
-            return op
+        if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
+            return op  # code that was read from a module is one piece
         if self.shared >= {*op.defs}:
             return op  # all of it is computed once
         function, shared = op.function, self._of_inputs(op)
@@ -144,7 +144,7 @@ class _Code:
         slices: dict[Any, frozenset[int]] = dict.fromkeys((*jaxpr.constvars, *given), frozenset())
         for number, equation in enumerate(jaxpr.eqns):
             values = _read(equation)
-            if slices.keys() >= set(values) and _may_move(equation):
+            if slices.keys() >= set(values) and equation_surely_ends(equation):
                 slices |= dict.fromkeys(equation.outvars, frozenset({number}.union(*(slices[v] for v in values))))
         return cls(closed, given, slices)
 
@@ -180,13 +180,13 @@ class _Code:
 
     def _is_worth_storing(self, value: Any) -> bool:
         equations = [self.equations[i] for i in self.slices[value]]
-        if is_key(value.aval) or _size(value) > LARGEST or all(e.primitive.name in _VIEWS for e in equations):
+        if is_key(value.aval) or bytes_of(value) > LARGEST or all(e.primitive.name in _VIEWS for e in equations):
             return False
         defined = self._definition(value)
-        if defined.primitive.name in _VIEWS and _size(value) > sum(map(_size, _read(defined))):
+        if defined.primitive.name in _VIEWS and bytes_of(value) > sum(map(bytes_of, _read(defined))):
             return False
         roots = {v for e in equations for v in _read(e) if not self.slices[v]}
-        if sum(math.prod(v.aval.shape) for v in roots) >= FEW and _size(value) <= sum(map(_size, roots)):
+        if sum(math.prod(v.aval.shape) for v in roots) >= FEW and bytes_of(value) <= sum(map(bytes_of, roots)):
             return True
         cost = sum(equation_cost(e) for e in equations)
         return bool(cost >= max(LEAST, DEAR * math.prod(value.aval.shape)))
@@ -221,12 +221,6 @@ class _Code:
 def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
     return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives() & RANDOM)
-
-
-def _may_move(equation: Any) -> bool:
-    """Whether an equation may be computed where the program might not have computed it: it surely ends."""
-    inner = (e for jaxpr in subjaxprs_of(equation) for e in jaxpr.eqns)
-    return bool(equation.primitive.name != "while" and all(map(_may_move, inner)))
 
 
 def _inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
@@ -265,11 +259,6 @@ def _traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr
 def _read(equation: Any) -> list[Any]:
     """The variables that an equation reads."""
     return [atom for atom in equation.invars if not isinstance(atom, Literal)]
-
-
-def _size(value: Any) -> int:
-    """Bytes."""
-    return int(math.prod(value.aval.shape) * value.aval.dtype.itemsize)
 
 
 def _key(names: Sequence[str], jaxpr: ClosedJaxpr) -> Any:

@@ -152,8 +152,29 @@ def test_passes_do_the_same_to_what_was_read(program: ZooProgram) -> None:
     plan = program.traced.plan
     read = to_program(parse(as_text(from_program(plan.specialized), debug_info=True)))
     whole = dataclasses.replace(plan.options.optimizations, split_shared=False)
-    there, back = (optimized_program(program, plan.shared, whole) for program in (plan.specialized, read))
+    there, back = (optimized_program(code, plan.shared, whole) for code in (plan.specialized, read))
     assert_same(there, back)
+
+
+@jax.jit
+def halvings(n: Any) -> Any:
+    return jax.lax.while_loop(lambda s: jnp.any(s[0] != 1), lambda s: (s[0] // 2, s[1] + 1), (n, 0))[1]
+
+
+@hb.batch(in_axes=(0, None))
+def guarded(x, n):
+    if x > 0:
+        steps = halvings(n)
+        x = x + steps
+    return x
+
+
+def test_what_may_not_end_stays_where_it_was_read() -> None:
+    """With zeros in ``n`` it does not end, and no lane need want it."""
+    plan = guarded.trace(jnp.zeros(8, jnp.int32), jnp.ones(100, jnp.int32)).plan
+    read = to_program(parse(as_text(from_program(plan.specialized))))
+    for code in (plan.specialized, read):
+        assert not [v for v in optimized_program(code, plan.shared).var_defs if "$shared" in v]
 
 
 @functools.lru_cache(maxsize=4)
