@@ -125,7 +125,7 @@ class BatchedFunction:
             raise _unseen_call(self)
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
-            return rebuild(execute(known, leaves).results, known.out_type)
+            return known(leaves)
         call = self._bind(args, kwargs)
         plan = self._plan(call)
         inputs = call.physical()

@@ -141,8 +141,8 @@ class Compiled:
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
         operands = [*self.plan.captured, *call.physical()]
-        division = Division(self.plan, operands, call.size, threads=1)
-        outcome = complete(division, [self.executable(*operands)], self.depth)
+        division = Division(self.plan, call.size, threads=1)
+        outcome = complete(division, operands, [self.executable(*operands)], self.depth)
         return rebuild(outcome.results, self.plan.out_type)
 
     def as_text(self) -> str:

@@ -132,6 +132,11 @@ class Type:
         """The leaves that need storage."""
         return tuple(leaf for leaf in self.leaves if isinstance(leaf, TensorType))
 
+    @cached_property
+    def is_stored_as_it_is(self) -> bool:
+        """Whether a value is the pytree of the arrays that it is stored in: no Python object, no typed key."""
+        return all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
+
     @property
     def is_static(self) -> bool:
         """Whether nothing in it differs between lanes or needs storage."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, partial
+from functools import cache, partial
 from typing import Any, Final
 
 import jax
@@ -37,19 +37,17 @@ class Division:
 
     Attributes:
         plan: What runs each part.
-        operands: Captured arrays and the whole batch's inputs, as they are stored.
         size: Inputs in the batch.
         threads: Parts.
         stats: Whether executions are counted.
-        spread: Whether the operands lie on several devices.
+        devices: Where the operands are, if this machine has several devices.
     """
 
     plan: Plan
-    operands: Arrays
     size: int
     threads: int
     stats: bool = False
-    spread: bool = False
+    devices: frozenset[Any] = frozenset()
 
     @property
     def part_size(self) -> int:
@@ -58,10 +56,15 @@ class Division:
 
     def layout(self, depth: int) -> Layout:
         """The state of a part."""
-        return _layout(self.plan, self.part_size, depth, self.stats, self.spread)
+        return _layout(self.plan, self.part_size, depth, self.stats, self._is_spread)
 
-    def run(self, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
+    def run(self, operands: Arrays, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
         """Run parts, all from the start, or those that have a state from there.
+
+        Args:
+            operands: Captured arrays and the whole batch's inputs, as they are stored.
+            depth: Frames per stack.
+            states: By part.
 
         Returns:
             For each part that ran its results and, if it may have to go on, ``[stopped, status]`` and its state.
@@ -69,15 +72,18 @@ class Division:
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
         if self.threads == 1:
-            entry = entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self.spread)
-            return [entry(*self.operands, *starts[0])]
-        arguments = [(_number(part), *self.operands, *state) for part, state in starts.items()]
+            return [self.entry_point(depth, resume=resume)(*operands, *starts[0])]
+        arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
         return together([partial(executable, *each) for each in arguments])
 
+    def entry_point(self, depth: int, *, resume: bool = False) -> Callable[..., Any]:
+        """What runs the whole batch in one thread."""
+        return entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self._is_spread)
+
     def _executable(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
-        key = (self.threads, self.size, self._device, depth, self.stats, resume)
+        key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
         if key not in self.plan.compiled:
             layout = self.layout(depth)
             part = partial(self._part, _entry(self.plan, layout, resume))
@@ -94,9 +100,9 @@ class Division:
         inputs = [x if shared else jnp.asarray(x).at[rows].get(mode="promise_in_bounds") for x, shared in pairs]
         return run(*operands[:first], *inputs, *operands[last:])
 
-    @cached_property
-    def _device(self) -> Any:
-        return default_device(), *sorted(map(str, _devices(self.operands)))
+    @property
+    def _is_spread(self) -> bool:
+        return len(self.devices) > 1
 
     def join(self, parts: Sequence[Arrays]) -> list[Any]:
         """The whole batch's arrays from those of its parts."""
@@ -107,11 +113,10 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     """Divide a batch among as many threads as pays, or as the user asked for."""
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
-    operands = [*plan.captured, *inputs]
-    spread = _has_several_devices() and len(_devices(operands)) > 1
-    if threads > 1 and (spread or is_jit_disabled()):
+    devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
+    if threads > 1 and (len(devices) > 1 or is_jit_disabled()):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled
-    return Division(plan.divided(threads), operands, size, threads, stats, spread)
+    return Division(plan.divided(threads), size, threads, stats, devices)
 
 
 def entry_point(
@@ -170,10 +175,11 @@ def _number(part: int) -> Any:
 
 
 @cache
-def _has_several_devices() -> bool:
+def has_several_devices() -> bool:
+    """Whether arrays can be in different places."""
     return jax.device_count() > 1
 
 
-def _devices(operands: Arrays) -> set[Any]:
+def _devices(operands: Arrays) -> frozenset[Any]:
     """Where the arrays are that are somewhere."""
-    return set().union(*(x.devices() for x in operands if isinstance(x, jax.Array)))
+    return frozenset().union(*(x.devices() for x in operands if isinstance(x, jax.Array)))

@@ -5,7 +5,7 @@ Invariant: results come back only if every input was finished; work done before 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -52,12 +52,24 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     """
     if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
-    division = divide(plan, inputs, stats=stats)
-    depth = plan.depth  # read once: a run in another thread may grow the stacks meanwhile
-    return complete(division, division.run(depth), depth)
+    return _run(divide(plan, inputs, stats=stats), inputs)
 
 
-def complete(division: Division, outputs: list[Sequence[Any]], depth: int) -> Outcome:
+def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
+    """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
+    division, out_type = divide(plan, inputs), plan.out_type
+    if division.threads > 1 or plan.may_stop or not out_type.is_stored_as_it_is:
+        return lambda inputs: rebuild(_run(division, inputs).results, out_type)
+    entry, captured, unflatten = division.entry_point(plan.depth), plan.captured, out_type.treedef.unflatten
+    return lambda inputs: unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
+
+
+def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
+    operands, depth = (*division.plan.captured, *inputs), division.plan.depth  # read once: another run may grow stacks
+    return complete(division, operands, division.run(operands, depth), depth)
+
+
+def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence[Any]], depth: int) -> Outcome:
     """Bring a run to its end, given what each of its parts gave back after the first stretch."""
     plan, count, resumptions = division.plan, len(division.plan.out_type.tensor_leaves), 0
     if plan.may_stop:
@@ -67,7 +79,7 @@ def complete(division: Division, outputs: list[Sequence[Any]], depth: int) -> Ou
             layout = division.layout(depth)
             depth, resumptions = 2 * depth, resumptions + 1
             states = {part: grown_state(layout, outputs[part][count + 2 :], depth) for part in full}
-            for part, output in zip(full, division.run(depth, states), strict=True):
+            for part, output in zip(full, division.run(operands, depth, states), strict=True):
                 outputs[part] = output
             plan.grown[:] = [depth]
         if any(int(out[count]) for out in outputs):

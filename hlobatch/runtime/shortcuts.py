@@ -1,4 +1,4 @@
-"""Calls seen before -> their plans, found by what is cheap to look at.
+"""Calls seen before -> what runs them, found by what is cheap to look at.
 
 Checking a call takes some fifty microseconds; a call like an earlier one needs no checking. Two calls are alike if
 their arguments make up the same pytree of arrays of the same types, under the same settings of JAX. Only calls whose
@@ -8,27 +8,32 @@ no two keywords, whose order is not that of the parameters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_key, is_tracer, tracing_context, words_of
+from hlobatch._jax import aval_of, is_key, is_tracer, tracing_context, words_of
 from hlobatch.runtime.arguments import Call
+from hlobatch.runtime.division import has_several_devices
+from hlobatch.runtime.execute import prepared
 from hlobatch.runtime.plan import Plan
+
+Run = Callable[[Sequence[Any]], Any]
 
 
 @dataclass
 class Shortcuts:
-    """The plans of earlier calls of one function."""
+    """What ran the earlier calls of one function."""
 
-    plans: dict[Any, Plan] = field(default_factory=dict)
+    runs: dict[Any, Run] = field(default_factory=dict)
 
-    def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Plan | None]:
-        """A call's key (None if it can have no shortcut), its arrays as stored, and its plan if it was made before."""
+    def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
+        """A call's key (None if it can have no shortcut), its arrays as stored, and what runs it if it is known."""
         leaves, treedef = jax.tree.flatten((args, kwargs))
         if len(kwargs) > 1:
             return None, leaves, None
@@ -36,7 +41,7 @@ class Shortcuts:
         described: list[Any] = []
         for i, leaf in enumerate(leaves):
             if type(leaf) is kind:
-                described.append(jax.typeof(leaf))
+                described.append(aval_of(leaf))
             elif type(leaf) is np.ndarray:
                 described.append((leaf.shape, leaf.dtype))
             elif isinstance(leaf, jax.Array) and not is_tracer(leaf) and is_key(leaf):
@@ -44,22 +49,21 @@ class Shortcuts:
                 leaves[i] = words_of(leaf)
             else:
                 return None, leaves, None
+        if has_several_devices():
+            described += [leaf.sharding for leaf in leaves if isinstance(leaf, jax.Array)]
         key = (treedef, tuple(described), tracing_context())
-        return key, leaves, self.plans.get(key)
+        return key, leaves, self.runs.get(key)
 
     def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
-        """Keep the plan of a call that was made, if its arrays went into the program as they were."""
+        """Keep what runs a call that was made, if its arrays went into the program as they were."""
         if key is None or call.size == 0 or len(leaves) != len(call.arrays) or plan.captures.are_traced:
             return
         if all(a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True)):
-            self.plans[key] = plan
+            self.runs[key] = prepared(plan, leaves)
 
 
-_found: list[type] = []
-
-
+@cache
 def _array_type() -> type:
     """The class of concrete JAX arrays; tracers are instances of ``jax.Array`` too, but not of this."""
-    if not _found:
-        _found.append(type(jnp.zeros(())))
-    return _found[0]
+    with jax.ensure_compile_time_eval():  # the first call may be part of a trace
+        return type(jnp.zeros(()))

@@ -1,5 +1,6 @@
 """Running: growth of stacks, limits, the queue, counts, caches, and what must never be silently wrong."""
 
+from collections.abc import Callable
 from unittest import mock
 
 import jax
@@ -10,6 +11,7 @@ import pytest
 import hlobatch as hb
 from hlobatch import _jax
 from hlobatch._jax import Compilation
+from hlobatch.runtime.shortcuts import _array_type
 
 
 def fib(n):
@@ -257,6 +259,31 @@ def test_statics_and_types_do_not_share_code() -> None:
     assert fold(x, "sum").tolist() == [3, 7]
     assert fold(x, "max").tolist() == [2, 4]
     assert fold(x.astype(np.float32), "sum").dtype == np.float32
+
+
+@pytest.mark.parametrize("first", [lambda f: f, jax.jit], ids=["called", "traced"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_calls_with_arrays_are_found_again(first: Callable[[object], Callable[..., object]], threads: int) -> None:
+    """Also where the first call of all was part of a trace, in which what ``jax.numpy`` makes is no array."""
+
+    @hb.batch(threads=threads)
+    def halvings(x, n=5):
+        steps = 0
+        while x >= 1:
+            x, steps = x / 2, steps + 1
+        return {"x": x, "steps": steps, "name": "halved", "n": n}
+
+    _array_type.cache_clear()
+    first(lambda x: halvings(x)["x"])(jnp.ones(6))
+    wanted = halvings(jnp.arange(6.0), n=jnp.arange(6))
+    stacks = variant(threads=threads, max_stack_depth=2)
+    assert stacks(jnp.asarray(INPUTS)).tolist() == TRUTH
+    with mock.patch("hlobatch.runtime.arguments.Binder.bind", side_effect=AssertionError("not found again")):
+        found = halvings(jnp.arange(6.0), n=jnp.arange(6))
+        assert stacks(jnp.asarray(INPUTS[::-1])).tolist() == TRUTH[::-1]
+    assert found["name"] == "halved"
+    assert found["steps"].tolist() == wanted["steps"].tolist() == [0, 1, 2, 2, 3, 3]
+    np.testing.assert_array_equal(found["x"], wanted["x"])
 
 
 def test_calls_with_typed_keys_are_found_again() -> None:
