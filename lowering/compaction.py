@@ -6,7 +6,7 @@
                                        r     = r.at[lanes].set(f(x[lanes]))
 
 Arrays are ``[lanes, *event]`` here. There is one loop for each width, and one for all lanes; the right one turns once,
-the others not at all, as blocks do (``lowering/dispatch.py``).
+the others not at all, as blocks do (``lowering/turn.py``).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A block -> the slots of the state that it reads and writes.
 
-What a block does not touch is never an operand of the loop around it (``dispatch.py``), and XLA copies nothing of it.
+What a block does not touch is never an operand of the loop around it (``turn.py``), and XLA copies nothing of it.
 """
 
 from __future__ import annotations

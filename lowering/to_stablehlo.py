@@ -20,7 +20,7 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import Turn, input_slot
+from hlobatch.lowering.dispatch import turn_of
 from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
@@ -30,6 +30,7 @@ from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import in_one_kernel
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer, type_of
+from hlobatch.lowering.turn import input_slot
 
 
 @dataclass(frozen=True)
@@ -163,7 +164,8 @@ class _Builder:
         blocks = block_functions(layout, self.captures, self.request.widths)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        turn = Turn(request.form, request.rounds, layout, self.lanes, self.splicer, groups, fixed, request.schedule)
+        make = turn_of(request.form, layout)
+        turn = make(layout, self.lanes, self.splicer, groups, fixed, request.schedule, request.rounds)
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
         names = list(carried)

@@ -1,0 +1,250 @@
+"""One turn of the loop: inputs go out and in, then blocks run. ``dispatch.py`` says which.
+
+A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
+block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
+must give back its results from every branch, and XLA copies many of them, in the branch that does nothing too.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, ClassVar, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.lowering.blocks import BlockFunction, Slots
+from hlobatch.lowering.lanes import Lanes
+from hlobatch.lowering.layout import COUNTER, HEAD, Layout
+from hlobatch.lowering.loop import loop
+from hlobatch.lowering.scalars import compare, constant, false, scalar_aval
+from hlobatch.lowering.schedule import Schedule
+from hlobatch.lowering.splice import Spliced, Splicer
+from hlobatch.lowering.tie import tied
+from hlobatch.lowering.trim import trimmed
+
+NEXT: Final = "next"
+"""Carried beside the state: at the end of a turn a counter, or a group, that is none only if nobody is left."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """A piece of a turn as functions of the module.
+
+    Attributes:
+        reads: Slots, inputs and fixed values it takes.
+        writes: Slots it changes.
+        run: ``reads -> writes``.
+        turns: Whether it is a block that may go on to itself.
+    """
+
+    reads: tuple[str, ...]
+    writes: tuple[str, ...]
+    run: Spliced
+    turns: bool = False
+
+
+@dataclass
+class Turn(ABC):
+    """Builds one turn of the loop; a subclass for each form of dispatch.
+
+    Attributes:
+        layout: The state.
+        lanes: Entering and leaving.
+        splicer: The module.
+        groups: The blocks' functions, those together that run in one step.
+        fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
+        schedule: Finds the next group, in the forms that run one at a time.
+        rounds: Times that all blocks are run in a turn, in the form that runs all of them.
+    """
+
+    layout: Layout
+    lanes: Lanes
+    splicer: Splicer
+    groups: Sequence[Sequence[BlockFunction]]
+    fixed: Slots
+    schedule: Schedule
+    rounds: int = 1
+
+    # What a form says
+
+    told_by_turnover: ClassVar[bool] = True
+    """Whether the turnover finds the next group anew; else the form does, after its turnover or its round."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        """What a step writes besides the state. A form whose steps write something there can pass them over."""
+        return ()
+
+    def tell(self, slots: Slots) -> list[Any]:
+        """The values of ``told``, after a step."""
+        del slots
+        return []
+
+    @cached_property
+    def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """Slots of what the schedule remembers, in a form that asks it after each step."""
+        return {}
+
+    def enter(self, state: dict[str, Any]) -> None:
+        """Before the first turn."""
+        self.look(state)
+
+    @abstractmethod
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        """The blocks of a turn."""
+
+    def first(self, carried: Slots) -> Any:
+        """A counter that is at or past ``leave``, or ``done``, if and only if all counters are."""
+        return carried[NEXT]
+
+    # What the loop is built of
+
+    def splice(self, avals: Mapping[str, Any]) -> None:
+        """Make every function of the turn part of the module."""
+        avals = {**avals, NEXT: scalar_aval(), **self.memory}
+        self._next = self.splicer.add(self.choose, [avals[COUNTER], *self.memory.values()], "next")
+        self.steps = [self._group_step(group, avals) for group in self.groups]
+        if self.layout.queue:
+            self._splice_turnover(avals)
+
+    def entering(self, state: Slots) -> dict[str, Any]:
+        """What the loop carries: the state, ``NEXT`` and what the schedule remembers."""
+        carried = dict(state)
+        if self.memory:
+            blank = self.splicer.add(lambda: [jnp.zeros(a.shape, a.dtype) for a in self.memory.values()], [], "memory")
+            carried.update(zip(self.memory, self.splicer.call(blank, []), strict=True))
+        self.enter(carried)
+        return carried
+
+    def condition(self, carried: Slots) -> Any:
+        """Whether anyone has something left to do."""
+        return compare(self.first(carried), constant(self.layout.done), "LT")
+
+    def body(self, carried: Slots) -> Slots:
+        """What the loop carries after one turn."""
+        state = dict(carried)
+        if self.layout.queue:
+            self.turn_over(state)
+        self.run_blocks(state)
+        return state
+
+    # What forms are built of
+
+    def choose(self, counter: Any, *memory: Any) -> list[Any]:
+        """The next group and the memory; with no memory, as in the beginning."""
+        known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
+        return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
+
+    def choose_in(self, slots: Slots) -> list[Any]:
+        """The same, of the state within a function of the module."""
+        return self.choose(slots[COUNTER], *(slots[slot] for slot in self.memory))
+
+    def look(self, state: dict[str, Any]) -> None:
+        """Find the next group anew."""
+        found = self.splicer.call(self._next, [state[COUNTER], *(state[slot] for slot in self.memory)])
+        state.update(zip((NEXT, *self.memory), found, strict=True))
+
+    def turn_over(self, state: dict[str, Any]) -> None:
+        """Lanes that are done take new inputs, where enough are."""
+        (wanted,) = self.splicer.call(self._wants_turnover, [state[COUNTER], self.first(state)])
+        self.once_if(wanted, self._turnover, state)
+
+    def run(self, step: Step, state: dict[str, Any]) -> None:
+        """Run a step."""
+        operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
+        state.update(zip(step.writes, self.splicer.call(step.run, operands), strict=True))
+
+    def once_if(self, condition: Any, step: Step, state: dict[str, Any]) -> None:
+        """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
+        self._loop(step, state, lambda carried: carried[-1], condition)
+
+    def repeat_while(
+        self, slot: str, wanted: Callable[[Any], Any], step: Step, state: dict[str, Any], *, times: int = 1
+    ) -> None:
+        """Run a step, ``times`` in a row, as long as something holds of a slot that it writes."""
+        position = step.writes.index(slot)
+        self._loop(step, state, lambda carried: wanted(carried[position]), times=times)
+
+    def _loop(
+        self,
+        step: Step,
+        state: dict[str, Any],
+        wanted: Callable[[Sequence[Any]], Any],
+        *flag: Any,
+        times: int = 1,
+    ) -> None:
+        """Run a step ``times`` times in each turn of a loop that carries what the step writes, and a flag."""
+        count = len(step.writes)
+
+        def turn(carried: Sequence[Any]) -> list[Any]:
+            inner = {**state, **dict(zip(step.writes, carried[:count], strict=True))}
+            for _ in range(times):
+                self.run(step, inner)
+            return [*(inner[slot] for slot in step.writes), *(false() for _ in flag)]
+
+        results = loop([*(state[slot] for slot in step.writes), *flag], wanted, turn)
+        state.update(zip(step.writes, results[:count], strict=True))
+
+    # Functions of the module
+
+    def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
+        """Blocks in a row, and what the form wants to be told after them."""
+        reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
+        writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
+
+        def run(*values: Any) -> list[Any]:
+            slots = dict(zip((*reads, *self.told), values, strict=True))
+            for block in group:
+                slots.update(zip(block.writes, block(*(slots[slot] for slot in block.reads)), strict=True))
+            return [*(slots[slot] for slot in writes), *self.tell(slots)]
+
+        name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
+        may_be_passed_over = bool(self.told)
+        step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=may_be_passed_over)
+        return replace(step, turns=any(block.block.name in block.block.terminator.successors for block in group))
+
+    def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
+        lanes = self.lanes
+        inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
+        results, changed = lanes.turnover_results, lanes.turnover_reads
+        told = (NEXT, *self.memory) if self.told_by_turnover else ()
+
+        def turnover(*values: Any) -> list[Any]:
+            slots = dict(zip(reads, values, strict=True))
+            given, finished, before = ([slots[name] for name in names] for names in (inputs, results, changed))
+            slots.update(zip(changed, lanes.turnover(given, finished, before), strict=True))
+            return [*(slots[slot] for slot in changed), *(self.choose_in(slots) if told else ())]
+
+        reads = (*inputs, *results, *changed, *told)
+        self._turnover = self._step(turnover, reads, (*changed, *told), avals, "turnover", in_loop=True)
+        self._wants_turnover = self.splicer.add(
+            lambda pc, following: [lanes.wants_turnover(pc, following)],
+            [avals[COUNTER], scalar_aval()],
+            "wants_turnover",
+        )
+
+    def _step(
+        self,
+        run: Callable[..., Any],
+        reads: tuple[str, ...],
+        writes: tuple[str, ...],
+        avals: Mapping[str, Any],
+        name: str,
+        *,
+        in_loop: bool,
+    ) -> Step:
+        part = trimmed(run, reads, writes, avals)
+        if in_loop:
+            registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
+            scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
+            part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
+        return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
+
+
+def input_slot(position: int) -> str:
+    """The name under which an input of the module is passed to the turnover."""
+    return f"input#{position}"
