@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import aval_of, is_key, is_tracer, tracing_context, words_of
+from hlobatch._jax import abstract, is_key, is_tracer, tracing_context, words_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.division import has_several_devices
 from hlobatch.runtime.execute import prepared
@@ -41,7 +41,7 @@ class Shortcuts:
         described: list[Any] = []
         for i, leaf in enumerate(leaves):
             if type(leaf) is kind:
-                described.append(aval_of(leaf))
+                described.append(abstract(leaf))
             elif type(leaf) is np.ndarray:
                 described.append((leaf.shape, leaf.dtype))
             elif isinstance(leaf, jax.Array) and not is_tracer(leaf) and is_key(leaf):
