@@ -9,30 +9,34 @@
     push_jump …
 
 Between two calls in one block the saved value stays where it is, if nothing reads or writes the variable between, and
-nothing reads it after the push before it is written again.
+nothing reads it after the push before it is written again. What may read it is the callee too: a parameter that is
+passed on as it is, in its own place, is not moved.
 
 Reference: paper section 3.2, optimization 5.
 """
 
 from __future__ import annotations
 
+from hlobatch.analysis.liveness import Names, before
+from hlobatch.analysis.machine_liveness import live_out
 from hlobatch.ir.ops import Op, PopOp, PushOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
 
 def eliminate_pop_push(program: Program) -> Program:
     """The program, calls lowered, without pop-push pairs that cancel."""
-    blocks = tuple(map(_block, program.graph))
+    live = live_out(program)
+    blocks = tuple(_block(block, live[block.name]) for block in program.graph)
     return program if blocks == program.graph.blocks else program.replace(graph=ControlFlowGraph(blocks))
 
 
-def _block(block: Block) -> Block:
+def _block(block: Block, live: Names) -> Block:
     ops = list(block.ops)
     for start, op in enumerate(ops):
         if isinstance(op, PopOp):
             for name in op.vars:
                 end = _matching_push(ops, start, name)
-                if end is not None and _overwritten_first(ops[end + 1 :], name):
+                if end is not None and not _is_read(ops[end + 1 :], name, live):
                     ops[start] = _dropping(ops[start], name)
                     ops[end] = _dropping(ops[end], name)
     *instructions, terminator = ops
@@ -51,17 +55,11 @@ def _matching_push(ops: list[Op], start: int, name: str) -> int | None:
     return None
 
 
-def _overwritten_first(ops: list[Op], name: str) -> bool:
-    """Whether a variable's value is not read any more in a block: it is written first, or control leaves for a call.
-
-    A push is always followed by the call it was made for, and a callee never reads what its caller saved.
-    """
-    for op in ops:
-        if name in op.uses:
-            return False
-        if name in op.defs:
-            return True
-    return True
+def _is_read(ops: list[Op], name: str, live: Names) -> bool:
+    """Whether a variable may be read by the last operations of a block, or, as it is then, after the block."""
+    for op in reversed(ops):
+        live = before(op, live)
+    return name in live
 
 
 def _dropping(op: Op, name: str) -> Op:

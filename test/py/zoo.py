@@ -674,6 +674,17 @@ def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
     return shared_in_part(_mixed(x, weights) @ weights, weights, n - 1) + x @ (weights.T @ weights)
 
 
+@program(integers(0, 6), integers(1, 6), integers(-3, 4), recursive=True)
+def unchanged_argument(n: Array, a: Array, b: Array) -> Array:
+    """A parameter passed on as it is, between calls that change it, and wanted after them."""
+    if n <= 0:
+        return a - b
+    left = unchanged_argument(n - 1, a + 1, b)
+    middle = unchanged_argument(n - 1, a, b - 1)
+    right = unchanged_argument(n - 2, b, a)
+    return left + 2 * middle + 3 * right + a * b
+
+
 BYTECODE = np.asarray([[0, 1], [1, 3], [3, 5], [2, -1], [4, 0], [5, 0]], np.int32)
 
 
