@@ -105,7 +105,9 @@ class Function:
     def call(self) -> str:
         """A call with less fuel. Its arguments hold no call: the second would multiply the first."""
         left, self.calls = self.calls - 1 - self.loops, 0
-        arguments = ", ".join([self.fuel, self.number(1), self.number(0), self.draw(st.sampled_from(("c", "c", "a")))])
+        as_it_is = self.draw(st.booleans())
+        b, c = "b" if as_it_is else self.number(0), self.draw(st.sampled_from(("c", "c", "a")))
+        arguments = ", ".join([self.fuel, self.number(1), b, c])
         self.calls = left
         return f"{self.draw(st.sampled_from(self.callees))}({arguments})"
 
@@ -127,6 +129,7 @@ class Function:
     def statement(self, depth: int) -> Lines:
         leaves = ["assign", "assign", "augment", "swap", "return"]
         leaves += ["tail call"] if self._may_call else []
+        leaves += ["two calls"] * 2 if self.calls > self.loops + 1 else []
         leaves += ["break", "continue"] if self.loops else []
         nests = ["if", "for", "while"] if self.loops < 2 else ["if"]
         match self.draw(st.sampled_from(leaves if depth == 0 else [*leaves, *nests, *nests])):
@@ -141,6 +144,8 @@ class Function:
                 return [f"return ({self.number()}) % 1009"]
             case "tail call":
                 return [f"return {self.call()}"]
+            case "two calls":
+                return [f"x, y = {self.call()}, {self.call()}"]
             case "if":
                 return self.choice(depth)
             case "for":
