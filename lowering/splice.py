@@ -24,6 +24,8 @@ Avals = Sequence[jax.ShapeDtypeStruct]
 
 _MAIN: Final = "main"
 _CALL: Final = "func.call"
+_OF_SOME: Final = ".of_some"
+"""Ends the name of a function that takes but some of the operands it was added with."""
 
 
 def aval_of(value: Any) -> jax.ShapeDtypeStruct:
@@ -111,8 +113,27 @@ class Splicer:
         for old, function in functions.items():  # what those call first: it may be named like one that was added
             if old not in called:
                 _rename(part, function, self._free(old, functions.keys() - {old}))
-        for old, new in zip(called, self._added, strict=True):
-            _rename(part, functions[old], new)
+        first = len(self.sizes)
+        for call, old, (new, (_, avals)) in zip(calls, called, self._added.items(), strict=True):
+            taken = [ir.BlockArgument(value).arg_number - first for value in list(call.operands)[len(self.sizes) :]]
+            first += len(avals)
+            _rename(part, functions[old], new if len(taken) == len(avals) else f"{new}{_OF_SOME}")
+            if len(taken) < len(avals):
+                self._wrap(new, taken, avals, [value.type for value in call.results])
+
+    def _wrap(self, name: str, taken: Sequence[int], avals: Avals, results: Sequence[Any]) -> None:
+        """Give a function the operands it was added with; JAX, from 0.12 on, may leave out what is not used."""
+        types = [*(value.type for value in self.sizes), *map(type_of, avals)]
+        kind = ir.FunctionType.get(types, results)
+        with ir.InsertionPoint(self.module.body):
+            function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
+        entry = function.add_entry_block()  # type: ignore[attr-defined]
+        count = len(self.sizes)
+        given = [*entry.arguments[:count], *(entry.arguments[count + i] for i in taken)]
+        with ir.InsertionPoint(entry):
+            func.ReturnOp(
+                list(func.CallOp(list(results), ir.FlatSymbolRefAttr.get(f"{name}{_OF_SOME}"), given).results)
+            )
 
     def _insert(self, operation: Any) -> None:
         operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
