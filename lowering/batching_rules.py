@@ -14,6 +14,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import function_of
+from hlobatch.lowering.contractions import accumulator
 
 
 @dataclass(frozen=True)
@@ -56,9 +57,12 @@ def _along_axes(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
     return function_of(equation)(*(value.everywhere(lanes) for value in values))
 
 
-def _bitcast(equation: Any, values: Values, lanes: int) -> Sequence[Any] | None:
+def _bitcast(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
     (before,), (after,) = equation.invars, equation.outvars
-    return _along_axes(equation, values, lanes) if before.aval.shape == after.aval.shape else None
+    if before.aval.shape == after.aval.shape:
+        return _along_axes(equation, values, lanes)
+    found = function_of(equation)(jnp.moveaxis(values[0].array, -1, 0))  # it makes, or takes away, the last axis
+    return [jnp.moveaxis(each, 0, -1) for each in found]
 
 
 def _broadcast(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
@@ -93,7 +97,8 @@ def _dynamic_slice(equation: Any, values: Values, lanes: int) -> Sequence[Any]:
     array, *starts = values
     sizes = equation.params["slice_sizes"]
     if not any(start.varies for start in starts):
-        return [lax.dynamic_slice(array.array, _with_all_lanes(starts), (*sizes, lanes))]
+        starts_here = _with_all_lanes(starts)
+        return [lax.dynamic_slice(array.array, starts_here, (*sizes, lanes), allow_negative_indices=False)]
     axes = tuple(range(len(sizes)))
     dims = lax.GatherDimensionNumbers(offset_dims=axes, collapsed_slice_dims=(), start_index_map=axes)
     return [_gathered(array, _stacked(starts, lanes), dims, sizes, mode=lax.GatherScatterMode.CLIP)]
@@ -125,7 +130,7 @@ def _dynamic_update_slice(equation: Any, values: Values, lanes: int) -> Sequence
     event, window = (atom.aval.shape for atom in equation.invars[:2])
     old, new = array.over(event, lanes), update.over(window, lanes)
     if not any(start.varies for start in starts):
-        return [lax.dynamic_update_slice(old, new, _with_all_lanes(starts))]
+        return [lax.dynamic_update_slice(old, new, _with_all_lanes(starts), allow_negative_indices=False)]
     axes = tuple(range(len(event)))
     dims = lax.ScatterDimensionNumbers(axes, (), axes, (len(event),), (0,))
     index = _stacked(starts, lanes)
@@ -151,7 +156,7 @@ def _scatter(equation: Any, values: Values, lanes: int) -> Sequence[Any] | None:
 
 
 def _with_all_lanes(starts: Values) -> tuple[Any, ...]:
-    """Where a slice begins that has all lanes; the numbers are of one dtype."""
+    """Where a slice begins that has all lanes; the numbers are of one dtype, and none counts from the end any more."""
     return (*(start.array for start in starts), jnp.zeros((), starts[0].array.dtype if starts else jnp.int32))
 
 
@@ -180,9 +185,9 @@ def _sum_of_products(left: Any, right: Any, summed: Any, shared: Any, dtype: Any
     """A contraction of two arrays that both differ between lanes."""
     rows = [d for d in range(left.ndim - 1) if d not in (*summed[0], *shared[0])]
     columns = [d for d in range(right.ndim - 1) if d not in (*summed[1], *shared[1])]
-    before = len(summed[0]) + len(shared[0])
-    a = lax.transpose(left.astype(dtype), (*summed[0], *shared[0], *rows, left.ndim - 1))
-    b = lax.transpose(right.astype(dtype), (*summed[1], *shared[1], *columns, right.ndim - 1))
+    before, wide = len(summed[0]) + len(shared[0]), accumulator(dtype)
+    a = lax.transpose(left.astype(wide), (*summed[0], *shared[0], *rows, left.ndim - 1))
+    b = lax.transpose(right.astype(wide), (*summed[1], *shared[1], *columns, right.ndim - 1))
     a = lax.expand_dims(a, [before + len(rows) + i for i in range(len(columns))])
     b = lax.expand_dims(b, [before + i for i in range(len(rows))])
     return jnp.sum(a * b, axis=tuple(range(len(summed[0])))).astype(dtype)
@@ -190,10 +195,10 @@ def _sum_of_products(left: Any, right: Any, summed: Any, shared: Any, dtype: Any
 
 _ELEMENTWISE: Final = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp clz complex conj convert_element_type
-    copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le lgamma log
-    log1p logistic lt max min mul ne neg nextafter not or population_count pow real reduce_precision rem round rsqrt
-    select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square sub tan tanh threefry2x32
-    xor
+    copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le le_to
+    lgamma log log1p logistic lt lt_to max min mul ne neg nextafter not or population_count pow real reduce_precision
+    rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square
+    stop_gradient sub tan tanh threefry2x32 xor
 """
 _ALONG_AXES: Final = """
     argmax argmin concatenate cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min reduce_or
@@ -202,7 +207,7 @@ _ALONG_AXES: Final = """
 RULES: Final[Mapping[str, Rule]] = {
     **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
     **dict.fromkeys(_ALONG_AXES.split(), _along_axes),
-    **dict.fromkeys(("scatter", "scatter-add", "scatter-max", "scatter-min", "scatter-mul"), _scatter),
+    **dict.fromkeys(("scatter", *(f"scatter-{name}" for name in ("add", "max", "min", "mul", "sub"))), _scatter),
     "bitcast_convert_type": _bitcast,
     "broadcast_in_dim": _broadcast,
     "dot_general": _dot_general,

@@ -9,11 +9,13 @@ import jax
 
 COMBINATIONS: Final[dict[str, Callable[[Any, Any], Any]]] = {
     "add": jax.lax.add,
+    "subtract": jax.lax.sub,
     "multiply": jax.lax.mul,
     "minimum": jax.lax.min,
     "maximum": jax.lax.max,
     "and": jax.lax.bitwise_and,
     "or": jax.lax.bitwise_or,
+    "xor": jax.lax.bitwise_xor,
     "return": lambda _, new: new,
 }
 """By the name of the region's only operation; ``return`` if it has none, and the new element replaces the old one."""

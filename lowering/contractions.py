@@ -45,14 +45,20 @@ class Contraction:
 
     def __call__(self, lhs: Any, rhs: Any) -> Any:
         """The result, ``[batch, axes of the left alone, axes of the right alone]``."""
-        left, rows = _contracted_first(lhs.astype(self.dtype), self.summed[0], self.batch[0])
-        right, columns = _contracted_first(rhs.astype(self.dtype), self.summed[1], self.batch[1])
+        wide = accumulator(self.dtype)
+        left, rows = _contracted_first(lhs.astype(wide), self.summed[0], self.batch[0])
+        right, columns = _contracted_first(rhs.astype(wide), self.summed[1], self.batch[1])
         batch = [lhs.shape[d] for d in self.batch[0]]
         if math.prod(columns) >= min(math.prod(rows), WIDE):
             total = _sum_of_products(left, right)
         else:
             total = jnp.swapaxes(_sum_of_products(right, left), 1, 2)
-        return total.reshape((*batch, *rows, *columns))
+        return total.reshape((*batch, *rows, *columns)).astype(self.dtype)
+
+
+def accumulator(dtype: Any) -> Any:
+    """The type in which products are added up to a result of a type: as XLA's libraries do, wider than 16 bits."""
+    return jnp.promote_types(dtype, jnp.float32) if jnp.issubdtype(dtype, jnp.floating) else dtype
 
 
 def contraction_of(operation: Any) -> Contraction | None:
@@ -63,7 +69,8 @@ def contraction_of(operation: Any) -> Contraction | None:
     result = aval_of(operation.results[0])
     rows = aval_of(operation.operands[0]).ndim - len(summed[0])
     sizes = math.prod(result.shape[len(batch[0]) : rows]), math.prod(result.shape[rows:])
-    return Contraction(summed, batch, result.dtype) if max(sizes) >= SHORT else None
+    is_empty = any(0 in aval_of(operand).shape for operand in operation.operands)
+    return Contraction(summed, batch, result.dtype) if max(sizes) >= SHORT and not is_empty else None
 
 
 def _contracted_first(array: Any, summed: Sequence[int], batch: Sequence[int]) -> tuple[Any, list[int]]:

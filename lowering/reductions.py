@@ -92,7 +92,7 @@ def reduction_of(operation: Any) -> Reduction | None:
         return None
     axes = tuple(sorted(ir.DenseI64ArrayAttr(operation.attributes["dimensions"])))
     array, combination = aval_of(operation.operands[0]), combination_of(operation)
-    if combination is None:
+    if combination in (None, "subtract") or 0 in array.shape:
         return None
     keeps_order = jnp.issubdtype(array.dtype, jnp.inexact)
     pays = array.ndim - 1 not in axes or (keeps_order and math.prod(array.shape[d] for d in axes) >= MANY)

@@ -1,7 +1,7 @@
 """Sines and cosines of several numbers at a time.
 
 XLA has LLVM call the C library for each number. Here, they are polynomials on an eighth of a turn, where all arguments
-are small enough to be brought there by subtractions; if one is not, or is no number, all of them go to the library.
+are small enough to be brought there by subtractions; if one is not, or is no number, the library is asked as well.
 Errors are at most three units in the last place.
 
 Source: coefficients and method of Moshier's Cephes library, ``single/sinf.c``.
@@ -37,10 +37,15 @@ class Trigonometric:
     is_sine: bool
 
     def __call__(self, x: Any) -> Any:
-        library = jax.lax.sin if self.is_sine else jax.lax.cos
-        return jax.lax.cond(jnp.all(jnp.abs(x) < LIMIT), self._approximated, library, x)
+        small = jnp.abs(x) < LIMIT
+        return jax.lax.cond(jnp.all(small), self._approximated, self._either, x, small)
 
-    def _approximated(self, x: Any) -> Any:
+    def _either(self, x: Any, small: Any) -> Any:
+        """Of each number what it has alone: the others do not change a lane's result."""
+        library = jax.lax.sin if self.is_sine else jax.lax.cos
+        return jnp.where(small, self._approximated(x, small), library(x))
+
+    def _approximated(self, x: Any, _: Any) -> Any:
         eighths = jnp.floor(jnp.abs(x) * np.float32(4 / math.pi)).astype(jnp.int32)
         even = (eighths + 1) & ~1  # the nearest multiple of a quarter turn
         z = jnp.abs(x)
@@ -52,7 +57,7 @@ class Trigonometric:
         cosine = _polynomial(COSINE, square) * square * square - 0.5 * square + 1
         swapped = (quarter & 1) == 1
         if self.is_sine:
-            return jnp.where((quarter >= 2) ^ (x < 0), -1, 1) * jnp.where(swapped, cosine, sine)
+            return jnp.where((quarter >= 2) ^ jnp.signbit(x), -1, 1) * jnp.where(swapped, cosine, sine)
         return jnp.where((quarter == 1) | (quarter == 2), -1, 1) * jnp.where(swapped, sine, cosine)
 
 

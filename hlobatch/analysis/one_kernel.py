@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from hlobatch._jax import subjaxprs, subjaxprs_of
 from hlobatch.analysis.cost import multiplications
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.tracing import KEYS, TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 
@@ -26,18 +26,18 @@ FEW_MULTIPLICATIONS: Final = 8_192
 
 _ARITHMETIC: Final = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp clz complex conj
-    convert_element_type cos cosh div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow
-    is_finite le lgamma log log1p logistic lt max min mul ne neg nextafter not or population_count pow real
+    convert_element_type cos cosh div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le
+    le_to lgamma log log1p logistic lt lt_to max min mul ne neg nextafter not or population_count pow real
     reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt
-    square sub tan tanh xor
+    square stop_gradient sub tan tanh xor
 """
 _SHAPES: Final = """
     broadcast_in_dim concatenate copy dynamic_slice dynamic_update_slice gather iota pad reshape rev scatter scatter-add
-    scatter-max scatter-min scatter-mul slice split squeeze stack tile transpose unstack
+    scatter-max scatter-min scatter-mul scatter-sub slice split squeeze stack tile transpose unstack
 """
 _REDUCTIONS: Final = """
     argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce reduce_and reduce_max reduce_min reduce_or
-    reduce_prod reduce_sum
+    reduce_prod reduce_sum reduce_xor
 """
 _CONTROL: Final = """
     checkpoint closed_call cond custom_jvp_call custom_vjp_call jit optimization_barrier pjit remat remat2 scan while
@@ -48,8 +48,10 @@ _RANDOM: Final = """
 SUPPORTED: Final = frozenset(f"{_ARITHMETIC} {_SHAPES} {_REDUCTIONS} {_CONTROL} {_RANDOM}".split())
 """JAX primitives that become operations XLA can emit there; ``dot_general`` is one if it is small."""
 _INTEGERS: Final = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
-DTYPES: Final = frozenset(("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128"))
-"""Those of arrays that XLA's emitter is known to work on; besides them, typed random keys."""
+DTYPES: Final = frozenset(
+    ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128", KEYS)
+)
+"""Those of arrays that XLA's emitter is known to work on, random keys among them."""
 
 
 def fits_one_kernel(program: Program, lanes: int) -> bool:
@@ -66,8 +68,7 @@ def fits_one_kernel(program: Program, lanes: int) -> bool:
 
 def _is_known(jaxpr: Any) -> bool:
     """Whether XLA's emitter, or a loop of ours, knows all that a jaxpr computes."""
-    names = [v.aval.dtype.name for v in _variables(jaxpr)]
-    if not all(name in DTYPES or name.startswith("key<") for name in names):
+    if not all(v.aval.dtype.name in DTYPES for v in _variables(jaxpr)):
         return False
     return all(map(_is_known_equation, jaxpr.eqns)) and all(map(_is_known, subjaxprs(jaxpr)))
 

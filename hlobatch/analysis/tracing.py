@@ -13,12 +13,13 @@ import traceback
 import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Final
 
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.diagnostics import (
     UNKNOWN,
@@ -38,6 +39,10 @@ _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_l
 def is_one_lane() -> bool:
     """Whether the user's code runs on one lane now, being traced, so that no array has a batch axis."""
     return _one_lane.get()
+
+
+KEYS: Final = "key<fry>"
+"""The dtype of typed random keys of JAX's default generator, which draws for each lane by itself."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,7 +68,15 @@ class TracedFunction:
 
     def flat(self, *tensors: Any) -> list[Any]:
         """Run on one lane's tensors, all parameters' in order."""
-        return list(jaxpr_as_fun(self.jaxpr)(*tensors))
+        run = jaxpr_as_fun(self.jaxpr)
+        if self._draws_together:
+            run = jax.custom_batching.sequential_vmap(run)
+        return list(run(*tensors))
+
+    @cached_property
+    def _draws_together(self) -> bool:
+        """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""
+        return _has_other_keys(self.jaxpr.jaxpr) or "rng_bit_generator" in self.primitives()
 
     def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
         return replace(self, out_types=out_types)
@@ -71,6 +84,13 @@ class TracedFunction:
     def primitives(self) -> frozenset[str]:
         """Names of the JAX primitives it uses, at any depth."""
         return frozenset().union(*map(equation_primitives, self.jaxpr.jaxpr.eqns))
+
+
+def _has_other_keys(jaxpr: Any) -> bool:
+    """Whether there are typed keys of another generator than JAX's default."""
+    atoms = (*jaxpr.invars, *(v for equation in jaxpr.eqns for v in equation.outvars))
+    names = {atom.aval.dtype.name for atom in atoms}
+    return any(n.startswith("key<") and n != KEYS for n in names) or any(map(_has_other_keys, subjaxprs(jaxpr)))
 
 
 def equation_primitives(equation: Any) -> frozenset[str]:

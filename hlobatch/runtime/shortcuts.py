@@ -58,8 +58,14 @@ class Shortcuts:
         """Keep what runs a call that was made, if its arrays went into the program as they were."""
         if key is None or call.size == 0 or len(leaves) != len(call.arrays) or plan.captures.are_traced:
             return
-        if all(a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True)):
+        passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
+        if all(passed_on) and all(map(_is_stored_so, leaves)):
             self.runs[key] = prepared(plan, leaves)
+
+
+def _is_stored_so(leaf: Any) -> bool:
+    """Whether an array needs no conversion; one of 64 bits may be left from where those were allowed."""
+    return not isinstance(leaf, jax.Array) or leaf.dtype == jax.dtypes.canonicalize_dtype(leaf.dtype)
 
 
 @cache
