@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 from jax._src import config as _config
 from jax._src import source_info_util as _source
+from jax._src.core import trace_ctx as _trace_context
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
@@ -53,6 +54,7 @@ __all__ = [
     "is_for_export",
     "is_jit_disabled",
     "is_key",
+    "is_of_this_trace",
     "is_tracer",
     "jaxpr_as_fun",
     "keys_of",
@@ -186,6 +188,11 @@ def subjaxprs_of(equation: Any) -> Iterator[Any]:
 def is_tracer(value: Any) -> bool:
     """Whether a value stands for one that is not known yet."""
     return isinstance(value, jax.core.Tracer)
+
+
+def is_of_this_trace(tracer: Any) -> bool:
+    """Whether a tracer belongs to what is being traced now, and not to a trace around it."""
+    return tracer._trace is _trace_context.trace
 
 
 def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa: N802

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -92,6 +93,10 @@ class BatchedFunction:
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        """As a method, of an object that is a static argument."""
+        return self if instance is None else types.MethodType(self, instance)
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -195,7 +200,8 @@ def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
     """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
     return UnsupportedSyntaxError(
         f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
-        help="call it by the name it has outside the function, and decorate the function that calls it with @hb.batch.",
+        help="call it by the name it has outside the function, with no jax.jit or jax.vmap around it, and decorate the "
+        "function that calls it with @hb.batch.",
     )
 
 

@@ -10,7 +10,6 @@ import contextvars
 import itertools
 import re
 import traceback
-import types
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -21,6 +20,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.objects import has_changed, is_passing, refuse_kept, state
 from hlobatch.diagnostics import (
     UNKNOWN,
     BatchTypeError,
@@ -143,13 +143,12 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     def on_tensors(*tensors: Any) -> list[Any]:
         supply = iter(tensors)
         arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
+        states = [[state(leaf) for leaf in _objects(t)] for t in in_types]
         results = op.function(*arguments)
-        _check_unchanged(op, in_types, arguments, tensors)
-        if any(_keeps(leaf, tensors) for leaf in jax.tree.leaves(results)):
-            raise UnsupportedSyntaxError(
-                "a function kept in a variable uses a value that differs between lanes",
-                help="write the lambda where it is used, or pass the value to it.",
-            )
+        _check_unchanged(op, in_types, arguments, tensors, states)
+        for leaf in jax.tree.leaves(results, is_leaf=is_passing):
+            if is_passing(leaf) or isinstance(leaf_type(leaf), Static):
+                refuse_kept(leaf)
         flat: list[Any] = []
         out_types.clear()
         for result, keep in zip(results, keep_scalars, strict=True):
@@ -183,30 +182,28 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     return traced
 
 
-def _check_unchanged(op: PrimOp, in_types: Sequence[Type], arguments: Sequence[Any], tensors: Sequence[Any]) -> None:
-    """Refuse code that changed a list or a dict in place: the variable would still hold it as it was."""
+def _objects(type_: Type) -> list[Any]:
+    return [leaf.value for leaf in type_.leaves if isinstance(leaf, Static)]
+
+
+def _check_unchanged(
+    op: PrimOp, in_types: Sequence[Type], arguments: Sequence[Any], tensors: Sequence[Any], states: Sequence[Any]
+) -> None:
+    """Refuse code that changed a list, a dict or an object in place: the variable would still hold it as it was."""
     supply = iter(tensors)
-    for name, type_, value in zip(op.vars_in, in_types, arguments, strict=True):
+    for name, type_, value, known in zip(op.vars_in, in_types, arguments, states, strict=True):
         before = [leaf.value if isinstance(leaf, Static) else next(supply) for leaf in type_.leaves]
         try:
             changed = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
         except ValueError:
             changed = True
+        changed = changed or any(map(has_changed, known, _objects(type_)))
         if changed:
             short = user_name(name)
             raise UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
             )
-
-
-def _keeps(value: Any, tensors: Sequence[Any]) -> bool:
-    """Whether a Python function has hold of a value that is known only while its statement is traced."""
-    held = [cell.cell_contents for cell in getattr(value, "__closure__", None) or () if cell != _EMPTY]
-    return any(leaf is tensor for leaf in jax.tree.leaves(held) for tensor in tensors)
-
-
-_EMPTY: Final = types.CellType()
 
 
 def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
@@ -217,7 +214,7 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
             "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
             place,
             notes=deeper,
-            help="decorate the function that contains it with @hb.batch, or use jnp.where.",
+            help=_NO_BRANCH if deeper else _NO_BUILTIN,
         )
     if isinstance(error, jax.errors.TracerArrayConversionError):
         return BatchTypeError(
@@ -231,8 +228,7 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
             "this code needs a number that is known when the program is built, but it differs between lanes",
             place,
             notes=deeper,
-            help="shapes and the like are the same in all lanes: pass the number through static_argnames, or take it "
-            "from the closure.",
+            help=_NO_NUMBER,
         )
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
@@ -245,6 +241,15 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
 
 
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
+_NO_BUILTIN: Final = (
+    "Python's own functions branch: use jnp.minimum for min, jnp.maximum for max, jnp.any and jnp.all for any and all, "
+    "`(n == 1) | (n == 2)` for `n in (1, 2)`, jnp.where for a choice; decorate a function that branches with @hb.batch."
+)
+_NO_NUMBER: Final = (
+    "use jnp.sqrt for math.sqrt and so on, x.astype(…) for int(x) and float(x), jnp.asarray(items)[i] to index a list; "
+    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure."
+)
 _JAX_ADVICE: Final = (
     "If using `jit`",
     "The error occurred while tracing",

@@ -200,7 +200,10 @@ def _advice(left: Type, right: Type, returned: bool) -> str:
     if left.treedef != right.treedef:
         if returned and any(not t.leaves and t.tensors is None for t in (left, right)):
             return "a path that ends without `return` returns None: return a value on every path."
-        return "give both the same structure: as many items, and no None where there is an array."
+        return (
+            "give both the same structure: as many items, and no None where there is an array. A loop is not unrolled: "
+            "what grows in it is an array of fixed size, as in `x = x.at[i].set(…)`."
+        )
     shapes = [[leaf.shape for leaf in t.tensor_leaves] for t in (left, right)]
     if shapes[0] != shapes[1] and len(shapes[0]) == len(shapes[1]):
         return "make the shapes equal, as with jnp.broadcast_to or by padding."

@@ -126,7 +126,9 @@ class FunctionLowering(ExpressionLowering):
             if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
                 name = self.source.text(part.value)
                 index = self.source.text(part.slice)
-                message, instead = "assignment to an item", f"write `{name} = {name}.at[{index}].set(…)`."
+                is_key = isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
+                anew = f"{{**{name}, {index}: …}}" if is_key else f"{name}.at[{index}].set(…)"
+                message, instead = "assignment to an item", f"write `{name} = {anew}`."
             elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
                 message, instead = (
                     "assignment to an attribute",
@@ -262,7 +264,8 @@ class FunctionLowering(ExpressionLowering):
             raise UnsupportedSyntaxError(
                 "a `for` runs over `range(…)` with one name",
                 self.location(call),
-                help="write `for i in range(x.shape[0])` and index, or a `while`.",
+                help="a loop is not unrolled: make an array of it, write `for i in range(x.shape[0])` and index, or a "
+                "`while`. A comprehension may run over what is known when the program is built.",
             )
         assert isinstance(call, ast.Call)
         if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):

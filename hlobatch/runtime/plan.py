@@ -46,6 +46,9 @@ class Plan:
     options: Options
     grown: list[int] = field(default_factory=list)
 
+    def __repr__(self) -> str:
+        return f"Plan({self.name})"  # a jaxpr that calls it prints it
+
     @cached_property
     def program(self) -> Program:
         """The optimized program, with calls."""

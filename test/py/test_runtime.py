@@ -293,7 +293,10 @@ def test_calls_with_typed_keys_are_found_again() -> None:
         return jax.random.fold_in(key, n), jax.random.uniform(key) + shift
 
     def wanted(pair: object, n: jax.Array) -> tuple[jax.Array, jax.Array]:
-        return jax.vmap(draw.function)(pair, n)
+        keys, shifts = pair  # `jax.vmap` draws for all lanes what an rbg generator makes of the first one's key
+        with hb.disable_batching():
+            one_by_one = [draw((key, shift), i) for key, shift, i in zip(keys, shifts, n, strict=True)]
+        return jnp.stack([key for key, _ in one_by_one]), jnp.stack([number for _, number in one_by_one])
 
     n = jnp.arange(3)
     for impl in ("threefry2x32", "rbg"):
@@ -425,3 +428,21 @@ def test_lanes_that_enter_one_loop_together_need_no_schedule(size: int, lanes: i
     request = plan.request(plan.layout(size, plan.depth))
     assert request.form == "chain"
     assert len(request.schedule.memory) == remembered
+
+
+class Model:
+    def __init__(self, rate: float) -> None:
+        self.rate = rate
+
+    @hb.batch(static_argnames="self")
+    def halvings(self, x):
+        n = 0
+        while x > 1:
+            x, n = x * self.rate, n + 1
+        return n
+
+
+def test_methods() -> None:
+    x = jnp.asarray([1.0, 4.0, 9.0])
+    assert Model(0.5).halvings(x).tolist() == Model.halvings(Model(0.5), x).tolist() == [0, 2, 4]
+    assert Model(0.1).halvings(x).tolist() == [0, 1, 1]

@@ -1,0 +1,102 @@
+"""Python objects among the values of a program: what they hold, and whether a statement changed them.
+
+A variable's value is a pytree of arrays and of objects that are known when the program is built. A statement is traced
+once, however often it runs. An object that holds an array of the lane would hold it as it was then, and one that
+changes as it is used would change once.
+"""
+
+from __future__ import annotations
+
+import gc
+import random
+import types
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import is_of_this_trace, is_tracer
+from hlobatch.diagnostics import UnsupportedSyntaxError
+
+MOST: Final = 10_000
+"""Objects looked at, of those that an object refers to."""
+_ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
+_GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
+_EMPTY: Final = types.CellType()
+
+
+def is_passing(value: Any) -> bool:
+    """Whether an object gives values and is none: an iterator, or a view of a dict."""
+    return isinstance(value, (Iterator, KeysView, ValuesView, ItemsView))
+
+
+def refuse_kept(value: Any) -> None:
+    """Refuse an object in a variable that gives values, or that has hold of one of the statement that is being traced.
+
+    Raises:
+        UnsupportedSyntaxError: It does.
+    """
+    if is_passing(value):
+        raise UnsupportedSyntaxError(
+            f"a {_kind(value)} is kept in a variable, but it is used up as the program is built, not as it runs",
+            help="write it where it is used, or keep a tuple of what it gives.",
+        )
+    if not _reaches_value(value):
+        return
+    if not callable(value):
+        raise UnsupportedSyntaxError(
+            f"an object kept in a variable, a {_kind(value)}, holds what differs between lanes, and is no pytree",
+            help="use a tuple, a dict or a NamedTuple, or make its class one with @jax.tree_util.register_dataclass.",
+        )
+    raise UnsupportedSyntaxError(
+        "a function kept in a variable uses a value that differs between lanes",
+        help="write the lambda where it is used, or pass the value to it.",
+    )
+
+
+def state(value: Any) -> Mapping[str, Any]:
+    """An object's attributes as they are now.
+
+    Raises:
+        UnsupportedSyntaxError: It changes whenever it is used.
+    """
+    if isinstance(value, _GENERATORS):
+        raise UnsupportedSyntaxError(
+            f"a {_kind(value)} draws as the program is built, once for all lanes and turns",
+            help="use jax.random, with a key for each lane.",
+        )
+    if isinstance(value, (*_ATOMS, types.FunctionType)) or not hasattr(value, "__dict__"):
+        return {}
+    return dict(vars(value))
+
+
+def has_changed(before: Mapping[str, Any], value: Any) -> bool:
+    """Whether an attribute that an object had is another one; new ones, as of a cache, do not count."""
+    after = state(value)
+    return any(name not in after or after[name] is not old for name, old in before.items())
+
+
+def _reaches_value(value: Any) -> bool:
+    pending, seen = [value], set[int]()
+    while pending and len(seen) < MOST:
+        item = pending.pop()
+        if is_tracer(item):
+            if is_of_this_trace(item):
+                return True
+        elif id(item) not in seen and not isinstance(item, (*_ATOMS, jax.Array)):
+            seen.add(id(item))
+            pending += _parts(item)
+    return False
+
+
+def _parts(item: Any) -> Iterable[Any]:
+    """What an object refers to; of a function not the names of its module."""
+    if not isinstance(item, types.FunctionType):
+        return gc.get_referents(item)
+    cells = (cell.cell_contents for cell in item.__closure__ or () if cell != _EMPTY)
+    return [*cells, item.__defaults__, item.__kwdefaults__, vars(item)]
+
+
+def _kind(value: Any) -> str:
+    return type(value).__name__
