@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from jax._src import config as _config
 from jax._src import source_info_util as _source
 from jax._src.core import trace_ctx as _trace_context
+from jax._src.core import trace_state_clean as _trace_state_clean
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
@@ -56,6 +57,7 @@ __all__ = [
     "is_key",
     "is_of_this_trace",
     "is_tracer",
+    "is_tracing",
     "jaxpr_as_fun",
     "keys_of",
     "lower_as_jax",
@@ -188,6 +190,11 @@ def subjaxprs_of(equation: Any) -> Iterator[Any]:
 def is_tracer(value: Any) -> bool:
     """Whether a value stands for one that is not known yet."""
     return isinstance(value, jax.core.Tracer)
+
+
+def is_tracing() -> bool:
+    """Whether what is called now becomes part of a computation that JAX is tracing, arrays that are known or not."""
+    return not _trace_state_clean()
 
 
 def is_of_this_trace(tracer: Any) -> bool:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
-import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -13,7 +12,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from hlobatch._jax import is_tracer, tracing_context
+from hlobatch._jax import is_tracer, is_tracing, tracing_context
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames
 from hlobatch.frontend.callees import SYNC_MARK
@@ -94,10 +93,6 @@ class BatchedFunction:
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
 
-    def __get__(self, instance: Any, owner: Any = None) -> Any:
-        """As a method, of an object that is a static argument."""
-        return self if instance is None else types.MethodType(self, instance)
-
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
         return self.function
@@ -128,15 +123,14 @@ class BatchedFunction:
             return self.function(*args, **kwargs)
         if is_one_lane():
             raise _unseen_call(self)
+        if is_tracing():
+            call, plan = self._planned(args, kwargs)
+            return rebuild(trace(plan, call.physical()), plan.out_type)
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
             return known(leaves)
-        call = self._bind(args, kwargs)
-        plan = self._plan(call)
-        inputs = call.physical()
-        if any(map(is_tracer, (*inputs, *plan.captured))):
-            return rebuild(trace(plan, inputs), plan.out_type)
-        results = execute(plan, inputs).results
+        call, plan = self._planned(args, kwargs)
+        results = execute(plan, call.physical()).results
         self._shortcuts.remember(key, leaves, call, plan)
         return rebuild(results, plan.out_type)
 
@@ -147,20 +141,18 @@ class BatchedFunction:
         Returns:
             The result, and how often each block ran and how many lanes it served.
         """
-        call = self._bind(args, kwargs)
-        plan = self._plan(call)
-        inputs = call.physical()
-        if any(map(is_tracer, inputs)):
+        if is_tracing():
             raise HloBatchError("with_stats cannot be traced", caller(), help="call it outside jax.jit.")
-        outcome = execute(plan, inputs, stats=True)
+        call, plan = self._planned(args, kwargs)
+        outcome = execute(plan, call.physical(), stats=True)
         assert outcome.stats is not None
         return rebuild(outcome.results, plan.out_type), outcome.stats
 
     @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
-        call = self._bind(args, kwargs)
-        return Traced(self._plan(call), call, self._bind)
+        call, plan = self._planned(args, kwargs)
+        return Traced(plan, call, self._bind)
 
     def _bind(self, args: Any, kwargs: Any) -> Call:
         return self._binder.bind(args, kwargs)
@@ -180,6 +172,10 @@ class BatchedFunction:
                 help=f"its parameters are {source.signature}.",
             )
         return Binder(source.node.name, source.signature, self.in_axes, self.static, definition(source), caller)
+
+    def _planned(self, args: Any, kwargs: Any) -> tuple[Call, Plan]:
+        call = self._bind(args, kwargs)
+        return call, self._plan(call)
 
     def _plan(self, call: Call) -> Plan:
         """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings."""

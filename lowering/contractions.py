@@ -58,7 +58,7 @@ class Contraction:
 
 def accumulator(dtype: Any) -> Any:
     """The type in which products are added up to a result of a type: as XLA's libraries do, wider than 16 bits."""
-    return jnp.promote_types(dtype, jnp.float32) if jnp.issubdtype(dtype, jnp.floating) else dtype
+    return jnp.float32 if jnp.issubdtype(dtype, jnp.floating) and jnp.dtype(dtype).itemsize < 4 else dtype
 
 
 def contraction_of(operation: Any) -> Contraction | None:

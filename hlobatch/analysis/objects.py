@@ -7,7 +7,9 @@ changes as it is used would change once.
 
 from __future__ import annotations
 
+import collections
 import gc
+import itertools
 import random
 import types
 from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
@@ -20,14 +22,14 @@ from hlobatch._jax import is_of_this_trace, is_tracer
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
 MOST: Final = 10_000
-"""Objects looked at, of those that an object refers to."""
+"""Objects looked at, of those that an object refers to, the nearest first."""
 _ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
 _GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
 _EMPTY: Final = types.CellType()
 
 
-def is_passing(value: Any) -> bool:
-    """Whether an object gives values and is none: an iterator, or a view of a dict."""
+def gives_values(value: Any) -> bool:
+    """Whether an object is an iterator or a view of a dict, which JAX is about to take for containers or for errors."""
     return isinstance(value, (Iterator, KeysView, ValuesView, ItemsView))
 
 
@@ -37,9 +39,9 @@ def refuse_kept(value: Any) -> None:
     Raises:
         UnsupportedSyntaxError: It does.
     """
-    if is_passing(value):
+    if isinstance(value, Iterator):
         raise UnsupportedSyntaxError(
-            f"a {_kind(value)} is kept in a variable, but it is used up as the program is built, not as it runs",
+            f"an iterator kept in a variable, a {_kind(value)}, is used up as the program is built, not as it runs",
             help="write it where it is used, or keep a tuple of what it gives.",
         )
     if not _reaches_value(value):
@@ -50,7 +52,7 @@ def refuse_kept(value: Any) -> None:
             help="use a tuple, a dict or a NamedTuple, or make its class one with @jax.tree_util.register_dataclass.",
         )
     raise UnsupportedSyntaxError(
-        "a function kept in a variable uses a value that differs between lanes",
+        "a function kept in a variable uses a value of the program",
         help="write the lambda where it is used, or pass the value to it.",
     )
 
@@ -72,21 +74,29 @@ def state(value: Any) -> Mapping[str, Any]:
 
 
 def has_changed(before: Mapping[str, Any], value: Any) -> bool:
-    """Whether an attribute that an object had is another one; new ones, as of a cache, do not count."""
+    """Whether an attribute that an object had is another one; those of a cache, new or None before, do not count.
+
+    It is then put back, so that the object is what it was, and the same code is found to change it if it is run again.
+    """
     after = state(value)
-    return any(name not in after or after[name] is not old for name, old in before.items())
+    changed = any(old is not None and after.get(name) is not old for name, old in before.items())
+    if changed:
+        vars(value).update(before)
+    return changed
 
 
 def _reaches_value(value: Any) -> bool:
-    pending, seen = [value], set[int]()
-    while pending and len(seen) < MOST:
-        item = pending.pop()
+    pending, seen = collections.deque([value]), set[int]()
+    for _ in range(MOST):
+        if not pending:
+            break
+        item = pending.popleft()
         if is_tracer(item):
             if is_of_this_trace(item):
                 return True
         elif id(item) not in seen and not isinstance(item, (*_ATOMS, jax.Array)):
             seen.add(id(item))
-            pending += _parts(item)
+            pending.extend(itertools.islice(_parts(item), MOST))
     return False
 
 

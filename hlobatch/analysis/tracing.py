@@ -20,7 +20,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.objects import has_changed, is_passing, refuse_kept, state
+from hlobatch.analysis.objects import gives_values, has_changed, refuse_kept, state
 from hlobatch.diagnostics import (
     UNKNOWN,
     BatchTypeError,
@@ -146,8 +146,8 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         states = [[state(leaf) for leaf in _objects(t)] for t in in_types]
         results = op.function(*arguments)
         _check_unchanged(op, in_types, arguments, tensors, states)
-        for leaf in jax.tree.leaves(results, is_leaf=is_passing):
-            if is_passing(leaf) or isinstance(leaf_type(leaf), Static):
+        for leaf in jax.tree.leaves(results, is_leaf=gives_values):
+            if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
                 refuse_kept(leaf)
         flat: list[Any] = []
         out_types.clear()

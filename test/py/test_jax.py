@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -185,6 +186,29 @@ def test_compiled_once_for_all_processes(tmp_path: Path) -> None:
         missed.append(int(done.stdout))
     assert missed[0] > 0
     assert missed[1] == 0
+
+
+@pytest.mark.parametrize("known", [False, True])
+@pytest.mark.parametrize("kind", [np.asarray, jnp.asarray], ids=["numpy", "jax"])
+def test_arrays_that_are_known_inside_a_trace(kind: Callable[..., Any], known: bool) -> None:
+    """They are no tracers, but what is called is part of the computation all the same."""
+
+    @hb.batch
+    def halvings(x):
+        steps = 0
+        while x > 1:
+            x, steps = x / 2, steps + 1
+        return steps
+
+    x = kind(np.arange(6, dtype=np.float32))
+    wanted = [0, 0, 1, 2, 2, 3]
+    if known:
+        assert halvings(x).tolist() == wanted
+    assert jax.jit(lambda y: halvings(x) + y)(1).tolist() == [n + 1 for n in wanted]
+    sums = jax.lax.scan(lambda total, _: (total + halvings(x), None), jnp.zeros(6, jnp.int32), length=3)[0]
+    assert sums.tolist() == [3 * n for n in wanted]
+    assert jax.vmap(lambda y: halvings(x) + y)(jnp.arange(2)).tolist() == [wanted, [n + 1 for n in wanted]]
+    assert halvings(x).tolist() == wanted
 
 
 SHARDED = """
