@@ -674,6 +674,15 @@ def shared_in_part(x: Array, weights: Array, n: Array) -> Array:
     return shared_in_part(_mixed(x, weights) @ weights, weights, n - 1) + x @ (weights.T @ weights)
 
 
+@program(integers(0, 5), integers(1, 6), recursive=True)
+def only_passed_on(n: Array, a: Array) -> Array:
+    """A parameter that nobody reads but to pass it on, saved across a call that changes it."""
+    if n <= 0:
+        return n + 1
+    left, right = only_passed_on(n - 1, n), only_passed_on(n - 1, a)
+    return left + right
+
+
 @program(integers(0, 6), integers(1, 6), integers(-3, 4), recursive=True)
 def unchanged_argument(n: Array, a: Array, b: Array) -> Array:
     """A parameter passed on as it is, between calls that change it, and wanted after them."""
