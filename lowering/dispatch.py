@@ -54,26 +54,30 @@ class Case(Turn):
         self.look(state)
 
 
-class Chain(Turn):
-    """Each block finds the next one, so that a turn runs as many as follow each other in order."""
+class OneAtATime(Turn):
+    """Each block while it is the next one."""
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
         return {f"{NEXT}.{i}": aval for i, aval in enumerate(self.schedule.memory)}
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        return (NEXT, *self.memory)
-
-    def tell(self, slots: Slots) -> list[Any]:
-        return self.choose_in(slots)
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         for index, step in enumerate(self.steps):
             self.repeat_while(NEXT, partial(_is, index), step, state)
 
 
-class ChainOfOne(Chain):
+class Chain(OneAtATime):
+    """Each block finds the next one, so that a turn runs as many as follow each other in order."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return self.chosen
+
+    def tell(self, slots: Slots) -> list[Any]:
+        return self.choose_in(slots)
+
+
+class ChainOfOne(OneAtATime):
     """A turn finds the next block once, and runs one.
 
     In one kernel a test takes a nanosecond. What finds a block stands there once and not after every block, and takes
@@ -81,14 +85,7 @@ class ChainOfOne(Chain):
     """
 
     told_by_turnover = False
-
-    @property
-    def told(self) -> tuple[str, ...]:
-        return (NEXT,)
-
-    def tell(self, slots: Slots) -> list[Any]:
-        del slots
-        return [jnp.int32(NOBODY)]
+    left_in_next = NOBODY
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         super().splice(avals)
@@ -140,13 +137,7 @@ class EachInOrder(Turn):
 class Guarded(EachInOrder):
     """Those where anyone waits; ``NEXT`` says whether any ran."""
 
-    @property
-    def told(self) -> tuple[str, ...]:
-        return (NEXT,)
-
-    def tell(self, slots: Slots) -> list[Any]:
-        del slots
-        return [jnp.int32(SOMEONE)]
+    left_in_next = SOMEONE
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         super().splice(avals)
@@ -203,7 +194,6 @@ def _is(index: int, following: Any) -> Any:
 
 _FORMS: Final[Mapping[str, type[Turn]]] = {"case": Case, "chain": Chain, "guarded": Guarded, "sweep": Sweep}
 FORMS: Final = tuple(_FORMS)
-EARLIEST: Final = ("case", "chain")
 SWEEPS: Final = ("guarded", "sweep")
 
 

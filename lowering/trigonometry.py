@@ -37,15 +37,14 @@ class Trigonometric:
     is_sine: bool
 
     def __call__(self, x: Any) -> Any:
-        small = jnp.abs(x) < LIMIT
-        return jax.lax.cond(jnp.all(small), self._approximated, self._either, x, small)
+        return jax.lax.cond(jnp.all(_is_small(x)), self._approximated, self._either, x)
 
-    def _either(self, x: Any, small: Any) -> Any:
+    def _either(self, x: Any) -> Any:
         """Of each number what it has alone: the others do not change a lane's result."""
         library = jax.lax.sin if self.is_sine else jax.lax.cos
-        return jnp.where(small, self._approximated(x, small), library(x))
+        return jnp.where(_is_small(x), self._approximated(x), library(x))
 
-    def _approximated(self, x: Any, _: Any) -> Any:
+    def _approximated(self, x: Any) -> Any:
         eighths = jnp.floor(jnp.abs(x) * np.float32(4 / math.pi)).astype(jnp.int32)
         even = (eighths + 1) & ~1  # the nearest multiple of a quarter turn
         z = jnp.abs(x)
@@ -59,6 +58,10 @@ class Trigonometric:
         if self.is_sine:
             return jnp.where((quarter >= 2) ^ jnp.signbit(x), -1, 1) * jnp.where(swapped, cosine, sine)
         return jnp.where((quarter == 1) | (quarter == 2), -1, 1) * jnp.where(swapped, sine, cosine)
+
+
+def _is_small(x: Any) -> Any:
+    return jnp.abs(x) < LIMIT
 
 
 def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:

@@ -74,20 +74,28 @@ class Turn(ABC):
     told_by_turnover: ClassVar[bool] = True
     """Whether the turnover finds the next group anew; else the form does, after its turnover or its round."""
 
+    left_in_next: ClassVar[int | None] = None
+    """What a step that ran leaves in ``NEXT``, where that is all it tells."""
+
     @property
     def told(self) -> tuple[str, ...]:
         """What a step writes besides the state. A form whose steps write something there can pass them over."""
-        return ()
+        return () if self.left_in_next is None else (NEXT,)
 
     def tell(self, slots: Slots) -> list[Any]:
         """The values of ``told``, after a step."""
         del slots
-        return []
+        return [] if self.left_in_next is None else [jnp.int32(self.left_in_next)]
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
         """Slots of what the schedule remembers, in a form that asks it after each step."""
         return {}
+
+    @property
+    def chosen(self) -> tuple[str, ...]:
+        """The slots of a choice: the next group, and what the schedule remembers."""
+        return (NEXT, *self.memory)
 
     def enter(self, state: dict[str, Any]) -> None:
         """Before the first turn."""
@@ -146,7 +154,7 @@ class Turn(ABC):
     def look(self, state: dict[str, Any]) -> None:
         """Find the next group anew."""
         found = self.splicer.call(self._next, [state[COUNTER], *(state[slot] for slot in self.memory)])
-        state.update(zip((NEXT, *self.memory), found, strict=True))
+        state.update(zip(self.chosen, found, strict=True))
 
     def turn_over(self, state: dict[str, Any]) -> None:
         """Lanes that are done take new inputs, where enough are."""
@@ -203,15 +211,14 @@ class Turn(ABC):
             return [*(slots[slot] for slot in writes), *self.tell(slots)]
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
-        may_be_passed_over = bool(self.told)
-        step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=may_be_passed_over)
+        step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=bool(self.told))
         return replace(step, turns=any(block.block.name in block.block.terminator.successors for block in group))
 
     def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
         lanes = self.lanes
         inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
         results, changed = lanes.turnover_results, lanes.turnover_reads
-        told = (NEXT, *self.memory) if self.told_by_turnover else ()
+        told = self.chosen if self.told_by_turnover else ()
 
         def turnover(*values: Any) -> list[Any]:
             slots = dict(zip(reads, values, strict=True))

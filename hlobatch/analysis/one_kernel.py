@@ -7,12 +7,11 @@ does sixteen of; ``lowering/contractions.py`` has better loops, and a library is
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any, Final
 
 from hlobatch._jax import subjaxprs, subjaxprs_of
 from hlobatch.analysis.cost import multiplications
-from hlobatch.analysis.tracing import KEYS, TracedFunction
+from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 
@@ -68,15 +67,9 @@ def fits_one_kernel(program: Program, lanes: int) -> bool:
 
 def _is_known(jaxpr: Any) -> bool:
     """Whether XLA's emitter, or a loop of ours, knows all that a jaxpr computes."""
-    if not all(v.aval.dtype.name in DTYPES for v in _variables(jaxpr)):
+    if not all(v.aval.dtype.name in DTYPES for v in variables(jaxpr)):
         return False
     return all(map(_is_known_equation, jaxpr.eqns)) and all(map(_is_known, subjaxprs(jaxpr)))
-
-
-def _variables(jaxpr: Any) -> Iterator[Any]:
-    yield from jaxpr.invars
-    for equation in jaxpr.eqns:
-        yield from equation.outvars
 
 
 def _is_known_equation(equation: Any) -> bool:

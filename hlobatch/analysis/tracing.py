@@ -10,7 +10,7 @@ import contextvars
 import itertools
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun, subjaxprs, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.objects import gives_values, has_changed, refuse_kept, state
 from hlobatch.diagnostics import (
@@ -88,9 +88,15 @@ class TracedFunction:
 
 def _has_other_keys(jaxpr: Any) -> bool:
     """Whether there are typed keys of another generator than JAX's default."""
-    atoms = (*jaxpr.invars, *(v for equation in jaxpr.eqns for v in equation.outvars))
-    names = {atom.aval.dtype.name for atom in atoms}
-    return any(n.startswith("key<") and n != KEYS for n in names) or any(map(_has_other_keys, subjaxprs(jaxpr)))
+    others = (is_key(v.aval) and v.aval.dtype.name != KEYS for v in variables(jaxpr))
+    return any(others) or any(map(_has_other_keys, subjaxprs(jaxpr)))
+
+
+def variables(jaxpr: Any) -> Iterator[Any]:
+    """What a jaxpr is given and what its equations compute, without what is inside those."""
+    yield from jaxpr.invars
+    for equation in jaxpr.eqns:
+        yield from equation.outvars
 
 
 def equation_primitives(equation: Any) -> frozenset[str]:

@@ -23,7 +23,7 @@ from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import EARLIEST, SWEEPS
+from hlobatch.lowering.dispatch import FORMS, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.threads import cores
@@ -32,7 +32,7 @@ from hlobatch.transforms.block_order import repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
-DISPATCHES: Final = ("auto", *EARLIEST, *SWEEPS)
+DISPATCHES: Final = ("auto", *FORMS)
 
 CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""

@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import abstract, is_key, is_tracer, tracing_context, words_of
+from hlobatch._jax import abstract, is_key, tracing_context, words_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.division import has_several_devices
 from hlobatch.runtime.execute import prepared
@@ -28,7 +28,7 @@ Run = Callable[[Sequence[Any]], Any]
 
 @dataclass
 class Shortcuts:
-    """What ran the earlier calls of one function."""
+    """What ran the earlier calls of one function, none of them part of a trace."""
 
     runs: dict[Any, Run] = field(default_factory=dict)
 
@@ -44,7 +44,7 @@ class Shortcuts:
                 described.append(abstract(leaf))
             elif type(leaf) is np.ndarray:
                 described.append((leaf.shape, leaf.dtype))
-            elif isinstance(leaf, jax.Array) and not is_tracer(leaf) and is_key(leaf):
+            elif isinstance(leaf, jax.Array) and is_key(leaf):
                 described.append((leaf.shape, leaf.dtype))
                 leaves[i] = words_of(leaf)
             else:
@@ -56,7 +56,7 @@ class Shortcuts:
 
     def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
         """Keep what runs a call that was made, if its arrays went into the program as they were."""
-        if key is None or call.size == 0 or len(leaves) != len(call.arrays) or plan.captures.are_traced:
+        if key is None or call.size == 0 or len(leaves) != len(call.arrays):
             return
         passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
         if all(passed_on) and all(map(_is_stored_so, leaves)):
@@ -70,6 +70,5 @@ def _is_stored_so(leaf: Any) -> bool:
 
 @cache
 def _array_type() -> type:
-    """The class of concrete JAX arrays; tracers are instances of ``jax.Array`` too, but not of this."""
-    with jax.ensure_compile_time_eval():  # the first call may be part of a trace
-        return type(jnp.zeros(()))
+    """The class of JAX arrays, where nothing is being traced; typed keys are of another, and ``jax.Array`` too."""
+    return type(jnp.zeros(()))
