@@ -18,6 +18,7 @@ from jax._src import source_info_util as _source
 from jax._src.core import trace_ctx as _trace_context
 from jax._src.core import trace_state_clean as _trace_state_clean
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
+from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
@@ -53,6 +54,7 @@ __all__ = [
     "in_place_of",
     "ir",
     "is_for_export",
+    "is_for_one_cpu",
     "is_jit_disabled",
     "is_key",
     "is_of_this_trace",
@@ -102,7 +104,6 @@ class Compilation:
         one_kernel: All of it is one kernel. Its emitter knows no library of contractions, and it wants the small
             fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
             those, it makes loops of scatters too.
-        long_sums: It adds up many numbers of a lane, not in loops of ours; XLA's tree is for their precision.
         little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
             level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
             instructions at hand that it has decoded.
@@ -110,7 +111,6 @@ class Compilation:
 
     whole_kernels: bool = False
     one_kernel: bool = False
-    long_sums: bool = True
     little_unrolled: bool = False
 
     def passes_left_out(self) -> str:
@@ -118,7 +118,6 @@ class Compilation:
         without = {
             "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
             "dot-library-rewriter": self.one_kernel,
-            "tree_reduction_rewriter": self.one_kernel or (self.whole_kernels and not self.long_sums),
         }
         return ",".join(name for name, is_left_out in without.items() if is_left_out)
 
@@ -239,6 +238,17 @@ def lowering_platforms(ctx: Any) -> tuple[str, ...]:
 def is_for_export(ctx: Any) -> bool:
     """Whether a lowering rule is called by ``jax.export``."""
     return bool(ctx.module_context.lowering_parameters.for_export)
+
+
+def is_for_one_cpu(ctx: Any) -> bool:
+    """Whether what a lowering rule is part of is compiled for a single CPU, here and now."""
+    around = ctx.module_context
+    return (
+        tuple(around.platforms) == ("cpu",)
+        and isinstance(around.axis_context, _ShardingContext)
+        and around.axis_context.num_devices == 1
+        and not is_for_export(ctx)
+    )
 
 
 def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...]) -> Any:

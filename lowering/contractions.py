@@ -52,7 +52,7 @@ class Contraction:
         if math.prod(columns) >= min(math.prod(rows), WIDE):
             total = _sum_of_products(left, right)
         else:
-            total = jnp.swapaxes(_sum_of_products(right, left), 1, 2)
+            total = jnp.swapaxes(_sum_of_products(right, left), -1, -2)
         return total.reshape((*batch, *rows, *columns)).astype(self.dtype)
 
 
@@ -74,19 +74,23 @@ def contraction_of(operation: Any) -> Contraction | None:
 
 
 def _contracted_first(array: Any, summed: Sequence[int], batch: Sequence[int]) -> tuple[Any, list[int]]:
-    """``[sum, batch, free]``, and the sizes of the free axes."""
+    """``[sum, batch…, free]``, and the sizes of the free axes.
+
+    Where there are no batch axes, none of one element stands for them: XLA would choose another layout, and copy.
+    """
     free = [d for d in range(array.ndim) if d not in (*summed, *batch)]
-    sizes = [[array.shape[d] for d in axes] for axes in (summed, batch, free)]
-    return array.transpose((*summed, *batch, *free)).reshape([math.prod(each) for each in sizes]), sizes[2]
+    count, rows = (math.prod(array.shape[d] for d in axes) for axes in (summed, free))
+    turned = array.transpose((*summed, *batch, *free))
+    return turned.reshape(count, *(array.shape[d] for d in batch), rows), [array.shape[d] for d in free]
 
 
 def _sum_of_products(left: Any, right: Any) -> Any:
-    """``[batch, rows, columns]``, of ``[sum, batch, rows]`` and ``[sum, batch, columns]``."""
-    count, batch, rows = left.shape
+    """``[batch…, rows, columns]``, of ``[sum, batch…, rows]`` and ``[sum, batch…, columns]``."""
+    count, *batch, rows = left.shape
 
     def added(total: Any, first: Any, size: int) -> Any:
         a, b = (jax.lax.dynamic_slice_in_dim(each, first, size) for each in (left, right))
-        return sum((a[i, :, :, None] * b[i, :, None, :] for i in range(size)), total)
+        return sum((a[i, ..., :, None] * b[i, ..., None, :] for i in range(size)), total)
 
-    total = jnp.zeros((batch, rows, right.shape[2]), right.dtype)
+    total = jnp.zeros((*batch, rows, right.shape[-1]), right.dtype)
     return in_chunks(added, total, count, TOGETHER)

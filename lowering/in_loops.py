@@ -19,20 +19,26 @@ from hlobatch.lowering.scatters import scatter_of
 from hlobatch.lowering.splice import Spliced, Splicer, aval_of
 from hlobatch.lowering.trigonometry import trigonometric_of
 
+SCATTER: Final = "stablehlo.scatter"
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     "stablehlo.dot_general": contraction_of,
     "stablehlo.reduce": reduction_of,
-    "stablehlo.scatter": scatter_of,
+    SCATTER: scatter_of,
     "stablehlo.sine": trigonometric_of,
     "stablehlo.cosine": trigonometric_of,
 }
 """What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
 
 
-def put_in_loops(module: Any, splicer: Splicer) -> None:
-    """Replace operations by calls of functions that loop; the module, whose sizes are known, is changed."""
+def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
+    """Replace operations by calls of functions that loop; the module, whose sizes are known, is changed.
+
+    Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
+    """
     functions: dict[Any, Spliced] = {}
     for operation in list(_operations(module.operation)):
+        if operation.name == SCATTER and not with_scatters:
+            continue
         run = LOOPS[operation.name](operation)
         if run is None:
             continue

@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, Final
 
-from hlobatch._jax import func, ir
+from hlobatch._jax import func, ir, stablehlo
 
 KERNEL: Final = "kernel"
 """Name of the function that was ``main``."""
@@ -48,7 +48,8 @@ def in_one_kernel(module: Any) -> None:
         main = func.FuncOp("main", ir.FunctionType.get(types, given), visibility="public")  # type: ignore[call-arg]
     start = main.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(start):
-        call = func.CallOp([*given, *types], ir.FlatSymbolRefAttr.get(KERNEL), list(start.arguments))
+        operands = list(stablehlo.OptimizationBarrierOp(list(start.arguments)).results)
+        call = func.CallOp([*given, *types], ir.FlatSymbolRefAttr.get(KERNEL), operands)
         mark(call, _ATTRIBUTES)
         func.ReturnOp(list(call.results)[: len(given)])
 

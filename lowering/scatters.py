@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import expands_scatters, stablehlo
+from hlobatch._jax import stablehlo
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 
 Axes = tuple[int, ...]
@@ -74,10 +74,8 @@ class Scatter:
         return jnp.stack(starts, axis=-1)
 
 
-def scatter_of(operation: Any) -> Scatter | None:
-    """What a ``stablehlo.scatter`` of one array does; None where XLA makes a loop of it itself, which is faster."""
-    if expands_scatters():
-        return None
+def scatter_of(operation: Any) -> Scatter:
+    """What a ``stablehlo.scatter`` of one array does."""
     dims = stablehlo.ScatterDimensionNumbers(operation.attributes["scatter_dimension_numbers"])
     combination = combination_of(operation)
     assert combination is not None, "analysis/one_kernel.py lets no other scatter pass"

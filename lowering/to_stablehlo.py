@@ -31,6 +31,7 @@ from hlobatch.lowering.one_kernel import in_one_kernel
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer, type_of
 from hlobatch.lowering.turn import input_slot
+from hlobatch.lowering.twofold import reduce_twofold
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,8 @@ class Request:
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
         embed_captures: Whether captured arrays are constants of the module instead of operands.
+        twofold: Whether reductions are of two arrays each, which is faster on a CPU; not with symbolic sizes.
+        scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
     """
 
     layout: Layout
@@ -62,6 +65,8 @@ class Request:
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
     embed_captures: bool = False
+    twofold: bool = False
+    scatters_in_loops: bool = False
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -82,9 +87,11 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         builder = _Builder(request, module)
         builder.build()
         if request.layout.one_kernel:
-            put_in_loops(module, builder.splicer)
+            put_in_loops(module, builder.splicer, with_scatters=request.scatters_in_loops)
             hold(module)
             in_one_kernel(module)
+        if request.twofold:
+            reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
     return module
 

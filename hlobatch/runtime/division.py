@@ -9,11 +9,10 @@ size, so that one executable serves them; where the batch does not divide evenly
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache, partial
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -26,9 +25,6 @@ from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
 
 Arrays = Sequence[Any]
-
-WORTH_A_THREAD: Final = 256 * 1024
-"""Bytes from which XLA divides a kernel that only moves them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +127,9 @@ def entry_point(
 
 
 def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:
-    """The state of a run: of one kernel, where XLA can make one and no array is worth another thread."""
     layout = plan.layout(size, depth, stats)
     alone = jax.default_backend() == "cpu" and not spread
-    return replace(layout, one_kernel=alone and _is_small(plan, layout) and plan.fits_one_kernel(layout.lanes))
+    return plan.on_one_cpu(layout) if alone else layout
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
@@ -147,19 +142,9 @@ def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
 
 def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
-    whole = busy or _is_small(plan, layout)
-    how = Compilation(whole, layout.one_kernel, plan.has_long_sums, little_unrolled=bool(layout.lane_axis))
+    whole = busy or plan.is_small(layout)
+    how = Compilation(whole, layout.one_kernel, little_unrolled=bool(layout.lane_axis))
     return jax.jit(function, compiler_options=compiler_options(jax.default_backend(), how))
-
-
-def _is_small(plan: Plan, layout: Layout) -> bool:
-    """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
-    if not isinstance(layout.inputs, int):
-        return False
-    touched_in_part = layout.buffers.union(layout.outputs())
-    carried = (aval for slot, aval in layout.slots.items() if slot not in touched_in_part)
-    sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
-    return bool(max(layout.lanes * plan.largest_array, *sizes) < WORTH_A_THREAD)
 
 
 @partial(jax.jit, static_argnums=0)

@@ -6,15 +6,15 @@ of a JAX primitive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import jax
 
 from hlobatch.analysis.cost import block_cost, largest_array
-from hlobatch.analysis.long_sums import has_long_sums
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -26,6 +26,9 @@ from hlobatch.runtime.choice import Choice, Options, choose, may_be_one_kernel
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
+
+WORTH_A_THREAD: Final = 256 * 1024
+"""Bytes from which XLA divides a kernel that only moves them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,10 +103,18 @@ class Plan:
         repeated = repeated_blocks(self.lowered)
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
-    @cached_property
-    def has_long_sums(self) -> bool:
-        """Whether it computes sums whose order shows."""
-        return has_long_sums(self.lowered)
+    def on_one_cpu(self, layout: Layout) -> Layout:
+        """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
+        return replace(layout, one_kernel=self.is_small(layout) and self.fits_one_kernel(layout.lanes))
+
+    def is_small(self, layout: Layout) -> bool:
+        """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
+        if not isinstance(layout.inputs, int):
+            return False
+        touched_in_part = layout.buffers.union(layout.outputs())
+        carried = (aval for slot, aval in layout.slots.items() if slot not in touched_in_part)
+        sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
+        return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
 
     def fits_one_kernel(self, lanes: int) -> bool:
         """Whether a run of so many lanes may be one kernel on a CPU."""

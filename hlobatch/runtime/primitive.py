@@ -22,7 +22,9 @@ from hlobatch._jax import (
     ShapedArray,
     batching,
     embed_module,
+    expands_scatters,
     is_for_export,
+    is_for_one_cpu,
     lower_as_jax,
     lowering_platforms,
     mapped_first,
@@ -49,22 +51,21 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
 def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
 
-    It is never one kernel: what that takes to compile is the other computation's to ask for, and XLA may find inputs to
-    be constants (``lowering/one_kernel.py``).
+    Whether it is one kernel is decided where that is lowered, for a platform and its devices.
     """
-    how = dict.fromkeys(("stats", "resume", "keep_state", "one_kernel"), False)
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.depth, **how))
+    how = dict.fromkeys(("stats", "resume", "keep_state"), False)
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.depth, one_kernel=None, **how))
 
 
 def _run_abstract(
-    *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool
+    *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool | None
 ) -> list[Any]:
     del resume
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]
     if keep_state:
-        avals += plan.layout(size, depth, stats, one_kernel).slots.values()
+        avals += plan.layout(size, depth, stats, bool(one_kernel)).slots.values()
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
@@ -75,15 +76,32 @@ def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
 
 
 def _run_lowering(
-    ctx: Any, *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool
+    ctx: Any,
+    *operands: Any,
+    plan: Plan,
+    depth: int,
+    stats: bool,
+    resume: bool,
+    keep_state: bool,
+    one_kernel: bool | None,
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, ctx.avals_in))
     static = isinstance(size, int)
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
-    layout = plan.layout(inputs, depth, stats, one_kernel)
-    request = plan.request(layout, resume=resume, keep_state=keep_state, platforms=lowering_platforms(ctx))
+    layout = plan.layout(inputs, depth, stats, bool(one_kernel))
+    on_one_cpu = static and is_for_one_cpu(ctx)
+    if one_kernel is None and on_one_cpu:
+        layout = plan.on_one_cpu(layout)
+    request = plan.request(
+        layout,
+        resume=resume,
+        keep_state=keep_state,
+        platforms=lowering_platforms(ctx),
+        twofold=on_one_cpu,
+        scatters_in_loops=one_kernel is None or not expands_scatters(),
+    )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)

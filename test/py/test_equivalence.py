@@ -78,6 +78,22 @@ def lanes_last(**options: Any) -> Run:
     return behind
 
 
+def inside_jit(*, constants: bool) -> Run:
+    """As part of a user's own ``jax.jit``, on its arguments, or on what XLA finds to be constants."""
+
+    def run(program: ZooProgram, batch: int) -> Any:
+        leaves, structure = jax.tree.flatten(program.inputs(batch))
+        arrays = {i: x for i, x in enumerate(leaves) if not constants and isinstance(x, (np.ndarray, jax.Array))}
+
+        def call(given: dict[int, Any]) -> Any:
+            return variant(program)(*structure.unflatten([given.get(i, x) for i, x in enumerate(leaves)]))
+
+        with optimizing_little():
+            return jax.jit(call)(arrays)
+
+    return run
+
+
 @functools.cache
 def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
     """One cache for all eager executors of a program."""
@@ -151,6 +167,8 @@ EXECUTORS: dict[str, Run] = {
     "lanes_last_queue": lanes_last(lanes=4, dispatch="chain", schedule="cost"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
+    "inside_jit": inside_jit(constants=False),
+    "constants_inside_jit": inside_jit(constants=True),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }
@@ -171,6 +189,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "queue_cost": (ROWS,),
     "threads": (ROWS,),
     "lanes_last": (ROWS,),
+    "constants_inside_jit": (ROWS,),
 }
 """The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""
 

@@ -11,13 +11,14 @@ import hlobatch as hb
 from hlobatch.analysis.one_kernel import SUPPORTED, fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
-from hlobatch.lowering import scatters
 from hlobatch.lowering.contractions import Contraction
 from hlobatch.lowering.reductions import Reduction
+from hlobatch.lowering.scatters import Scatter
 from hlobatch.lowering.stack_loops import NEAR, pop_in_loops, push_in_loops
 from hlobatch.lowering.stacks import pop_at_once, push_at_once
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.trigonometry import LIMIT, Trigonometric
+from hlobatch.runtime import primitive
 from hlobatch.runtime.division import entry_point
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
@@ -251,11 +252,39 @@ def test_arrays_without_elements_do_not_go_into_one_kernel():
     np.testing.assert_allclose(run(x, empty, n)[0], x)
 
 
-def test_inside_a_users_jit_nothing_is_one_kernel():
-    """The options that such kernels need are the caller's to give, and its arguments may be constants."""
+@pytest.mark.parametrize("body", BODIES)
+def test_inside_a_users_jit_a_run_is_one_kernel_too(body):
     x, n = examples()
-    ours = looped(shapes)
-    assert KERNEL not in jax.jit(ours).lower(x, n).compile().as_text()
+    ours = looped(body)
+    compiled = jax.jit(lambda x, n: [leaf * 2 for leaf in jax.tree.leaves(ours(x, n))]).lower(x, n).compile()
+    assert KERNEL in compiled.as_text()
+    wanted = [leaf * 2 for leaf in jax.tree.leaves(looped(body, optimizations=THUNKS)(x, n))]
+    for got, other in zip(compiled(x, n), wanted, strict=True):
+        np.testing.assert_allclose(got, other, rtol=4e-5, atol=2e-5)
+
+
+def test_constants_of_a_users_jit_stay_out_of_the_kernel():
+    """XLA would put them into it, and its emitter ends the process on the argument that is left without a use."""
+    weights = jnp.eye(100, dtype=jnp.float32) / 2
+
+    @hb.batch(in_axes=(0, 0, None))
+    def run(x, n, shared):
+        while n > 0:
+            x = weights @ x + shared
+            n = n - 1
+        return x
+
+    x, n, shared = jnp.ones((9, 100)), jnp.arange(9), jnp.arange(100.0)
+    for call in (lambda: run(x, n, shared), lambda: jax.lax.map(lambda i: run(x, n, shared), jnp.arange(2))[1]):
+        compiled = jax.jit(call).lower().compile()
+        assert KERNEL in compiled.as_text()
+        np.testing.assert_allclose(compiled(), run(x, n, shared), rtol=1e-6)
+
+
+def test_what_is_exported_is_several_kernels():
+    """Another release of XLA may run it."""
+    x, n = examples()
+    assert "xla_cpu_small_call" not in jax.export.export(jax.jit(looped(shapes)))(x, n).mlir_module()
 
 
 @pytest.mark.parametrize(
@@ -339,7 +368,7 @@ def test_stacks_in_loops_are_stacks(axis, event, apart):
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])
 def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
-    monkeypatch.setattr(scatters, "expands_scatters", lambda: False)
+    monkeypatch.setattr(primitive, "expands_scatters", lambda: False)
     x, n = examples()
     ours = looped(body)
     assert is_one_kernel(ours, x, n)
@@ -348,7 +377,7 @@ def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
 
 def test_a_wide_index_past_the_end_is_not_one_within():
     with jax.enable_x64(True):
-        scatter = scatters.Scatter((), (0,), (), (), (0,), 1, "return")
+        scatter = Scatter((), (0,), (), (), (0,), 1, "return")
         indices = jnp.array([[1], [2**32]], jnp.int64)
         np.testing.assert_array_equal(scatter(jnp.zeros(3), indices, jnp.array([5.0, 7.0])), [0, 5, 0])
 

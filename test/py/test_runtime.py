@@ -48,9 +48,7 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
     assert _jax.compiler_options("cpu", Compilation()) == wanted
     wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
     assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
-    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,tree_reduction_rewriter"}
-    assert _jax.compiler_options("cpu", Compilation(whole_kernels=True, long_sums=False)) == wanted
-    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter,tree_reduction_rewriter"}
+    wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter"}
     wanted |= _jax._FUSIONS_OF_ONE if _jax.expands_scatters() else {}
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
     wanted |= {"xla_backend_optimization_level": 2}
@@ -64,42 +62,6 @@ def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> 
     assert _jax._unknown_options.__wrapped__() == missing | {"xla_cpu_of_another_release"}
     monkeypatch.setattr(_jax, "_unknown_options", lambda: frozenset(_jax._SEQUENTIAL))
     assert _jax.compiler_options.__wrapped__("cpu", Compilation()) == {}
-
-
-@hb.batch
-def sum_of(x):
-    while x[0] < 2:
-        x = x + jnp.sum(x)
-    return x
-
-
-@pytest.mark.parametrize(
-    ("dtype", "size", "is_long"), [("float32", 32, False), ("float32", 33, True), ("int32", 99, False)]
-)
-def test_sums_whose_order_shows(dtype: str, size: int, is_long: bool) -> None:
-    assert sum_of.trace(jnp.ones((3, size), dtype)).plan.has_long_sums == is_long
-
-
-@hb.batch
-def recursive_sum_of(x, n):
-    if n == 0:
-        return jnp.sum(x[:20])
-    return recursive_sum_of(x + 1, n - 1) + jax.lax.cond(n > 2, jnp.sum, jnp.max, x)
-
-
-@hb.batch
-def own_reduction_of(x):
-    while x[0] < 2:
-        x = x + jax.lax.reduce(x, jnp.float32(0), lambda a, b: a + b * 1, (0,))
-    return x
-
-
-def test_sums_are_found_among_copies_and_choices() -> None:
-    """Lowering adds functions that are not traced; they say nothing of the program's sums."""
-    n = jnp.arange(3)
-    assert not recursive_sum_of.trace(jnp.ones((3, 32)), n).plan.has_long_sums
-    assert recursive_sum_of.trace(jnp.ones((3, 33)), n).plan.has_long_sums
-    assert own_reduction_of.trace(jnp.ones((3, 4))).plan.has_long_sums
 
 
 @pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])
