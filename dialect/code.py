@@ -147,6 +147,7 @@ class Code:
 
     def _module(self, lanes: int | None) -> Any:
         module = ir.Module.parse(self.text)
+        _refuse_unknown(module)
         if lanes is not None and self.is_batched:
             types = ",".join(str(p.type(lanes)) for p in self.parameters)
             stablehlo.register_stablehlo_passes()
@@ -154,6 +155,20 @@ class Code:
             tail = "func.func(stablehlo-canonicalize-dynamism)"
             PassManager.parse(f"builtin.module({passes},{tail})").run(module.operation)
         return module
+
+
+def _refuse_unknown(module: Any) -> None:
+    """Raise an error where an operation is of no dialect that the context knows: passes on shapes may crash on it."""
+    unknown: list[str] = []
+
+    def look(operation: Any) -> Any:
+        if not operation.context.is_registered_operation(operation.name):
+            unknown.append(operation.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(look)
+    if unknown:
+        raise HloBatchError(f"the code of a primitive cannot be lowered: {unknown[0]!r} is unknown")
 
 
 def to_array(type_: Any) -> Array:
