@@ -36,6 +36,7 @@ def batched(
     *,
     work: Work,
     comparable: Callable[[Any], Any] | None = None,
+    inside_jit: bool = False,
     **options: Any,
 ) -> Prepared:
     """A function batched by hlobatch.
@@ -46,17 +47,19 @@ def batched(
         size: With more inputs than lanes, only `lanes` are in flight; otherwise hlobatch chooses.
         work: Of a result.
         comparable: What must agree.
+        inside_jit: Whether it is part of another computation, as in a user's own `jax.jit`.
         **options: Of `hb.batch`, in place of the function's own.
     """
     lanes = size.lanes if size.lanes < size.inputs else None
     fresh = hb.batch(function.function, in_axes=function.in_axes, **({"lanes": lanes} | options))
+    if inside_jit:
+        return jitted(fresh, args, work=work, comparable=comparable)
     begin = time.perf_counter()
     traced = fresh.trace(*args)
     compiled = traced.lower().compile()
     seconds = time.perf_counter() - begin
     result, stats = fresh.with_stats(*args)
     costly = max(stats.blocks, key=lambda block: block.cost * block.active)
-    choice = traced.plan.choice
 
     def run() -> Any:
         return jax.block_until_ready(fresh(*args))
@@ -68,7 +71,7 @@ def batched(
         compile_seconds=seconds,
         temp_bytes=temp_bytes(compiled),
         lane_use=stats.utilization_of(costly.name),
-        note=f"{choice.form}, {stats.lanes:,} lanes in flight: {choice.reason}",
+        note=f"{stats.lanes:,} lanes in flight, {stats.choice.splitlines()[0]}",
         comparable=comparable,
     )
 

@@ -17,17 +17,18 @@ from benchmarks.workload import Prepared, Size, Workload
 from benchmarks.workloads import collatz, fibonacci
 
 Prepare = Callable[..., Prepared]
-"""From a size and options of `hb.batch` to a contender."""
+"""From a size and options of `ready.batched` to a contender."""
 
 PASSES: Final = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
 
 
 def variants() -> dict[str, dict[str, Any]]:
-    """By the name of a contender, the options of `hb.batch`."""
+    """By the name of a contender, the options of `ready.batched`."""
     without = {f"without {name}": {"optimizations": hb.Optimizations(**{name: False})} for name in PASSES}
     nothing = {"without all of them": {"optimizations": hb.Optimizations(**dict.fromkeys(PASSES, False))}}
     schedules = {f"schedule {name}": {"schedule": name} for name in ("earliest", "most_lanes", "cost", "sweep")}
-    return {"hlobatch": {}, **without, **nothing, **schedules, "in one thread": {"threads": 1}}
+    alone = {"in one thread": {"threads": 1}, "inside jax.jit": {"inside_jit": True}}
+    return {"hlobatch": {}, **without, **nothing, **schedules, **alone}
 
 
 def calls(size: Size, **options: Any) -> Prepared:
@@ -54,7 +55,8 @@ def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Wor
         unit=unit,
         description=(
             "One optimization off in each row, then all of them, then each schedule in place of the chosen one, then "
-            "the whole batch in one thread. A row as fast as the first says that here nothing depends on it."
+            "the whole batch in one thread, by itself and inside a `jax.jit` of one's own. A row as fast as the first "
+            "says that here nothing depends on it."
         ),
         sizes=(size,),
         contenders={key: partial(prepare, **options) for key, options in variants().items()},

@@ -3,6 +3,8 @@
 What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 * every block cheap: all of them in turn, masked with no test, and many rounds between tests of whether anyone is left;
+* the same in a single kernel, where a test costs nothing, with stacks, which are pushed and popped lane by lane, or
+  with blocks of which a lane passes most by: the block with the most lanes;
 * otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
   cache, so that lanes that are done take new work;
@@ -16,7 +18,6 @@ from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost
-from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
@@ -28,7 +29,7 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.threads import cores
 from hlobatch.runtime.widths import times
-from hlobatch.transforms.block_order import repeated_blocks
+from hlobatch.transforms.block_order import excess_of_a_sweep, repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
@@ -36,6 +37,9 @@ DISPATCHES: Final = ("auto", *FORMS)
 
 CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
+EXCESS: Final = 3.0
+"""Times as much as its lanes need that a sweep computes, from which finding the block with the most lanes pays where a
+run is one kernel."""
 SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
 KERNEL_LANES: Final = 256
@@ -45,6 +49,8 @@ SWEPT_STACKS: Final = (512, 192)
 pops them one by one, so that a lane costs nearly as much among few as among many."""
 KERNEL_STACKS: Final = (96, 96)
 """The same where a run is one kernel, which has no kernels to start, and whose loops LLVM unrolls up to so many."""
+KERNEL_MOST: Final = (96, 64)
+"""The same of one that runs the block with the most lanes."""
 LANES: Final = 256
 """Lanes of another program in flight at once; many fewer leave the vector units and the calls of kernels badly used."""
 ENOUGH: Final = 64
@@ -56,6 +62,8 @@ ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
 STEP: Final = 40_000.0
 """What it takes to find a group of blocks and start its kernels, as operations of all lanes together."""
+KERNEL_STEP: Final = 4_000.0
+"""The same where a run is one kernel, which has none to start."""
 LOOPING, RECURSIVE = (16, 10_000.0), (1, 1_000.0)
 """What is worth a thread: so many inputs, and so many operations and stored elements with all blocks run once for all
 of them. It is little where there is recursion, which runs them many times; a loop may turn but a few."""
@@ -145,44 +153,56 @@ class Choice:
 
     def schedule_of(self, program: Program, groups: Groups, layout: Layout, widths: Widths) -> Schedule:
         """What finds the next of the groups, given where few lanes take less time than all."""
+        if layout.lanes == 1:
+            return earliest(groups)
         if self.schedule == "most_lanes":
             return most_lanes(groups)
-        if self.schedule != "cost" or layout.lanes == 1 or is_one_loop(program, groups, layout):
+        if self.schedule != "cost" or is_one_loop(program, groups, layout):
             return earliest(groups)
         blocks = program.graph.blocks
         lanes = layout.lanes if isinstance(layout.lanes, int) else LANES
-        taken = [times(program, group, lanes, STEP / lanes, widths) for group in groups]
+        step = KERNEL_STEP if layout.one_kernel else STEP
+        taken = [times(program, group, lanes, step / lanes, widths) for group in groups]
         return least_idle(groups, taken, [any(blocks[i].sync for i in group) for group in groups])
 
 
-def choose(program: Program, options: Options, platform: str) -> Choice:
+def choose(program: Program, options: Options, platform: str, *, one_kernel: bool = False) -> Choice:
     """How a lowered program runs.
 
     Args:
         program: Its blocks in program order.
         options: What the user asked for; what is ``"auto"`` or None is chosen.
         platform: What it runs on, in JAX's words.
+        one_kernel: Whether it is for a run that is one kernel on a CPU.
     """
     work = work_per_lane(program)
     cheap = work <= CHEAP_PROGRAM and not has_inner_loops(program)
     form, schedule = options.dispatch, options.schedule
     has_stacks = Alloc.FULL in program.var_alloc.values()
+    passes_by = cheap and one_kernel and (has_stacks or excess_of_a_sweep(program) >= EXCESS)
     if form == "auto":
         swept = "sweep" if cheap else "guarded"
-        form = swept if schedule == "sweep" or (schedule == "auto" and cheap) else "chain"
+        form = swept if schedule == "sweep" or (schedule == "auto" and cheap and not passes_by) else "chain"
     if schedule == "auto":
-        schedule = "sweep" if form in SWEEPS else "cost" if options.dispatch == "auto" else "earliest"
+        chained = "most_lanes" if passes_by else "cost"
+        schedule = "sweep" if form in SWEEPS else chained if options.dispatch == "auto" else "earliest"
     cached = LANES
     if form in SWEEPS and cheap:
-        cached = KERNEL_LANES if may_be_one_kernel(program, options, KERNEL_LANES) else SWEPT_LANES
+        cached = KERNEL_LANES if one_kernel else SWEPT_LANES
     enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
     if form == "sweep" and has_stacks:
-        cached, enough = KERNEL_STACKS if may_be_one_kernel(program, options, KERNEL_STACKS[0]) else SWEPT_STACKS
+        cached, enough = KERNEL_STACKS if one_kernel else SWEPT_STACKS
+    if schedule == "most_lanes" and one_kernel:
+        cached, enough = KERNEL_MOST
     if platform != "cpu":
         enough = ACCELERATED_LANES
     lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
-    judgement = "cheap enough" if cheap else "too dear"
-    measured = f"{work:.0f} operations and elements per lane: {judgement} to run every block each time"
+    judgement = "too dear to run every block each time"
+    if cheap:
+        judgement = (
+            "cheap, but a lane passes most blocks by" if passes_by else "cheap enough to run every block each time"
+        )
+    measured = f"{work:.0f} operations and elements per lane: {judgement}"
     reason = measured if options.dispatch == options.schedule == "auto" else "as asked for"
     if options.lanes is not None:
         lanes = enough = options.lanes
@@ -194,11 +214,6 @@ def choose(program: Program, options: Options, platform: str) -> Choice:
     threads = min(threads, options.lanes or threads)
     turns = 2 if options.lanes is None else 1
     return Choice(form, schedule, lanes, enough, turns, rounds, share, threads, portion, reason)
-
-
-def may_be_one_kernel(program: Program, options: Options, lanes: int) -> bool:
-    """Whether a run of so many lanes may be one kernel on a CPU, as far as the program and the user decide."""
-    return options.optimizations.one_kernel and fits_one_kernel(program, lanes)
 
 
 def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:

@@ -127,9 +127,8 @@ def entry_point(
 
 
 def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:
-    layout = plan.layout(size, depth, stats)
     alone = jax.default_backend() == "cpu" and not spread
-    return plan.on_one_cpu(layout) if alone else layout
+    return plan.on_one_cpu(size, depth, stats) if alone else plan.layout(size, depth, stats)
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:

@@ -15,6 +15,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -22,7 +23,7 @@ from hlobatch.ir.types import Type
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
-from hlobatch.runtime.choice import Choice, Options, choose, may_be_one_kernel
+from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
@@ -64,8 +65,17 @@ class Plan:
 
     @cached_property
     def choice(self) -> Choice:
-        """How it runs: dispatch, schedule, lanes."""
+        """How it runs in several kernels: dispatch, schedule, lanes."""
         return choose(self._in_order, self.options, jax.default_backend())
+
+    @cached_property
+    def choice_for_a_kernel(self) -> Choice:
+        """How it runs in one kernel; threads and block order are the same."""
+        return choose(self._in_order, self.options, jax.default_backend(), one_kernel=True)
+
+    def choice_of(self, layout: Layout) -> Choice:
+        """How a run goes."""
+        return self.choice_for_a_kernel if layout.one_kernel else self.choice
 
     @cached_property
     def lowered(self) -> Program:
@@ -103,9 +113,11 @@ class Plan:
         repeated = repeated_blocks(self.lowered)
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
-    def on_one_cpu(self, layout: Layout) -> Layout:
+    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
-        return replace(layout, one_kernel=self.is_small(layout) and self.fits_one_kernel(layout.lanes))
+        kernel = self.layout(inputs, depth, stats, one_kernel=True)
+        fits = self.is_small(kernel) and self.fits_one_kernel(kernel.lanes)
+        return kernel if fits else self.layout(inputs, depth, stats)
 
     def is_small(self, layout: Layout) -> bool:
         """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
@@ -119,7 +131,7 @@ class Plan:
     def fits_one_kernel(self, lanes: int) -> bool:
         """Whether a run of so many lanes may be one kernel on a CPU."""
         if lanes not in self._fits:
-            self._fits[lanes] = may_be_one_kernel(self.lowered, self.options, lanes)
+            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes)
         return self._fits[lanes]
 
     @cached_property
@@ -128,7 +140,7 @@ class Plan:
 
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
-        choice = self.choice
+        choice = self.choice_of(layout)
         groups = choice.groups(self.lowered)
         few = widths(self.lowered, layout) if self.options.optimizations.compaction else {}
         schedule = choice.schedule_of(self.lowered, groups, layout, few)
@@ -141,19 +153,19 @@ class Plan:
 
     def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
-        lanes = self._lanes(inputs)
+        lanes = self._lanes(inputs, self.choice_for_a_kernel if one_kernel else self.choice)
         queue = lanes is not None
         max_steps = self.options.max_steps
         return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats, one_kernel)
 
-    def _lanes(self, inputs: Any) -> int | None:
+    def _lanes(self, inputs: Any, choice: Choice) -> int | None:
         """Lanes in flight where they are fewer than the inputs, else None.
 
         A batch of unknown size has more inputs than lanes if the user asked for lanes.
         """
         if not isinstance(inputs, int):
             return self.options.lanes
-        lanes = self.choice.lanes_for(inputs)
+        lanes = choice.lanes_for(inputs)
         return lanes if lanes < inputs else None
 
     @property

@@ -90,10 +90,9 @@ def _run_lowering(
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
-    layout = plan.layout(inputs, depth, stats, bool(one_kernel))
     on_one_cpu = static and is_for_one_cpu(ctx)
-    if one_kernel is None and on_one_cpu:
-        layout = plan.on_one_cpu(layout)
+    is_free = one_kernel is None and on_one_cpu
+    layout = plan.on_one_cpu(inputs, depth) if is_free else plan.layout(inputs, depth, stats, bool(one_kernel))
     request = plan.request(
         layout,
         resume=resume,

@@ -20,6 +20,7 @@ from typing import Final
 
 import numpy as np
 
+from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.frequency import Matrix, edge_frequencies, reachable
 from hlobatch.analysis.machine_liveness import onward
 from hlobatch.ir.program import ControlFlowGraph, Program
@@ -47,6 +48,15 @@ def least_backward(frequencies: Matrix) -> list[int]:
 def weight_backward(order: Sequence[int], frequencies: Matrix) -> float:
     """The weight of edges to an earlier block or to the same."""
     return float(np.tril(frequencies[np.ix_(order, order)]).sum())
+
+
+def excess_of_a_sweep(program: Program) -> float:
+    """How many times as much as its lanes need a sweep over all blocks, in such an order, computes."""
+    frequencies = edge_frequencies(program)
+    costs = np.array([block_cost(block) for block in program.graph])
+    needed = float(frequencies.sum(axis=1) @ costs)
+    rounds = weight_backward(least_backward(frequencies), frequencies)
+    return rounds * float(costs.sum()) / needed if needed else 1.0
 
 
 def _greedy(frequencies: Matrix) -> list[int]:

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
 from hlobatch.runtime.shortcuts import _array_type
@@ -304,11 +305,31 @@ def test_stats_say_what_was_chosen_and_why() -> None:
     assert "dispatch 'chain', schedule 'earliest': as asked for" in str(asked)
     assert "one for each input" in str(asked)
     _, chosen = variant(lanes=2, threads=1).with_stats(INPUTS)
-    assert "dispatch 'sweep', schedule 'sweep': " in str(chosen)
-    assert "cheap enough to run every block each time" in str(chosen)
+    assert "dispatch 'chain', schedule 'most_lanes': " in str(chosen)
+    assert "cheap, but a lane passes most blocks by" in str(chosen)
     assert "a single kernel, lanes are the first axis of arrays, taking inputs from a queue" in str(chosen)
     _, several = variant(optimizations=hb.Optimizations(one_kernel=False)).with_stats(INPUTS)
+    assert "dispatch 'sweep', schedule 'sweep': " in str(several)
+    assert "cheap enough to run every block each time" in str(several)
     assert "several kernels" in str(several)
+
+
+@hb.batch
+def halvings_of(n):
+    count = 0
+    while n > 1:
+        n = n // 2
+        count = count + 1
+    return count
+
+
+@pytest.mark.parametrize(
+    ("function", "args", "form"),
+    [(interpreter.run, interpreter.inputs(6), "chain"), (halvings_of, (np.arange(6),), "sweep")],
+)
+def test_a_loop_is_swept_unless_a_lane_passes_most_blocks_by(function, args, form: str) -> None:
+    plan = function.trace(*args).plan
+    assert (plan.choice_for_a_kernel.form, plan.choice.form) == (form, "sweep")
 
 
 def test_stages() -> None:
