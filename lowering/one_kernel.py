@@ -2,7 +2,8 @@
 
 ::
 
-    func @main(%x) { … }    ==>    func @main(%x) { call @kernel(%x) {xla_cpu_small_call = "true", …} }
+    func @main(%x) { … }    ==>    func @main(%x) { %y = optimization_barrier %x
+                                                     call @kernel(%y) {xla_cpu_small_call = "true", …} }
                                    func @kernel(%x) { …, and %x }
 
 XLA's CPU runtime starts a kernel for each group of operations that it fuses, which takes longer than a small one runs,
@@ -30,7 +31,8 @@ _ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 def in_one_kernel(module: Any) -> None:
     """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
 
-    The kernel gives back its arguments too. XLA's emitter ends the process if an argument is left that nothing uses.
+    XLA's emitter ends the process if an argument is left that nothing uses. So the kernel gives back its arguments too;
+    and they come through a barrier, without which XLA puts constants of the computation around the call in their place.
     """
     body = ir.SymbolTable(module.operation)["main"]
     entry = body.regions[0].blocks[0]
