@@ -9,11 +9,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final
 
 from hlobatch._jax import ir
 from hlobatch.lowering.contractions import contraction_of
+from hlobatch.lowering.outermost import outermost
 from hlobatch.lowering.reductions import reduction_of
 from hlobatch.lowering.scatters import scatter_of
 from hlobatch.lowering.splice import Spliced, Splicer, aval_of
@@ -36,7 +37,7 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
     Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
     """
     functions: dict[Any, Spliced] = {}
-    for operation in list(_operations(module.operation)):
+    for operation in list(outermost(module.operation, LOOPS)):
         if operation.name == SCATTER and not with_scatters:
             continue
         run = LOOPS[operation.name](operation)
@@ -53,14 +54,3 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
         operation.results[0].replace_all_uses_with(result)
         operation.erase()
     splicer.finish()
-
-
-def _operations(operation: Any) -> Iterator[Any]:
-    """Those to replace, at any depth; none is inside another."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name in LOOPS:
-                    yield inner.operation
-                else:
-                    yield from _operations(inner.operation)

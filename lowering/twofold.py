@@ -17,13 +17,14 @@ Source: XLA's pass ``tree_reduction_rewriter``, which takes no reduction of seve
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, Final
 
 import jax.numpy as jnp
 
 from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.combinations import combination_of
+from hlobatch.lowering.outermost import outermost
 from hlobatch.lowering.splice import aval_of
 
 LONG: Final = 32
@@ -37,7 +38,7 @@ def reduce_twofold(module: Any, *, sums_stay: bool) -> None:
 
     ``sums_stay`` leaves those alone whose result depends on the order of the numbers.
     """
-    for operation in list(_reductions(module.operation)):
+    for operation in list(outermost(module.operation, (_REDUCE,))):
         axes = list(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))
         if _pays(operation, axes, sums_stay):
             with operation.location, ir.InsertionPoint(operation):
@@ -46,18 +47,9 @@ def reduce_twofold(module: Any, *, sums_stay: bool) -> None:
             operation.erase()
 
 
-def _reductions(operation: Any) -> Iterator[Any]:
-    """Those of one array, at any depth."""
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name == _REDUCE and len(inner.operation.results) == 1:
-                    yield inner.operation
-                else:
-                    yield from _reductions(inner.operation)
-
-
 def _pays(operation: Any, axes: Sequence[int], sums_stay: bool) -> bool:
+    if len(operation.results) > 1:
+        return False
     array = aval_of(operation.operands[0])
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         return False  # which have no maximum

@@ -124,7 +124,7 @@ def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resu
     ]
     depth = depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
-    choice = plan.choice_of(layout).explained(layout)
+    choice = plan.choice_of(one_kernel=layout.one_kernel).explained(layout)
     return RunStats(tuple(blocks), division.size, lanes, depth, resumptions, division.threads, choice)
 
 

@@ -73,9 +73,9 @@ class Plan:
         """How it runs in one kernel; threads and block order are the same."""
         return choose(self._in_order, self.options, jax.default_backend(), one_kernel=True)
 
-    def choice_of(self, layout: Layout) -> Choice:
-        """How a run goes."""
-        return self.choice_for_a_kernel if layout.one_kernel else self.choice
+    def choice_of(self, *, one_kernel: bool) -> Choice:
+        """How a run goes, in one kernel or in several."""
+        return self.choice_for_a_kernel if one_kernel else self.choice
 
     @cached_property
     def lowered(self) -> Program:
@@ -140,7 +140,7 @@ class Plan:
 
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
-        choice = self.choice_of(layout)
+        choice = self.choice_of(one_kernel=layout.one_kernel)
         groups = choice.groups(self.lowered)
         few = widths(self.lowered, layout) if self.options.optimizations.compaction else {}
         schedule = choice.schedule_of(self.lowered, groups, layout, few)
@@ -153,7 +153,7 @@ class Plan:
 
     def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""
-        lanes = self._lanes(inputs, self.choice_for_a_kernel if one_kernel else self.choice)
+        lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
         queue = lanes is not None
         max_steps = self.options.max_steps
         return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats, one_kernel)
