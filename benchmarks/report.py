@@ -38,7 +38,8 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
 - **Of roofline**: useful work per second as a fraction of what the bare batched kernel reaches in a
   `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to
   nothing; there the fraction says little.
-- **Lanes used**: the share of lanes that had a use for the costly kernel, over its executions.
+- **Lanes used**: the share of lanes that had a use for the costly kernel, over its executions. Where
+  few have one, it may run on arrays of fewer lanes, of which more are used than it says.
 - **Memory** is XLA's temporary memory, of the whole batch as one program.
 
 Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`

@@ -8,7 +8,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
 from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import STORED, Block
@@ -90,17 +89,10 @@ class Footprint:
 
     @property
     def ops(self) -> Iterator[Op]:
-        """The operations that run inside the loop: all but those that compute shared values."""
-        program = self.layout.program
-        for op in self.block.ops:
-            if not (isinstance(op, PrimOp) and op.vars_out and all(_computed_once(program, v) for v in op.vars_out)):
-                yield op
+        """The operations that run inside the loop."""
+        return self.layout.program.ops_in_loop(self.block)
 
     @cached_property
     def _stacks_touched(self) -> list[str]:
         names = dict.fromkeys(v for op in self.block.ops for v in op.moved)
         return [v for v in names if self.is_full(v)]
-
-
-def _computed_once(program: Any, variable: str) -> bool:
-    return program.alloc(variable) is Alloc.SHARED

@@ -50,4 +50,4 @@ def is_small(program: Program, block: Block) -> bool:
     if block.sync or any(program.alloc(v) is Alloc.FULL for op in block.ops for v in op.moved):
         return False
     changed = {v for op in block.ops for v in op.defs if program.alloc(v) in STORED}
-    return block_cost(block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL
+    return block_cost(program, block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL

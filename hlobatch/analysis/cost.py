@@ -27,9 +27,9 @@ RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x
 """Primitives that draw random bits, or make keys of one."""
 
 
-def block_cost(block: Block) -> float:
+def block_cost(program: Program, block: Block) -> float:
     """Operations per lane of a block's primitives; at least 1."""
-    return 1.0 + sum(primitive_cost(op) for op in block.instructions if isinstance(op, PrimOp))
+    return 1.0 + sum(primitive_cost(op) for op in program.ops_in_loop(block) if isinstance(op, PrimOp))
 
 
 def block_time(program: Program, block: Block) -> float:
@@ -38,12 +38,13 @@ def block_time(program: Program, block: Block) -> float:
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
     kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in STORED]
-    return 1.0 + primitives_time(block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
+    return 1.0 + primitives_time(program, block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
 
 
-def primitives_time(block: Block) -> float:
+def primitives_time(program: Program, block: Block) -> float:
     """What a block's primitives take of that."""
-    return sum((primitive_cost(op, _CONTRACTION) for op in block.instructions if isinstance(op, PrimOp)), 0.0)
+    primitives = [op for op in program.ops_in_loop(block) if isinstance(op, PrimOp)]
+    return sum((primitive_cost(op, _CONTRACTION) for op in primitives), 0.0)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:

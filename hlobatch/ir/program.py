@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location
-from hlobatch.ir.ops import HALT, IndirectGotoOp, Op, PushGotoOp, Terminator
+from hlobatch.ir.ops import HALT, IndirectGotoOp, Op, PrimOp, PushGotoOp, Terminator
 from hlobatch.ir.types import Type
 
 
@@ -210,6 +210,13 @@ class Program:
     def alloc(self, name: str) -> VariableAllocation:
         """The allocation of a variable (``FULL`` suffices for every variable)."""
         return self.var_alloc.get(name, VariableAllocation.FULL)
+
+    def ops_in_loop(self, block: Block) -> Iterator[Op]:
+        """The operations of a block that lanes go through: all but those that compute ``SHARED`` values once."""
+        for op in block.ops:
+            written = op.vars_out if isinstance(op, PrimOp) else ()
+            if not (written and all(self.alloc(v) is VariableAllocation.SHARED for v in written)):
+                yield op
 
     def __str__(self) -> str:
         from hlobatch.ir.printer import print_program  # noqa: PLC0415  # the printer is written in terms of programs

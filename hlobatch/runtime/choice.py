@@ -228,7 +228,7 @@ def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
 def work_per_lane(program: Program) -> float:
     """Operations of all blocks, and elements that a round reads and writes, per lane."""
     stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED]
-    return sum(map(block_cost, program.graph)) + sum(map(elements, stored))
+    return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
 
 
 def has_inner_loops(program: Program) -> bool:

@@ -105,7 +105,7 @@ class Plan:
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:
-        return tuple(map(block_cost, self.lowered.graph))
+        return tuple(block_cost(self.lowered, block) for block in self.lowered.graph)
 
     @cached_property
     def largest_array(self) -> int:
@@ -142,7 +142,7 @@ class Plan:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice_of(one_kernel=layout.one_kernel)
         groups = choice.groups(self.lowered)
-        few = widths(self.lowered, layout) if self.options.optimizations.compaction else {}
+        few = widths(self.lowered, layout, jax.default_backend()) if self.options.optimizations.compaction else {}
         schedule = choice.schedule_of(self.lowered, groups, layout, few)
         return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, **how)
 

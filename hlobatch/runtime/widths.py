@@ -1,8 +1,11 @@
 """Which blocks run on arrays of only the lanes that wait at them, and how wide those are.
 
-A lane comes back to most blocks again and again, and the schedule lets an expensive one wait until many are there. To a
-block that an input goes through once, lanes come one by one, as they take inputs from a queue. Where such a block costs
-more than all that lanes come back to, as random numbers drawn on entry may, it is worth computing for few.
+* To a block that an input goes through once, lanes come one by one, as they take inputs from a queue. Where such a
+  block costs more than all that lanes come back to, as random numbers drawn on entry may, it is worth computing for
+  few.
+* A lane comes back to most blocks again and again, and the schedule lets an expensive one wait until many are there.
+  When no input is left and lane after lane is done, fewer and fewer are. A block that takes very long is worth
+  compiling for fewer lanes, too.
 """
 
 from __future__ import annotations
@@ -25,37 +28,54 @@ DEAR: Final = 4.0
 """Times that what all blocks that lanes come back to compute has to fit into what the one computes."""
 MOVES: Final = 8.0
 """Operations that have to be left out for each element that is moved to the narrower array or back."""
+LONG: Final = 4e6
+"""Operations of all lanes from which a block takes very long on a CPU: about a third of a millisecond."""
+THIRDS: Final = 3
+"""Where a block takes very long, it is computed for one, two or three of so many parts of the lanes."""
 
 
-def widths(program: Program, layout: Layout) -> Widths:
+def widths(program: Program, layout: Layout, platform: str) -> Widths:
     """The blocks that are computed for few lanes where few wait.
 
-    None where the lanes are not known or all inputs, or the last axis: several are computed at a time then, and a few
-    take as long as all.
+    None where the lanes are not known, or the last axis: several are computed at a time then, and a few take as long as
+    all.
     """
-    if layout.lane_axis or not (layout.queue and isinstance(layout.lanes, int) and layout.lanes > FEW):
+    lanes = layout.lanes
+    if layout.lane_axis or not (isinstance(lanes, int) and lanes > FEW):
         return {}
     repeated = repeated_blocks(program)
-    returning = sum(primitives_time(block) for block in program.graph if block.name in repeated)
+    returning = sum(primitives_time(program, block) for block in program.graph if block.name in repeated)
 
-    def is_dear(block: Block) -> bool:
-        return primitives_time(block) > max(DEAR * returning, MOVES * _moved(program, block))
+    def found(block: Block) -> tuple[int, ...]:
+        computed = primitives_time(program, block)
+        if computed <= MOVES * _moved(program, block):
+            return ()
+        if block.name in repeated:
+            long = platform == "cpu" and lanes * computed >= LONG
+            return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if long else ()
+        return (-(-lanes // FEW),) if layout.queue and computed > DEAR * returning else ()
 
-    once = [i for i, block in enumerate(program.graph) if block.name not in repeated and is_dear(block)]
-    return dict.fromkeys(once, (-(-layout.lanes // FEW),))
+    every = {index: found(block) for index, block in enumerate(program.graph)}
+    return {index: few for index, few in every.items() if few}
 
 
 def times(program: Program, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
-    """What a group takes per lane, for few lanes and for more; ``step`` is what it takes besides its blocks."""
+    """What a group takes per lane, for few lanes and for more; ``step`` is what it takes besides its blocks.
+
+    What lanes come back to is taken for as long as it takes for all of them: it is worth waiting for the others, as far
+    as there are any.
+    """
     blocks = [program.graph.blocks[index] for index in group]
     whole = step + sum(block_time(program, block) for block in blocks)
-    computed = primitives_time(blocks[0])  # what is computed for few is alone in its group
+    if blocks[0].name in repeated_blocks(program):
+        return [Time(lanes, whole)]
+    computed = primitives_time(program, blocks[0])  # what is computed for few is alone in its group
     few = [Time(width, whole - computed * (1 - width / lanes)) for width in widths.get(group[0], ())]
     return [*few, Time(lanes, whole)]
 
 
 def _moved(program: Program, block: Block) -> int:
     """Elements per lane that the primitives of a block read and write."""
-    primitives = [op for op in block.instructions if isinstance(op, PrimOp)]
+    primitives = [op for op in program.ops_in_loop(block) if isinstance(op, PrimOp)]
     names = {v for op in primitives for v in (*op.uses, *op.defs) if program.alloc(v) in STORED}
     return sum(elements(program.var_defs[v]) for v in names)

@@ -53,7 +53,7 @@ def weight_backward(order: Sequence[int], frequencies: Matrix) -> float:
 def excess_of_a_sweep(program: Program) -> float:
     """How many times as much as its lanes need a sweep over all blocks, in such an order, computes."""
     frequencies = edge_frequencies(program)
-    costs = np.array([block_cost(block) for block in program.graph])
+    costs = np.array([block_cost(program, block) for block in program.graph])
     needed = float(frequencies.sum(axis=1) @ costs)
     rounds = weight_backward(least_backward(frequencies), frequencies)
     return rounds * float(costs.sum()) / needed if needed else 1.0

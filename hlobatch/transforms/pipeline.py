@@ -44,8 +44,8 @@ class Optimizations:
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
-        compaction: Compute an expensive block that an input goes through once on arrays of only the lanes that wait
-            there; not a pass, but how what they made is run.
+        compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
+            pass, but how what they made is run.
         one_kernel: Let a small run on a CPU be one kernel; likewise.
     """
 

@@ -16,6 +16,8 @@ Done for heads that are cheap and are come to in two ways: the way in, be it the
 
 from __future__ import annotations
 
+from functools import partial
+
 from hlobatch.analysis.cost import block_cost
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
@@ -27,24 +29,25 @@ _WAYS = 2
 
 def rotate_loops(program: Program) -> Program:
     """The typed program with calls, its loops tested at their ends."""
-    rotated = program.map_graphs(_rotated)
+    rotated = program.map_graphs(partial(_rotated, program))
     return program if rotated == program else rotated
 
 
-def _rotated(graph: ControlFlowGraph) -> ControlFlowGraph:
-    heads = {block.name for block in graph if _is_head(graph, block)}
+def _rotated(program: Program, graph: ControlFlowGraph) -> ControlFlowGraph:
+    heads = {block.name for block in graph if _is_head(program, graph, block)}
     blocks = [_with_head(graph, block, heads) for block in graph]
     return simplify_graph(ControlFlowGraph(tuple(blocks))) if heads else graph
 
 
-def _is_head(graph: ControlFlowGraph, block: Block) -> bool:
+def _is_head(program: Program, graph: ControlFlowGraph, block: Block) -> bool:
     """Whether a block is a cheap loop condition, come to by plain jumps, one of them its own loop's."""
     before = graph.predecessors[block.name]
     if block.sync or len(before) + (block is graph.enter_block()) != _WAYS:
         return False
     plain = all(isinstance(op, PrimOp) for op in block.instructions) and isinstance(block.terminator, BranchOp)
     jumps = all(_is_plain_jump(graph.block(name)) for name in before)
-    return plain and jumps and block.name not in before and block_cost(block) <= CHEAP and _in_loop(graph, block)
+    cheap = block_cost(program, block) <= CHEAP
+    return plain and jumps and block.name not in before and cheap and _in_loop(graph, block)
 
 
 def _is_plain_jump(block: Block) -> bool:

@@ -482,8 +482,19 @@ def test_primitive_cost(function: Any, expected: float) -> None:
 
 def test_a_block_costs_its_primitives_and_one_more() -> None:
     op = PrimOp(("v0",), ("r",), traced(lambda x: x + 1, TensorType(F32.dtype, (100,))))
-    assert cost.block_cost(block("b", op, op, FunctionCallOp("f", (), ()), GotoOp(HALT))) == 201
-    assert cost.block_cost(block("b", GotoOp(HALT))) == 1
+    twice, nothing = block("b", op, op, FunctionCallOp("f", (), ()), GotoOp(HALT)), block("b", GotoOp(HALT))
+    assert cost.block_cost(program(twice), twice) == 201
+    assert cost.block_cost(program(nothing), nothing) == 1
+
+
+def test_what_is_computed_once_for_all_lanes_costs_a_lane_nothing() -> None:
+    row = TensorType(F32.dtype, (100,))
+    once = PrimOp(("v0",), ("s",), traced(lambda x: x + 1, row))
+    each = PrimOp(("s",), ("r",), traced(lambda x: x + 1, row))
+    entry = block("entry", once, each, GotoOp(HALT))
+    shared = program(entry, var_alloc={"v0": Alloc.SHARED, "s": Alloc.SHARED, "r": Alloc.REGISTER})
+    assert cost.block_cost(shared, entry) == 101
+    assert cost.primitives_time(shared, entry) == 100
     assert cost.primitive_cost(step("a -> b")) == 0
 
 

@@ -17,7 +17,7 @@ from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import captures
 from hlobatch.lowering.compaction import Everyone, Few, compacted
 from hlobatch.lowering.layout import Layout
-from hlobatch.runtime.widths import times
+from hlobatch.runtime.widths import times, widths
 
 INPUTS, LANES = 40, 16
 ONE_IN_EIGHT = LANES // 8
@@ -82,22 +82,61 @@ def test_not_where_all_lanes_start_together() -> None:
     assert widths_of(hb.batch(walk.function, lanes=8), walks()) == {}
 
 
-def test_not_where_lanes_come_back() -> None:
-    @hb.batch(lanes=LANES)
-    def dear_loop(key, steps):
-        total = jnp.float32(0)
-        while steps > 0:
-            total += jax.random.normal(jax.random.fold_in(key, steps), (24,)).sum()
-            steps -= 1
-        return total
+@hb.batch(lanes=LANES, threads=1)
+def come_back(key, steps):
+    """What is dear is what lanes come back to."""
+    total = jnp.float32(0)
+    while steps > 0:
+        total += jax.random.normal(jax.random.fold_in(key, steps), (24,)).sum()
+        steps -= 1
+    return total
 
-    assert widths_of(dear_loop, walks()) == {}
+
+def test_not_where_lanes_come_back() -> None:
+    assert widths_of(come_back, walks()) == {}
+
+
+@pytest.mark.parametrize("queue", [True, False])
+def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.MonkeyPatch, queue: bool) -> None:
+    """On thirds of the lanes, as they become fewer at the end of a run."""
+    monkeypatch.setattr("hlobatch.runtime.widths.LONG", 1.0)
+    monkeypatch.setattr("hlobatch.runtime.widths.MOVES", 0.0)
+    lanes = LANES if queue else INPUTS
+    function = hb.batch(come_back.function, lanes=lanes, threads=1, optimizations=hb.Optimizations(one_kernel=False))
+    plan = function.trace(*walks()).plan
+    request = plan.request(plan.layout(INPUTS, plan.depth))
+    third = {LANES: 6, INPUTS: 14}[lanes]
+    (index,) = (i for i, few in request.widths.items() if few == (third, 2 * third - 1))
+    computed = [primitives_time(plan.lowered, block) for block in plan.lowered.graph]
+    assert computed[index] == max(computed)
+    assert len(times(plan.lowered, (index,), lanes, 100.0, request.widths)) == 1, "the schedule waits for all of them"
+    assert widths(plan.lowered, request.layout, "cuda").keys() & {index} == set()
+    wanted = [come_back.function(*(x[i] for x in walks())) for i in range(INPUTS)]
+    np.testing.assert_allclose(function(*walks()), np.stack(wanted), rtol=1e-5, atol=1e-6)
+
+
+def test_what_takes_very_long() -> None:
+    weights = jnp.eye(700) / 2
+
+    @hb.batch
+    def halved(x, steps):
+        while steps > 0:
+            x = weights @ x
+            steps -= 1
+        return x
+
+    def widths_for(size: int) -> dict[int, tuple[int, ...]]:
+        plan = halved.trace(jnp.ones((size, 700)), jnp.arange(size, dtype=jnp.int32)).plan
+        return dict(widths(plan.lowered, plan.layout(size, plan.depth), "cpu"))
+
+    assert list(widths_for(90).values()) == [(30, 60)]
+    assert widths_for(12) == {}
 
 
 def test_the_schedule_is_told_what_few_lanes_take() -> None:
     plan = walk.trace(*walks()).plan
     few, everyone = times(plan.lowered, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
-    computed = primitives_time(plan.lowered.graph.blocks[0])
+    computed = primitives_time(plan.lowered, plan.lowered.graph.blocks[0])
     assert (few.lanes, everyone.lanes) == (ONE_IN_EIGHT, LANES)
     assert everyone.taken == 100.0 + block_time(plan.lowered, plan.lowered.graph.blocks[0])
     assert everyone.taken - few.taken == pytest.approx(computed * 7 / 8)

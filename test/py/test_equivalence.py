@@ -60,7 +60,7 @@ def compacted(**options: Any) -> Run:
 
     def everywhere(program: ZooProgram, batch: int) -> Any:
         with mock.patch(
-            "hlobatch.runtime.plan.widths", lambda lowered, _: dict.fromkeys(range(len(lowered.graph.blocks)), (1, 2))
+            "hlobatch.runtime.plan.widths", lambda lowered, *_: dict.fromkeys(range(len(lowered.graph.blocks)), (1, 2))
         ):
             return run(program, batch)
 
