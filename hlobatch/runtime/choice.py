@@ -14,6 +14,7 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from enum import Enum
 from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
@@ -177,43 +178,80 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     """
     work = work_per_lane(program)
     cheap = work <= CHEAP_PROGRAM and not has_inner_loops(program)
-    form, schedule = options.dispatch, options.schedule
     has_stacks = Alloc.FULL in program.var_alloc.values()
-    passes_by = cheap and one_kernel and (has_stacks or excess_of_a_sweep(program) >= EXCESS)
-    if form == "auto":
-        swept = "sweep" if cheap else "guarded"
-        form = swept if schedule == "sweep" or (schedule == "auto" and cheap and not passes_by) else "chain"
-    if schedule == "auto":
-        chained = "most_lanes" if passes_by else "cost"
-        schedule = "sweep" if form in SWEEPS else chained if options.dispatch == "auto" else "earliest"
-    cached = LANES
-    if form in SWEEPS and cheap:
-        cached = KERNEL_LANES if one_kernel else SWEPT_LANES
-    enough = min(cached, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
-    if form == "sweep" and has_stacks:
-        cached, enough = KERNEL_STACKS if one_kernel else SWEPT_STACKS
-    if schedule == "most_lanes" and one_kernel:
-        cached, enough = KERNEL_MOST
+    judgement = _judged(program, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
+    form, schedule = _dispatched(options, judgement)
+    lanes, enough = _in_flight(form, schedule, work, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
     if platform != "cpu":
         enough = ACCELERATED_LANES
-    lanes = max(cached, enough) if options.dispatch == "auto" and repeated_blocks(program) else None
-    judgement = "too dear to run every block each time"
-    if cheap:
-        judgement = (
-            "cheap, but a lane passes most blocks by" if passes_by else "cheap enough to run every block each time"
-        )
-    measured = f"{work:.0f} operations and elements per lane: {judgement}"
-    reason = measured if options.dispatch == options.schedule == "auto" else "as asked for"
+    repeated = bool(repeated_blocks(program))
+    most = max(lanes, enough) if options.dispatch == "auto" and repeated else None
     if options.lanes is not None:
-        lanes = enough = options.lanes
-    rounds = ROUNDS if form == "sweep" else 1
-    share = CHEAP_SHARE if cheap else SHARE
+        most = enough = options.lanes
     least, worth = RECURSIVE if has_stacks else LOOPING
-    portion = 1 if options.threads else max(least, round(worth / max(work, 1.0)))
-    threads = options.threads or (cores() if platform == "cpu" and repeated_blocks(program) else 1)
-    threads = min(threads, options.lanes or threads)
-    turns = 2 if options.lanes is None else 1
-    return Choice(form, schedule, lanes, enough, turns, rounds, share, threads, portion, reason)
+    threads = options.threads or (cores() if platform == "cpu" and repeated else 1)
+    is_auto = options.dispatch == options.schedule == "auto"
+    return Choice(
+        form=form,
+        schedule=schedule,
+        lanes=most,
+        enough=enough,
+        turns=2 if options.lanes is None else 1,
+        rounds=ROUNDS if form == "sweep" else 1,
+        share=CHEAP_SHARE if cheap else SHARE,
+        threads=min(threads, options.lanes or threads),
+        portion=1 if options.threads else max(least, round(worth / max(work, 1.0))),
+        reason=f"{work:.0f} operations and elements per lane: {judgement.value}" if is_auto else "as asked for",
+    )
+
+
+class Judgement(Enum):
+    """What decides how a program runs."""
+
+    DEAR = "too dear to run every block each time"
+    CHEAP = "cheap enough to run every block each time"
+    WITH_STACKS = "cheap, but with stacks, which are pushed and popped lane by lane"
+    PASSING_BY = "cheap, but a lane passes most blocks by"
+
+
+def _judged(program: Program, *, cheap: bool, has_stacks: bool, one_kernel: bool) -> Judgement:
+    if not cheap:
+        return Judgement.DEAR
+    if one_kernel and has_stacks:
+        return Judgement.WITH_STACKS
+    if one_kernel and excess_of_a_sweep(program) >= EXCESS:
+        return Judgement.PASSING_BY
+    return Judgement.CHEAP
+
+
+def _dispatched(options: Options, judgement: Judgement) -> tuple[str, str]:
+    """Dispatch form and schedule: those asked for, and what goes with them."""
+    form, schedule = options.dispatch, options.schedule
+    if form == "auto" and schedule == "sweep":
+        form = "guarded" if judgement is Judgement.DEAR else "sweep"
+    elif form == "auto":
+        form = "sweep" if schedule == "auto" and judgement is Judgement.CHEAP else "chain"
+    if schedule != "auto":
+        return form, schedule
+    if form in SWEEPS:
+        return form, "sweep"
+    if options.dispatch != "auto":
+        return form, "earliest"
+    return form, "cost" if judgement is Judgement.DEAR else "most_lanes"
+
+
+def _in_flight(
+    form: str, schedule: str, work: float, *, cheap: bool, has_stacks: bool, one_kernel: bool
+) -> tuple[int, int]:
+    """Lanes in flight at once that stay in a CPU's cache, and lanes that keep it busy."""
+    if schedule == "most_lanes" and one_kernel:
+        return KERNEL_MOST
+    if form == "sweep" and has_stacks:
+        return KERNEL_STACKS if one_kernel else SWEPT_STACKS
+    lanes = LANES
+    if form in SWEEPS and cheap:
+        lanes = KERNEL_LANES if one_kernel else SWEPT_LANES
+    return lanes, min(lanes, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
 
 
 def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:

@@ -306,7 +306,7 @@ def test_stats_say_what_was_chosen_and_why() -> None:
     assert "one for each input" in str(asked)
     _, chosen = variant(lanes=2, threads=1).with_stats(INPUTS)
     assert "dispatch 'chain', schedule 'most_lanes': " in str(chosen)
-    assert "cheap, but a lane passes most blocks by" in str(chosen)
+    assert "cheap, but with stacks, which are pushed and popped lane by lane" in str(chosen)
     assert "a single kernel, lanes are the first axis of arrays, taking inputs from a queue" in str(chosen)
     _, several = variant(optimizations=hb.Optimizations(one_kernel=False)).with_stats(INPUTS)
     assert "dispatch 'sweep', schedule 'sweep': " in str(several)
