@@ -270,6 +270,7 @@ def work_per_lane(program: Program) -> float:
 
 
 def has_inner_loops(program: Program) -> bool:
-    """Whether any primitive has a loop of its own."""
-    primitives = [op.function for op in program.ops if isinstance(op, PrimOp)]
+    """Whether any primitive that lanes come to has a loop of its own."""
+    ops = [op for block in program.graph for op in program.ops_in_loop(block)]
+    primitives = [op.function for op in ops if isinstance(op, PrimOp)]
     return any(isinstance(f, TracedFunction) and f.primitives() & {"while", "scan"} for f in primitives)

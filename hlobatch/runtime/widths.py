@@ -28,8 +28,9 @@ DEAR: Final = 4.0
 """Times that what all blocks that lanes come back to compute has to fit into what the one computes."""
 MOVES: Final = 8.0
 """Operations that have to be left out for each element that is moved to the narrower array or back."""
-LONG: Final = 4e6
-"""Operations of all lanes from which a block takes very long on a CPU: about a third of a millisecond."""
+LONG: Final = (1e3, 4e6)
+"""Operations of a lane, and of all of them, from which a block takes very long on a CPU: about a third of a
+millisecond, and not only because there are so many lanes."""
 THIRDS: Final = 3
 """Where a block takes very long, it is computed for one, two or three of so many parts of the lanes."""
 
@@ -51,8 +52,8 @@ def widths(program: Program, layout: Layout, platform: str) -> Widths:
         if computed <= MOVES * _moved(program, block):
             return ()
         if block.name in repeated:
-            long = platform == "cpu" and lanes * computed >= LONG
-            return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if long else ()
+            is_long = platform == "cpu" and computed >= LONG[0] and lanes * computed >= LONG[1]
+            return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if is_long else ()
         return (-(-lanes // FEW),) if layout.queue and computed > DEAR * returning else ()
 
     every = {index: found(block) for index, block in enumerate(program.graph)}

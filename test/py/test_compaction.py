@@ -99,7 +99,7 @@ def test_not_where_lanes_come_back() -> None:
 @pytest.mark.parametrize("queue", [True, False])
 def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.MonkeyPatch, queue: bool) -> None:
     """On thirds of the lanes, as they become fewer at the end of a run."""
-    monkeypatch.setattr("hlobatch.runtime.widths.LONG", 1.0)
+    monkeypatch.setattr("hlobatch.runtime.widths.LONG", (1.0, 1.0))
     monkeypatch.setattr("hlobatch.runtime.widths.MOVES", 0.0)
     lanes = LANES if queue else INPUTS
     function = hb.batch(come_back.function, lanes=lanes, threads=1, optimizations=hb.Optimizations(one_kernel=False))
@@ -130,7 +130,22 @@ def test_what_takes_very_long() -> None:
         return dict(widths(plan.lowered, plan.layout(size, plan.depth), "cpu"))
 
     assert list(widths_for(90).values()) == [(30, 60)]
-    assert widths_for(12) == {}
+    assert widths_for(12) == {}, "long for each lane, but not for all"
+
+
+def test_not_where_many_lanes_are_all_that_takes_long() -> None:
+    @hb.batch
+    def sines(x, steps):
+        while steps > 0:
+            x = jnp.sin(jnp.sin(jnp.sin(x)))
+            steps -= 1
+        return x
+
+    plan = sines.trace(jnp.ones(3), jnp.arange(3, dtype=jnp.int32)).plan
+    dearest = max(primitives_time(plan.lowered, block) for block in plan.lowered.graph)
+    assert 10 < dearest < 1_000
+    layout = Layout(plan.lowered, inputs=10**6, lanes=10**6, depth=4)
+    assert widths(plan.lowered, layout, "cpu") == {}
 
 
 def test_the_schedule_is_told_what_few_lanes_take() -> None:
