@@ -29,7 +29,7 @@ RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x
 
 def block_cost(program: Program, block: Block) -> float:
     """Operations per lane of a block's primitives; at least 1."""
-    return 1.0 + sum(primitive_cost(op) for op in program.ops_in_loop(block) if isinstance(op, PrimOp))
+    return 1.0 + sum(map(primitive_cost, program.primitives_in_loop(block)))
 
 
 def block_time(program: Program, block: Block) -> float:
@@ -43,8 +43,7 @@ def block_time(program: Program, block: Block) -> float:
 
 def primitives_time(program: Program, block: Block) -> float:
     """What a block's primitives take of that."""
-    primitives = [op for op in program.ops_in_loop(block) if isinstance(op, PrimOp)]
-    return sum((primitive_cost(op, _CONTRACTION) for op in primitives), 0.0)
+    return sum((primitive_cost(op, _CONTRACTION) for op in program.primitives_in_loop(block)), 0.0)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:

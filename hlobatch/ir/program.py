@@ -218,6 +218,10 @@ class Program:
             if not (written and all(self.alloc(v) is VariableAllocation.SHARED for v in written)):
                 yield op
 
+    def primitives_in_loop(self, block: Block) -> list[PrimOp]:
+        """Those of them that compute."""
+        return [op for op in self.ops_in_loop(block) if isinstance(op, PrimOp)]
+
     def __str__(self) -> str:
         from hlobatch.ir.printer import print_program  # noqa: PLC0415  # the printer is written in terms of programs
 

@@ -20,7 +20,6 @@ from typing import Final
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -177,9 +176,9 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         one_kernel: Whether it is for a run that is one kernel on a CPU.
     """
     work = work_per_lane(program)
-    cheap = work <= CHEAP_PROGRAM and not has_inner_loops(program)
     has_stacks = Alloc.FULL in program.var_alloc.values()
-    judgement = _judged(program, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
+    judgement = _judged(program, work, has_stacks=has_stacks, one_kernel=one_kernel)
+    cheap = judgement is not Judgement.DEAR
     form, schedule = _dispatched(options, judgement)
     lanes, enough = _in_flight(form, schedule, work, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
     if platform != "cpu":
@@ -214,8 +213,8 @@ class Judgement(Enum):
     PASSING_BY = "cheap, but a lane passes most blocks by"
 
 
-def _judged(program: Program, *, cheap: bool, has_stacks: bool, one_kernel: bool) -> Judgement:
-    if not cheap:
+def _judged(program: Program, work: float, *, has_stacks: bool, one_kernel: bool) -> Judgement:
+    if work > CHEAP_PROGRAM or has_inner_loops(program):
         return Judgement.DEAR
     if one_kernel and has_stacks:
         return Judgement.WITH_STACKS
@@ -271,6 +270,5 @@ def work_per_lane(program: Program) -> float:
 
 def has_inner_loops(program: Program) -> bool:
     """Whether any primitive that lanes come to has a loop of its own."""
-    ops = [op for block in program.graph for op in program.ops_in_loop(block)]
-    primitives = [op.function for op in ops if isinstance(op, PrimOp)]
+    primitives = [op.function for block in program.graph for op in program.primitives_in_loop(block)]
     return any(isinstance(f, TracedFunction) and f.primitives() & {"while", "scan"} for f in primitives)

@@ -14,7 +14,6 @@ from collections.abc import Sequence
 from typing import Final
 
 from hlobatch.analysis.cost import block_time, primitives_time
-from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.lowering.compaction import Widths
@@ -44,20 +43,20 @@ def widths(program: Program, layout: Layout, platform: str) -> Widths:
     lanes = layout.lanes
     if layout.lane_axis or not (isinstance(lanes, int) and lanes > FEW):
         return {}
-    repeated = repeated_blocks(program)
-    returning = sum(primitives_time(program, block) for block in program.graph if block.name in repeated)
+    repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG
+    computed = [primitives_time(program, block) for block in program.graph]
+    returning = sum(taken for block, taken in zip(program.graph, computed, strict=True) if block.name in repeated)
 
-    def found(block: Block) -> tuple[int, ...]:
-        computed = primitives_time(program, block)
-        if computed <= MOVES * _moved(program, block):
+    def found(block: Block, taken: float) -> tuple[int, ...]:
+        if taken <= MOVES * _moved(program, block):
             return ()
         if block.name in repeated:
-            is_long = platform == "cpu" and computed >= LONG[0] and lanes * computed >= LONG[1]
+            is_long = platform == "cpu" and taken >= long_for_one and lanes * taken >= long_for_all
             return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if is_long else ()
-        return (-(-lanes // FEW),) if layout.queue and computed > DEAR * returning else ()
+        return (-(-lanes // FEW),) if layout.queue and taken > DEAR * returning else ()
 
-    every = {index: found(block) for index, block in enumerate(program.graph)}
-    return {index: few for index, few in every.items() if few}
+    every = map(found, program.graph, computed)
+    return {index: few for index, few in enumerate(every) if few}
 
 
 def times(program: Program, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
@@ -68,15 +67,15 @@ def times(program: Program, group: Sequence[int], lanes: int, step: float, width
     """
     blocks = [program.graph.blocks[index] for index in group]
     whole = step + sum(block_time(program, block) for block in blocks)
-    if blocks[0].name in repeated_blocks(program):
+    few = widths.get(group[0], ())
+    if not few or blocks[0].name in repeated_blocks(program):
         return [Time(lanes, whole)]
     computed = primitives_time(program, blocks[0])  # what is computed for few is alone in its group
-    few = [Time(width, whole - computed * (1 - width / lanes)) for width in widths.get(group[0], ())]
-    return [*few, Time(lanes, whole)]
+    return [*(Time(width, whole - computed * (1 - width / lanes)) for width in few), Time(lanes, whole)]
 
 
 def _moved(program: Program, block: Block) -> int:
     """Elements per lane that the primitives of a block read and write."""
-    primitives = [op for op in program.ops_in_loop(block) if isinstance(op, PrimOp)]
+    primitives = program.primitives_in_loop(block)
     names = {v for op in primitives for v in (*op.uses, *op.defs) if program.alloc(v) in STORED}
     return sum(elements(program.var_defs[v]) for v in names)

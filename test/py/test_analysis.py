@@ -485,6 +485,7 @@ def test_a_block_costs_its_primitives_and_one_more() -> None:
     twice, nothing = block("b", op, op, FunctionCallOp("f", (), ()), GotoOp(HALT)), block("b", GotoOp(HALT))
     assert cost.block_cost(program(twice), twice) == 201
     assert cost.block_cost(program(nothing), nothing) == 1
+    assert cost.primitive_cost(step("a -> b")) == 0
 
 
 def test_what_is_computed_once_for_all_lanes_costs_a_lane_nothing() -> None:
@@ -495,7 +496,6 @@ def test_what_is_computed_once_for_all_lanes_costs_a_lane_nothing() -> None:
     shared = program(entry, var_alloc={"v0": Alloc.SHARED, "s": Alloc.SHARED, "r": Alloc.REGISTER})
     assert cost.block_cost(shared, entry) == 101
     assert cost.primitives_time(shared, entry) == 100
-    assert cost.primitive_cost(step("a -> b")) == 0
 
 
 def test_an_inner_while_costs_more_than_one_turn() -> None:
