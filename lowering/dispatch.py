@@ -16,7 +16,7 @@ Reference: paper section 3.1, algorithm 2 and figure 5.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cached_property, partial
 from typing import Any, Final
 
@@ -27,6 +27,7 @@ from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.loop import loop
+from hlobatch.lowering.one_kernel import Kernel
 from hlobatch.lowering.scalars import add, compare, constant, scalar_aval
 from hlobatch.lowering.turn import NEXT, Step, Turn
 
@@ -78,34 +79,57 @@ class Chain(OneAtATime):
 
 
 class ChainOfOne(OneAtATime):
-    """A turn finds the next block once, and runs one.
+    """A turn finds the next block once, and runs one, or the turnover.
 
-    In one kernel a test takes a nanosecond. What finds a block stands there once and not after every block, and takes
-    less long to compile. The schedule, block by block, is that of ``case``.
+    On one CPU a test takes a nanosecond in a run that is one kernel, and little in one of several, of which what finds
+    the next block is one. It stands there once and not after every block, and takes less long to compile. The schedule,
+    block by block, is that of ``case``.
     """
 
-    told_by_turnover = False
     left_in_next = NOBODY
 
-    def splice(self, avals: Mapping[str, Any]) -> None:
-        super().splice(avals)
-        self._first = self.splicer.add(lambda pc: [jnp.min(pc)], [avals[COUNTER]], "first")
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return self.told
+
+    def tell_of_turnover(self, slots: Slots) -> list[Any]:
+        return self.tell(slots)
 
     def first(self, carried: Slots) -> Any:
-        return self.splicer.call(self._first, [carried[COUNTER]])[0]
+        first = self.splicer.add(lambda pc: [jnp.min(pc)], [self.layout.slots[COUNTER]], "first")
+        return self.splicer.call(first, [carried[COUNTER]])[0]
 
     def enter(self, state: dict[str, Any]) -> None:
         state[NEXT] = constant(NOBODY)
 
-    def run_blocks(self, state: dict[str, Any]) -> None:
+    def choose(self, counter: Any, *memory: Any) -> list[Any]:
+        following, *remembered = super().choose(counter, *memory)
+        if not self.layout.queue:
+            return [following, *remembered]
+        wanted = self.lanes.wants_turnover(counter, following)
+        kept = [jnp.where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
+        return [jnp.where(wanted, self.layout.leave, following), *kept]
+
+    def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+        if self.layout.one_kernel:
+            return super().finder(avals)
+        return Kernel.of(self.splicer, self.choose, avals, "next").call
+
+    def body(self, carried: Slots) -> Slots:
+        state = dict(carried)
         self.look(state)
-        super().run_blocks(state)
+        return super().body(state)
+
+    def turn_over(self, state: dict[str, Any]) -> None:
+        self.repeat_while(NEXT, partial(_is, self.layout.leave), self._turnover, state)
 
 
 class EachInOrder(Turn):
     """Every block has its turn."""
 
-    told_by_turnover = False
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return ()
 
     @abstractmethod
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
@@ -197,8 +221,6 @@ FORMS: Final = tuple(_FORMS)
 SWEEPS: Final = ("guarded", "sweep")
 
 
-def turn_of(form: str, layout: Layout) -> type[Turn]:
+def turn_of(form: str, layout: Layout, *, on_one_cpu: bool) -> type[Turn]:
     """What builds a turn in one of ``FORMS``; for one lane, to find the next block is to look at its counter."""
-    if form == "chain" and layout.one_kernel and layout.lanes > 1:
-        return ChainOfOne
-    return _FORMS[form]
+    return ChainOfOne if form == "chain" and on_one_cpu and layout.lanes > 1 else _FORMS[form]

@@ -8,7 +8,11 @@
 
 XLA's CPU runtime starts a kernel for each group of operations that it fuses, which takes longer than a small one runs,
 and hands some of them to other threads. It has another way for what it takes for a small loop: everything in one
-function of LLVM, loops and branches included. It marks a call for that with an attribute, and so do we.
+function of LLVM, loops and branches included. It marks a call for that with an attribute, and so do we. In a run of
+several kernels, what is small and asked again and again can be one of them (`Kernel`).
+
+XLA's emitter ends the process if an argument is left that nothing uses. So a kernel gives back its arguments too; and
+they come through a barrier, without which XLA puts constants of the computation around the call in their place.
 
 Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
 ``xla/backends/cpu/codegen/computation_kernel_emitter.cc``.
@@ -16,10 +20,12 @@ Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch._jax import func, ir, stablehlo
+from hlobatch.lowering.splice import Avals, Spliced, Splicer
 
 KERNEL: Final = "kernel"
 """Name of the function that was ``main``."""
@@ -29,11 +35,7 @@ _ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 
 
 def in_one_kernel(module: Any) -> None:
-    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
-
-    XLA's emitter ends the process if an argument is left that nothing uses. So the kernel gives back its arguments too;
-    and they come through a barrier, without which XLA puts constants of the computation around the call in their place.
-    """
+    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed."""
     body = ir.SymbolTable(module.operation)["main"]
     entry = body.regions[0].blocks[0]
     arguments, leave = list(entry.arguments), entry.operations[len(entry.operations) - 1]
@@ -50,10 +52,36 @@ def in_one_kernel(module: Any) -> None:
         main = func.FuncOp("main", ir.FunctionType.get(types, given), visibility="public")  # type: ignore[call-arg]
     start = main.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(start):
-        operands = list(stablehlo.OptimizationBarrierOp(list(start.arguments)).results)
-        call = func.CallOp([*given, *types], ir.FlatSymbolRefAttr.get(KERNEL), operands)
-        mark(call, _ATTRIBUTES)
-        func.ReturnOp(list(call.results)[: len(given)])
+        func.ReturnOp(_called(KERNEL, [*given, *types], list(start.arguments))[: len(given)])
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a module, compiled to one kernel wherever it is called.
+
+    Attributes:
+        spliced: The function, which gives back its arguments after its results.
+    """
+
+    spliced: Spliced
+
+    @staticmethod
+    def of(splicer: Splicer, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Kernel:
+        """Add a function of flat arguments, whose sizes are known, to a module."""
+        return Kernel(splicer.add(lambda *given: [*function(*given), *given], avals, name))
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """Call it at the current insertion point."""
+        results = self.spliced.results
+        return _called(self.spliced.symbol, results, arguments)[: len(results) - len(arguments)]
+
+
+def _called(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """What a function gives back, arguments and all, that is to be one kernel."""
+    operands = list(stablehlo.OptimizationBarrierOp(list(arguments)).results)
+    call = func.CallOp(list(results), ir.FlatSymbolRefAttr.get(symbol), operands)
+    mark(call, _ATTRIBUTES)
+    return list(call.results)
 
 
 def mark(operation: Any, attributes: Mapping[str, str]) -> None:

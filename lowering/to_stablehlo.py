@@ -50,7 +50,7 @@ class Request:
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
         embed_captures: Whether captured arrays are constants of the module instead of operands.
-        twofold: Whether reductions are of two arrays each, which is faster on a CPU; not with symbolic sizes.
+        on_one_cpu: Whether the module is for a single CPU, here and now, and its sizes are known.
         scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
     """
 
@@ -65,7 +65,7 @@ class Request:
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
     embed_captures: bool = False
-    twofold: bool = False
+    on_one_cpu: bool = False
     scatters_in_loops: bool = False
 
 
@@ -90,7 +90,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
             put_in_loops(module, builder.splicer, with_scatters=request.scatters_in_loops)
             hold(module)
             in_one_kernel(module)
-        if request.twofold:
+        if request.on_one_cpu:
             reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
     return module
@@ -171,7 +171,7 @@ class _Builder:
         blocks = block_functions(layout, self.captures, self.request.widths)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        make = turn_of(request.form, layout)
+        make = turn_of(request.form, layout, on_one_cpu=request.on_one_cpu)
         turn = make(layout, self.lanes, self.splicer, groups, fixed, request.schedule, request.rounds)
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))

@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
 import jax
@@ -71,9 +71,6 @@ class Turn(ABC):
 
     # What a form says
 
-    told_by_turnover: ClassVar[bool] = True
-    """Whether the turnover finds the next group anew; else the form does, after its turnover or its round."""
-
     left_in_next: ClassVar[int | None] = None
     """What a step that ran leaves in ``NEXT``, where that is all it tells."""
 
@@ -86,6 +83,15 @@ class Turn(ABC):
         """The values of ``told``, after a step."""
         del slots
         return [] if self.left_in_next is None else [jnp.int32(self.left_in_next)]
+
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        """What the turnover writes besides: it finds the next group anew, or else the form does after it."""
+        return self.chosen
+
+    def tell_of_turnover(self, slots: Slots) -> list[Any]:
+        """The values of that."""
+        return self.choose_in(slots) if self.told_by_turnover else []
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
@@ -114,10 +120,14 @@ class Turn(ABC):
     def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
         avals = {**avals, NEXT: scalar_aval(), **self.memory}
-        self._next = self.splicer.add(self.choose, [avals[COUNTER], *self.memory.values()], "next")
+        self._find = self.finder([avals[COUNTER], *self.memory.values()])
         self.steps = [self._group_step(group, avals) for group in self.groups]
         if self.layout.queue:
-            self._splice_turnover(avals)
+            self._turnover = self._turnover_step(avals)
+
+    def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+        """Make ``choose`` part of the module; what calls it there."""
+        return partial(self.splicer.call, self.splicer.add(self.choose, avals, "next"))
 
     def entering(self, state: Slots) -> dict[str, Any]:
         """What the loop carries: the state, ``NEXT`` and what the schedule remembers."""
@@ -153,12 +163,14 @@ class Turn(ABC):
 
     def look(self, state: dict[str, Any]) -> None:
         """Find the next group anew."""
-        found = self.splicer.call(self._next, [state[COUNTER], *(state[slot] for slot in self.memory)])
+        found = self._find([state[COUNTER], *(state[slot] for slot in self.memory)])
         state.update(zip(self.chosen, found, strict=True))
 
     def turn_over(self, state: dict[str, Any]) -> None:
         """Lanes that are done take new inputs, where enough are."""
-        (wanted,) = self.splicer.call(self._wants_turnover, [state[COUNTER], self.first(state)])
+        avals = [self.layout.slots[COUNTER], scalar_aval()]
+        wish = self.splicer.add(lambda *a: [self.lanes.wants_turnover(*a)], avals, "wants_turnover")
+        (wanted,) = self.splicer.call(wish, [state[COUNTER], self.first(state)])
         self.once_if(wanted, self._turnover, state)
 
     def run(self, step: Step, state: dict[str, Any]) -> None:
@@ -214,25 +226,20 @@ class Turn(ABC):
         step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=bool(self.told))
         return replace(step, turns=any(block.block.name in block.block.terminator.successors for block in group))
 
-    def _splice_turnover(self, avals: Mapping[str, Any]) -> None:
+    def _turnover_step(self, avals: Mapping[str, Any]) -> Step:
         lanes = self.lanes
         inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
         results, changed = lanes.turnover_results, lanes.turnover_reads
-        told = self.chosen if self.told_by_turnover else ()
+        told = self.told_by_turnover
 
         def turnover(*values: Any) -> list[Any]:
             slots = dict(zip(reads, values, strict=True))
             given, finished, before = ([slots[name] for name in names] for names in (inputs, results, changed))
             slots.update(zip(changed, lanes.turnover(given, finished, before), strict=True))
-            return [*(slots[slot] for slot in changed), *(self.choose_in(slots) if told else ())]
+            return [*(slots[slot] for slot in changed), *self.tell_of_turnover(slots)]
 
         reads = (*inputs, *results, *changed, *told)
-        self._turnover = self._step(turnover, reads, (*changed, *told), avals, "turnover", in_loop=True)
-        self._wants_turnover = self.splicer.add(
-            lambda pc, following: [lanes.wants_turnover(pc, following)],
-            [avals[COUNTER], scalar_aval()],
-            "wants_turnover",
-        )
+        return self._step(turnover, reads, (*changed, *told), avals, "turnover", in_loop=True)
 
     def _step(
         self,

@@ -98,7 +98,7 @@ def _run_lowering(
         resume=resume,
         keep_state=keep_state,
         platforms=lowering_platforms(ctx),
-        twofold=on_one_cpu,
+        on_one_cpu=on_one_cpu,
         scatters_in_loops=one_kernel is None or not expands_scatters(),
     )
     first = plan.batch_size_position

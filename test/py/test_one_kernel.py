@@ -421,13 +421,39 @@ def test_one_block_in_a_turn_is_the_schedule_of_a_case(schedule, lanes):
 def test_what_finds_the_next_block_stands_there_once():
     chain = hb.batch(fibonacci.function, dispatch="chain", schedule="most_lanes")
     plan = chain.trace(jnp.arange(90, dtype=jnp.int32)).plan
-    layout = replace(plan.layout(90, plan.depth), one_kernel=True)
-    in_one, in_several = (
-        str(to_stablehlo(plan.request(each))).count("call @argmax")  # of the lanes at each block
-        for each in (layout, replace(layout, one_kernel=False))
+    several = plan.layout(90, plan.depth)
+
+    def choices(layout, **how):
+        return str(to_stablehlo(plan.request(layout, **how))).count("call @argmax")  # of the lanes at each block
+
+    assert choices(replace(several, one_kernel=True), on_one_cpu=True) == 1
+    assert choices(several, on_one_cpu=True) == 1
+    assert choices(several) == 1 + len(plan.choice.groups(plan.lowered))
+
+
+def constant(x):
+    return jnp.int32(5)
+
+
+def next_of_collatz(n):
+    if n % 2 == 0:
+        return n // 2
+    return 3 * n + 1
+
+
+@pytest.mark.parametrize("lanes", [None, 2, 5])
+@pytest.mark.parametrize("schedule", ["earliest", "most_lanes", "cost"])
+@pytest.mark.parametrize("function", [constant, next_of_collatz, fibonacci.function])
+def test_in_several_kernels_what_finds_the_next_block_is_one(function, schedule, lanes):
+    """With one group of blocks, XLA sees through much of a choice, and ends the process if nothing is left of it."""
+    batched = hb.batch(
+        function, dispatch="chain", schedule=schedule, lanes=lanes, optimizations=hb.Optimizations(one_kernel=False)
     )
-    assert in_one == 1
-    assert in_several == 1 + len(plan.choice.groups(plan.lowered))
+    x = jnp.arange(11, dtype=jnp.int32)
+    with hb.disable_batching():
+        expected = [batched(int(i)) for i in x]
+    np.testing.assert_array_equal(batched(x), expected)
+    np.testing.assert_array_equal(jax.jit(lambda: batched(x))(), expected)
 
 
 @hb.batch
