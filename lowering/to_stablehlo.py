@@ -1,9 +1,10 @@
 """A lowered program -> a StableHLO module with one loop.
 
-The module's ``main`` takes the captured arrays, the inputs and, to resume a run that stopped to grow its stacks, the
-state; it gives back the results, a code that says what stopped the run, and the state::
+The module's ``main`` takes the captured arrays, the inputs, the shared values if they are given and, to resume a run
+that stopped to grow its stacks, the state; it gives back the results, a code that says what stopped the run, and the
+state::
 
-    %shared = call @shared(…)
+    %shared = call @shared(…)                   or what is given
     %state = call @start(…)                     or  call @resume(%state…)
     %end = stablehlo.while(%state) cond { earliest < done } do { one turn }
     %results, %stopped = call @finish(%end, %shared)
@@ -13,6 +14,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from typing import Any
 
 from hlobatch._jax import func, ir, mlir
@@ -46,6 +48,7 @@ class Request:
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
         widths: Of the arrays on which blocks' primitives run where so few lanes wait.
+        shared_given: Whether the shared values are operands instead of being computed.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
         platforms: What the module is compiled for.
@@ -61,6 +64,7 @@ class Request:
     rounds: int
     share: int
     widths: Widths
+    shared_given: bool = False
     resume: bool = False
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
@@ -77,8 +81,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         context: The MLIR context to build in; a new one if None.
 
     Returns:
-        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, state…]`` (state only to resume)
-        and the results ``[results…, stopped, state…]``.
+        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…]`` (shared
+        values only where they are given, the state only to resume) and the results ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -106,9 +110,11 @@ class _Builder:
         self.splicer = Splicer(module, request.platforms)
 
     def build(self) -> None:
-        layout = self.layout
-        captured = [] if self.request.embed_captures else self.captures.avals
-        operands = [*captured, *layout.input_avals, *(layout.slots.values() if self.request.resume else ())]
+        layout, request = self.layout, self.request
+        operands = [] if request.embed_captures else list(self.captures.avals)
+        operands += layout.input_avals
+        operands += layout.shared_slots.values() if request.shared_given else ()
+        operands += layout.slots.values() if request.resume else ()
         size = _symbol_of(layout.inputs)
         types = [_scalar_type()] if size else []
         types += map(type_of, operands)
@@ -132,19 +138,14 @@ class _Builder:
 
     def _main(self, arguments: Sequence[Any]) -> list[Any]:
         layout, call, add = self.layout, self.splicer.call, self.splicer.add
-        captured = self._constants() or arguments[: len(self.captures.arrays)]
-        arguments = arguments if self.request.embed_captures else arguments[len(captured) :]
-        inputs = arguments[: len(layout.input_avals)]
-        state = arguments[len(inputs) :]
+        supply = iter(arguments)
+        captured = self._constants() or list(islice(supply, len(self.captures.arrays)))
+        inputs = list(islice(supply, len(layout.input_avals)))
+        given = self.request.shared_given
+        shared = list(islice(supply, len(layout.shared_slots))) if given else self._shared(captured, inputs)
         avals = list(layout.slots.values())
-        shared: list[Any] = []
-        if layout.shared:
-            count = len(captured)
-            function: Callable[..., Any] = lambda *a: self.lanes.shared(a[:count], *a[count:])  # noqa: E731
-            spliced = add(function, [*self.captures.avals, *layout.input_avals], "shared")
-            shared = call(spliced, [*captured, *inputs])
         if self.request.resume:
-            state = call(add(self.lanes.resume, avals, "resume"), state)
+            state = call(add(self.lanes.resume, avals, "resume"), list(supply))
         else:
             state = call(add(self.lanes.start, layout.input_avals, "start"), inputs)
         state = self._loop(state, captured, inputs, shared)
@@ -152,6 +153,15 @@ class _Builder:
         finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:])  # noqa: E731
         finished = call(add(finish, [*avals, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
+
+    def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
+        """The shared values, computed here."""
+        if not self.layout.shared:
+            return []
+        count = len(captured)
+        function: Callable[..., Any] = lambda *a: self.lanes.shared(a[:count], *a[count:])  # noqa: E731
+        avals = [*self.captures.avals, *self.layout.input_avals]
+        return self.splicer.call(self.splicer.add(function, avals, "shared"), [*captured, *inputs])
 
     def _constants(self) -> list[Any]:
         """Captured arrays written into the module."""

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled
+from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_p
@@ -54,11 +55,32 @@ class Division:
         """The state of a part."""
         return _layout(self.plan, self.part_size, depth, self.stats, self._is_spread)
 
+    def operands(self, inputs: Arrays) -> tuple[Any, ...]:
+        """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
+        operands = (*self.plan.captured, *inputs)
+        if not self._shares:
+            return operands
+        return (*operands, *jax.block_until_ready(self._shared_values(*operands)))
+
+    @property
+    def _shares(self) -> bool:
+        """Whether threads read the same shared values, instead of each computing its own."""
+        return self.threads > 1 and self.plan.shares_much
+
+    @property
+    def _shared_values(self) -> Callable[..., list[Any]]:
+        """The jitted function of captured arrays and inputs to shared values."""
+        plan = self.plan
+        if "shared" not in plan.compiled:
+            count, lanes = len(plan.captured), Lanes(plan.layout(1, plan.depth), plan.captures, share=1)
+            plan.compiled["shared"] = jax.jit(lambda *operands: lanes.shared(operands[:count], *operands[count:]))
+        return plan.compiled["shared"]
+
     def run(self, operands: Arrays, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
         """Run parts, all from the start, or those that have a state from there.
 
         Args:
-            operands: Captured arrays and the whole batch's inputs, as they are stored.
+            operands: Those of ``operands``.
             depth: Frames per stack.
             states: By part.
 
@@ -82,7 +104,7 @@ class Division:
         key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
         if key not in self.plan.compiled:
             layout = self.layout(depth)
-            part = partial(self._part, _entry(self.plan, layout, resume))
+            part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
             jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
@@ -131,10 +153,10 @@ def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Lay
     return plan.on_one_cpu(size, depth, stats) if alone else plan.layout(size, depth, stats)
 
 
-def _entry(plan: Plan, layout: Layout, resume: bool) -> Callable[..., Any]:
+def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., Any]:
     keep_state = layout.may_stop or layout.stats
     how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
-    run = partial(run_p.bind, plan=plan, resume=resume, keep_state=keep_state, **how)
+    run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
     count = len(plan.out_type.tensor_leaves)
     return run if keep_state else lambda *operands: run(*operands)[:count]  # each array given back takes a microsecond
 

@@ -65,7 +65,7 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
 
 
 def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
-    operands, depth = (*division.plan.captured, *inputs), division.plan.depth  # read once: another run may grow stacks
+    operands, depth = division.operands(inputs), division.plan.depth  # read once: another run may grow stacks
     return complete(division, operands, division.run(operands, depth), depth)
 
 

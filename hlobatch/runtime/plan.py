@@ -31,6 +31,9 @@ from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
 
+WORTH_SHARING: Final = 256 * 1024
+"""Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
+
 
 @dataclass(frozen=True, eq=False)
 class Plan:
@@ -102,6 +105,14 @@ class Plan:
     def may_stop(self) -> bool:
         """Whether a run can end before all inputs are done; the same for any number of them."""
         return self.layout(1, self.depth).may_stop
+
+    @cached_property
+    def shares_much(self) -> bool:
+        """Whether what is computed once for all lanes is so large that threads had better read the same."""
+        program = self.lowered
+        computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
+        leaves = (physical(t) for v in computed for t in program.var_defs[v].tensor_leaves)
+        return sum(math.prod(t.shape) * int(t.dtype.itemsize) for t in leaves) >= WORTH_SHARING
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:

@@ -1,9 +1,9 @@
 """A plan as a JAX primitive, so that a batched function is an ordinary traceable JAX function.
 
-``run_p`` takes ``[captured…, inputs…]`` (and the state, to resume) and gives back ``[results…, stopped, status]`` (and
-the state). Its lowering rule merges the plan's StableHLO module into the module around it; its batching rule adds
-lanes. ``guard_p`` passes results on, and reports when the run was stopped, since inside ``jax.jit`` nobody can grow a
-stack.
+``run_p`` takes ``[captured…, inputs…]`` (and shared values, if they are given, and the state, to resume) and gives
+back ``[results…, stopped, status]`` (and the state). Its lowering rule merges the plan's StableHLO module into the
+module around it; its batching rule adds lanes. ``guard_p`` passes results on, and reports when the run was stopped,
+since inside ``jax.jit`` nobody can grow a stack.
 """
 
 from __future__ import annotations
@@ -53,14 +53,21 @@ def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
 
     Whether it is one kernel is decided where that is lowered, for a platform and its devices.
     """
-    how = dict.fromkeys(("stats", "resume", "keep_state"), False)
+    how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.depth, one_kernel=None, **how))
 
 
 def _run_abstract(
-    *operands: Any, plan: Plan, depth: int, stats: bool, resume: bool, keep_state: bool, one_kernel: bool | None
+    *operands: Any,
+    plan: Plan,
+    depth: int,
+    stats: bool,
+    shared_given: bool,
+    resume: bool,
+    keep_state: bool,
+    one_kernel: bool | None,
 ) -> list[Any]:
-    del resume
+    del shared_given, resume
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]
@@ -81,6 +88,7 @@ def _run_lowering(
     plan: Plan,
     depth: int,
     stats: bool,
+    shared_given: bool,
     resume: bool,
     keep_state: bool,
     one_kernel: bool | None,
@@ -95,6 +103,7 @@ def _run_lowering(
     layout = plan.on_one_cpu(inputs, depth) if is_free else plan.layout(inputs, depth, stats, bool(one_kernel))
     request = plan.request(
         layout,
+        shared_given=shared_given,
         resume=resume,
         keep_state=keep_state,
         platforms=lowering_platforms(ctx),
@@ -113,8 +122,8 @@ mlir.register_lowering(run_p, _run_lowering)
 
 def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
     """``jax.vmap`` of a batch is a larger batch."""
-    if params["resume"] or params["keep_state"]:
-        raise HloBatchError("a run that keeps its state cannot be mapped", help="map the function itself.")
+    if params["shared_given"] or params["resume"] or params["keep_state"]:
+        raise HloBatchError("a part of a run cannot be mapped", help="map the function itself.")
     captured = len(plan.captures.arrays)
     if any(d is not NOT_MAPPED for d in dims[:captured]):
         raise HloBatchError(

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import threads as runtime_threads
 from hlobatch.runtime.choice import Options, choose
 from hlobatch.runtime.division import divide
@@ -100,6 +101,42 @@ def test_stacks_of_one_part_grow() -> None:
     found, stats = variant(threads=2, max_stack_depth=2).with_stats(inputs)
     assert found.tolist() == [1, 233, 1, 144, 1, 377]
     assert (stats.depth, stats.resumptions, stats.threads) == (16, 3, 2)
+
+
+def projections(n, x, data):
+    if n <= 0:
+        return jnp.float32(0)
+    return jnp.tanh(x @ data.T).sum() + projections(n - 1, x / 2, data)
+
+
+DATA = np.random.default_rng(0).standard_normal((300, 260)).astype(np.float32)
+
+
+def projections_of_data(n, x):
+    return 0.0 if n <= 0 else jnp.tanh(x @ jnp.asarray(DATA).T).sum() + projections_of_data(n - 1, x / 2)
+
+
+@pytest.mark.parametrize("lanes", [None, 4])
+@pytest.mark.parametrize(
+    ("function", "data"), [(projections, [DATA]), (projections_of_data, [])], ids=["argument", "closure"]
+)
+def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, lanes):
+    """Also for those that go on when their stacks have grown."""
+    n = np.arange(9, dtype=np.int32) % 7
+    args = (n, np.full((9, 260), 0.1, np.float32), *data)
+    how = {"in_axes": (0, 0, *[None] * len(data)), "max_stack_depth": 2, "lanes": lanes}
+    whole, divided = (hb.batch(function, threads=threads, **how) for threads in (1, 2))
+    np.testing.assert_allclose(divided(*args), whole(*args), rtol=1e-5, atol=1e-5)
+    divided = hb.batch(function, threads=2, **how)  # nothing is known of how deep it goes
+    found, stats = divided.with_stats(*args)
+    np.testing.assert_allclose(found, whole(*args), rtol=1e-5, atol=1e-5)
+    assert stats.resumptions > 0
+
+    division = divide(divided.trace(*args).plan, args)
+    assert division.operands(args)[-1].shape == DATA.T.shape
+    module = str(to_stablehlo(division.plan.request(division.layout(2), shared_given=True)))
+    assert "tanh" in module
+    assert "@shared" not in module
 
 
 def test_growth_is_remembered() -> None:
