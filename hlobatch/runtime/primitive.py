@@ -58,16 +58,8 @@ def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
 
 
 def _run_abstract(
-    *operands: Any,
-    plan: Plan,
-    depth: int,
-    stats: bool,
-    shared_given: bool,
-    resume: bool,
-    keep_state: bool,
-    one_kernel: bool | None,
+    *operands: Any, plan: Plan, depth: int, stats: bool, keep_state: bool, one_kernel: bool | None, **_: bool
 ) -> list[Any]:
-    del shared_given, resume
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]

@@ -18,6 +18,7 @@ from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
 from hlobatch.transforms.coalesce import coalesce_copies
 from hlobatch.transforms.dead_code import eliminate_dead_code
+from hlobatch.transforms.fold_constants import fold_constants
 from hlobatch.transforms.hoist_shared import hoist_shared
 from hlobatch.transforms.if_conversion import convert_ifs
 from hlobatch.transforms.lower_calls import lower_calls
@@ -39,6 +40,7 @@ class Optimizations:
     Attributes:
         hoist_shared: Compute what is the same in every lane once.
         split_shared: Do so where it is a part of a primitive that computes what differs.
+        fold_constants: Compute what depends on captured arrays alone once for all runs.
         if_conversion: Turn cheap branches into selects.
         rotate_loops: Test loop conditions where turns end.
         dead_code: Drop what nothing reads.
@@ -51,6 +53,7 @@ class Optimizations:
 
     hoist_shared: bool = True
     split_shared: bool = True
+    fold_constants: bool = True
     if_conversion: bool = True
     rotate_loops: bool = True
     dead_code: bool = True
@@ -87,6 +90,8 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
         passes["hoist-shared"] = hoist_shared
     if optimizations.split_shared:
         passes["split-shared"] = split_shared
+    if optimizations.fold_constants:
+        passes["fold-constants"] = fold_constants
     if optimizations.if_conversion:
         passes["if-conversion"] = convert_ifs
     if optimizations.rotate_loops:

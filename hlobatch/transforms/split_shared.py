@@ -111,9 +111,11 @@ class _Splitter:
     def _variable(self, op: PrimOp, code: _Code, value: Any) -> str:
         """The variable of a value, which a primitive of its own computes from now on, if none does yet."""
         assert isinstance(op.function, TracedFunction)
-        given = [i for i, v in enumerate(op.vars_in) if v in self.shared]
+        inputs, read = iter(code.inputs), code.reads(value)
+        leaves = [[next(inputs) for _ in self.program.var_defs[v].tensor_leaves] for v in op.vars_in]
+        given = [i for i, each in enumerate(leaves) if read.intersection(each)]
         names, in_types = tuple(op.vars_in[i] for i in given), tuple(op.function.in_types[i] for i in given)
-        jaxpr = code.slice(value)
+        jaxpr = code.slice(value, [x for i in given for x in leaves[i]])
         key = _key(names, jaxpr)
         if key not in self.known:
             self.known[key] = name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
@@ -129,24 +131,27 @@ class _Code:
 
     Attributes:
         closed: All of them.
-        given: Its inputs that are the same in every lane, and where they stand.
         slices: For each value that is, the numbers of the equations that it takes.
     """
 
     closed: ClosedJaxpr
-    given: tuple[Any, ...]
     slices: dict[Any, frozenset[int]]
 
     @classmethod
     def of(cls, closed: ClosedJaxpr, shared: Sequence[bool]) -> _Code:
         jaxpr: Any = closed.jaxpr
-        given = tuple(v for v, is_shared in zip(jaxpr.invars, shared, strict=True) if is_shared)
+        given = (v for v, is_shared in zip(jaxpr.invars, shared, strict=True) if is_shared)
         slices: dict[Any, frozenset[int]] = dict.fromkeys((*jaxpr.constvars, *given), frozenset())
         for number, equation in enumerate(jaxpr.eqns):
             values = _read(equation)
             if slices.keys() >= set(values) and equation_surely_ends(equation):
                 slices |= dict.fromkeys(equation.outvars, frozenset({number}.union(*(slices[v] for v in values))))
-        return cls(closed, given, slices)
+        return cls(closed, slices)
+
+    @property
+    def inputs(self) -> Sequence[Any]:
+        jaxpr: Any = self.closed.jaxpr
+        return tuple(jaxpr.invars)
 
     @property
     def equations(self) -> Sequence[Any]:
@@ -191,11 +196,15 @@ class _Code:
         cost = sum(equation_cost(e) for e in equations)
         return bool(cost >= max(LEAST, DEAR * math.prod(value.aval.shape)))
 
-    def slice(self, value: Any) -> ClosedJaxpr:
-        """What computes a value, from the inputs that are the same in every lane."""
+    def reads(self, value: Any) -> set[Any]:
+        """The variables that are read to compute a value."""
+        return {v for i in self.slices[value] for v in _read(self.equations[i])}
+
+    def slice(self, value: Any, inputs: Sequence[Any]) -> ClosedJaxpr:
+        """What computes a value, from inputs."""
         wanted = self.slices[value]
         equations = [e for i, e in enumerate(self.equations) if i in wanted]
-        return self._traced(equations, self.given, [value])
+        return self._traced(equations, inputs, [value])
 
     def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
         """What computes the primitive's results, from its inputs and the values that are stored."""

@@ -13,6 +13,7 @@ from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
 from hlobatch.runtime.shortcuts import _array_type
+from hlobatch.transforms import fold_constants
 
 
 def fib(n):
@@ -429,3 +430,42 @@ def test_methods() -> None:
     x = jnp.asarray([1.0, 4.0, 9.0])
     assert Model.halvings(Model(0.5), x).tolist() == [0, 2, 4]
     assert Model.halvings(Model(0.1), x).tolist() == [0, 1, 1]
+
+
+TABLE = np.arange(2**17, dtype=np.float32).reshape(512, 256) % 13
+
+
+def weighted(table):
+    """A program that takes a table from outside, and of it only what does not depend on its input."""
+
+    @hb.batch
+    def weighted(x):
+        turned = jnp.asarray(table).T / 2
+        noise = jax.random.normal(jax.random.key(1), (512, 256))
+        while x < 100:
+            x = x + 1 + jnp.abs(turned[3, 5] + turned[7] @ noise[:, 2])
+        return x
+
+    return weighted
+
+
+def test_what_depends_on_captured_arrays_alone_is_computed_once_for_all_runs(monkeypatch):
+    x = np.arange(5, dtype=np.float32)
+    plain = hb.batch(weighted(TABLE).function, optimizations=hb.Optimizations(fold_constants=False))
+    folded = weighted(TABLE)
+    np.testing.assert_allclose(folded(x), plain(x), rtol=1e-6)
+    (kept,) = plain.trace(x).plan.captures.arrays
+    assert kept.shape == TABLE.shape
+    assert [a.shape for a in folded.trace(x).plan.captures.arrays] == [TABLE.T.shape, TABLE.shape]  # turned, and noise
+    monkeypatch.setattr(fold_constants, "LARGEST", 4 * TABLE.size - 1)
+    huge = weighted(TABLE)
+    np.testing.assert_allclose(huge(x), plain(x), rtol=1e-6)
+    (kept,) = huge.trace(x).plan.captures.arrays
+    assert kept.shape == TABLE.shape
+
+
+def test_arrays_that_are_being_traced_are_not_folded():
+    x = np.arange(5, dtype=np.float32)
+    run = jax.jit(lambda table, x: weighted(table)(x))
+    for table in (TABLE, TABLE + 1):
+        np.testing.assert_allclose(run(table, x), weighted(table)(x), rtol=1e-6)

@@ -947,3 +947,17 @@ def narrow_types(x: Array, y: Array, n: Array) -> tuple[Array, Array]:
         return x, y
     inner_x, inner_y = narrow_types(x, y, n - 1)
     return (inner_x, y) if n % 2 == 0 else (x, inner_y)
+
+
+def make_look_up(table: Array) -> None:
+    @program(integers(0, 255), integers(0, 4), recursive=True)
+    def look_up(row: Array, turns: Array) -> Array:
+        """What depends on an array from outside alone is worth computing once for all runs, and so is what reads it."""
+        sums = jnp.cumsum(table, axis=0)
+        turned = sums.T - 1
+        if turns <= 0:
+            return sums[row, 3]
+        return turned[row, 5] + look_up((row + sums[5, row]) % 256, turns - 1)
+
+
+make_look_up(jnp.arange(2**16, dtype=jnp.int32).reshape(256, 256) % 97)

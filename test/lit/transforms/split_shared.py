@@ -66,7 +66,7 @@ def scale(x, data):
 # AFTER-LABEL: def main(%main.x, %main.data) -> (%main.$result):
 # AFTER-NEXT:   entry:
 # AFTER-NEXT:     %f.$shared1 = prim "residual(x, data) > 1" (%main.data)
-# AFTER-NEXT:     %f.$shared2 = prim "residual(x, data) > 1" (%main.data)
+# AFTER-NEXT:     %f.$shared2 = prim "residual(x, data) > 1" ()
 # AFTER-NEXT:     %f.$shared3 = prim "x - 0.1 * data.mean(axis=0)" (%main.data)
 # AFTER-NEXT:     %main.$result = call @f(%main.x)
 # AFTER-NEXT:     halt

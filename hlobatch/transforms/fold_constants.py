@@ -1,0 +1,62 @@
+"""Computes what depends on captured arrays alone, once and for all runs.
+
+::
+
+    def main(%main.q):                                 def main(%main.q):
+      %f.t = prim "data.T" ()                            %f.t = prim "data.T" ()       # gives back an array
+      %f.norm = prim "norm(data)" (%f.t)        ==>      %f.norm = prim "norm(data)" ()      # likewise
+      …                                                  …
+
+The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the arrays
+were constants of its module; they are operands, since it takes long to do so. A value lives as long as the program:
+small work is left to each run, and so are huge results.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax
+
+from hlobatch._jax import is_key, is_tracer
+from hlobatch.analysis.cost import bytes_of, primitive_cost
+from hlobatch.analysis.sharing import shared_roots, surely_ends
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Program
+from hlobatch.transforms.split_shared import LARGEST
+
+LEAST: Final = 2.0**16
+"""Operations that are worth doing while the program is compiled, which takes some ten milliseconds, instead of in each
+run."""
+
+
+def fold_constants(program: Program) -> Program:
+    """The program with primitives in its entry block that depend on nothing as arrays."""
+    roots = shared_roots(program)
+    known: dict[str, list[Any]] = {}
+
+    def folded(op: Op) -> Op:
+        if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
+            return op  # code that was read from a module stays as it is
+        if not (roots.keys() >= {*op.vars_out} and known.keys() >= {*op.vars_in} and _is_worth_it(op)):
+            return op
+        with jax.ensure_compile_time_eval():
+            results = op.function.flat(*(tensor for v in op.vars_in for tensor in known[v]))
+        supply, types = iter(results), op.function.out_types
+        known.update({v: [next(supply) for _ in t.tensor_leaves] for v, t in zip(op.vars_out, types, strict=True)})
+        return op.replace(vars_in=(), function=TracedFunction((), types, jax.make_jaxpr(lambda: results)()))
+
+    entry, *rest = program.graph.blocks
+    instructions = tuple(map(folded, entry.instructions))
+    return program.replace(graph=type(program.graph)((entry.replace(instructions=instructions), *rest)))
+
+
+def _is_worth_it(op: PrimOp) -> bool:
+    """Whether a primitive can be run now, and had better be."""
+    assert isinstance(op.function, TracedFunction)
+    closed = op.function.jaxpr
+    jaxpr: Any = closed.jaxpr
+    if jaxpr.effects or any(is_key(v.aval) for v in jaxpr.outvars) or any(map(is_tracer, closed.consts)):
+        return False
+    return surely_ends(op) and primitive_cost(op) >= LEAST and sum(map(bytes_of, jaxpr.outvars)) <= LARGEST
