@@ -20,6 +20,14 @@ NUTS: Final = (
     "nuts_figure6",
 )
 
+ABLATIONS: Final = (
+    "ablation_fibonacci",
+    "ablation_takeuchi",
+    "ablation_collatz",
+    "ablation_nuts",
+    "ablation_logistic",
+)
+
 MODULES: Final = {
     **dict.fromkeys(NUTS, "benchmarks.nuts.workloads"),
     "mandelbrot": "benchmarks.workloads.mandelbrot",
@@ -35,7 +43,7 @@ MODULES: Final = {
     "kd_tree": "benchmarks.workloads.kd_tree",
     "interpreter": "benchmarks.workloads.interpreter",
     "fixed_count": "benchmarks.workloads.fixed_count",
-    **dict.fromkeys(("ablation_fibonacci", "ablation_collatz", "ablation_nuts"), "benchmarks.workloads.ablation"),
+    **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
 }
 """Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
 

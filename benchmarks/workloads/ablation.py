@@ -1,6 +1,8 @@
 """Each optimization off in turn, each schedule instead of the chosen one, one thread: what they are worth.
 
-Three workloads: recursion without a kernel (Fibonacci), a nested loop (Collatz), and a sampler (NUTS on a Gaussian).
+Five workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
+(Takeuchi), a nested loop (Collatz), and a sampler, of a density that costs next to nothing (a Gaussian) and of one that
+has a lot to compute from data that all chains share (logistic regression).
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ import hlobatch as hb
 from benchmarks import compile as ready
 from benchmarks.nuts import ours, problems
 from benchmarks.workload import Prepared, Size, Workload
-from benchmarks.workloads import collatz, fibonacci
+from benchmarks.workloads import collatz, fibonacci, takeuchi
 
 Prepare = Callable[..., Prepared]
 """From a size and options of `ready.batched` to a contender."""
@@ -38,6 +40,13 @@ def calls(size: Size, **options: Any) -> Prepared:
     )  # fmt: skip
 
 
+def calls_in_calls(size: Size, **options: Any) -> Prepared:
+    return ready.batched(
+        takeuchi.takeuchi, takeuchi.triples(size.inputs), size, work=lambda _: takeuchi.calls(size.inputs),
+        comparable=fibonacci.everything, **options,
+    )  # fmt: skip
+
+
 def loops(size: Size, **options: Any) -> Prepared:
     return ready.batched(
         collatz.longest, collatz.starts(size.inputs), size, work=collatz.work, comparable=collatz.everything, **options
@@ -46,6 +55,10 @@ def loops(size: Size, **options: Any) -> Prepared:
 
 def chains(size: Size, **options: Any) -> Prepared:
     return ours.prepare(problems.gaussian(size.inputs, num_draws=10), size, **options)
+
+
+def regressions(size: Size, **options: Any) -> Prepared:
+    return ours.prepare(problems.logistic(size.inputs, num_draws=2), size, **options)
 
 
 def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Workload:
@@ -68,7 +81,9 @@ WORKLOADS: Final = {
     made.name: made
     for made in (
         workload("fibonacci", "recursive Fibonacci", "call", calls, Size(2_000, 2_000)),
+        workload("takeuchi", "the Takeuchi function", "call", calls_in_calls, Size(2_000, 2_000)),
         workload("collatz", "nested Collatz", "step", loops, Size(2_000, 2_000)),
         workload("nuts", "NUTS on the correlated Gaussian", "gradient", chains, Size(100, 100)),
+        workload("logistic", "NUTS on logistic regression 10,000 × 100", "gradient", regressions, Size(100, 100)),
     )
 }
