@@ -7,11 +7,16 @@ Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two 
 
 from __future__ import annotations
 
-import jax
+from typing import Any, Final
+
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.analysis.tracing import is_scalar, widened_leaf
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+_KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
+"""A Python number adopts every dtype of its own kind and of those that follow, whatever its bits."""
 
 
 class DisagreementError(Exception):
@@ -59,4 +64,9 @@ def adopts(weak: TensorType, strong: TensorType) -> bool:
     """Whether a Python number becomes exactly the other's dtype when the two meet in JAX."""
     if weak.is_key or strong.is_key:
         return False
-    return bool(jax.dtypes.result_type(weak.aval, strong.aval) == strong.dtype)
+    return _kind(weak.dtype) <= _kind(strong.dtype)
+
+
+def _kind(dtype: Any) -> int:
+    """The position in ``_KINDS``; ``jax.dtypes.result_type`` sees of values, but not of types, which are weak."""
+    return next(i for i, kind in enumerate(_KINDS) if jnp.issubdtype(dtype, kind))

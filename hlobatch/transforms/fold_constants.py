@@ -9,16 +9,20 @@
 
 The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the arrays
 were constants of its module; they are operands, since it takes long to do so. A value lives as long as the program:
-small work is left to each run, and so are huge results.
+small work is left to each run, and so are huge results. Of what captures nothing, such as a grid of numbers, only what
+is dear to compute is kept: the rest is made in less time than it is read.
 """
 
 from __future__ import annotations
 
+import math
+from collections.abc import Sequence
 from typing import Any, Final
 
 import jax
+import numpy as np
 
-from hlobatch._jax import is_key, is_tracer
+from hlobatch._jax import ClosedJaxpr, is_key, is_tracer, jaxpr_as_fun
 from hlobatch.analysis.cost import bytes_of, primitive_cost
 from hlobatch.analysis.sharing import shared_roots, surely_ends
 from hlobatch.analysis.tracing import TracedFunction
@@ -29,6 +33,8 @@ from hlobatch.transforms.split_shared import LARGEST
 LEAST: Final = 2.0**16
 """Operations that are worth doing while the program is compiled, which takes some ten milliseconds, instead of in each
 run."""
+DEAR: Final = 32.0
+"""Operations for each element, from which what depends on nothing at all is kept: those of a random number."""
 
 
 def fold_constants(program: Program) -> Program:
@@ -42,7 +48,7 @@ def fold_constants(program: Program) -> Program:
         if not (roots.keys() >= {*op.vars_out} and known.keys() >= {*op.vars_in} and _is_worth_it(op)):
             return op
         with jax.ensure_compile_time_eval():
-            results = op.function.flat(*(tensor for v in op.vars_in for tensor in known[v]))
+            results = _computed(op.function, [tensor for v in op.vars_in for tensor in known[v]])
         supply, types = iter(results), op.function.out_types
         known.update({v: [next(supply) for _ in t.tensor_leaves] for v, t in zip(op.vars_out, types, strict=True)})
         return op.replace(vars_in=(), function=TracedFunction((), types, jax.make_jaxpr(lambda: results)()))
@@ -52,6 +58,13 @@ def fold_constants(program: Program) -> Program:
     return program.replace(graph=type(program.graph)((entry.replace(instructions=instructions), *rest)))
 
 
+def _computed(function: TracedFunction, tensors: Sequence[Any]) -> list[Any]:
+    """The results of a primitive, in one program, which has no room for what XLA fuses; its arrays are operands."""
+    jaxpr = function.jaxpr.jaxpr
+    run = jax.jit(lambda consts, *given: jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))(*given))
+    return list(run(function.jaxpr.consts, *tensors))
+
+
 def _is_worth_it(op: PrimOp) -> bool:
     """Whether a primitive can be run now, and had better be."""
     assert isinstance(op.function, TracedFunction)
@@ -59,4 +72,8 @@ def _is_worth_it(op: PrimOp) -> bool:
     jaxpr: Any = closed.jaxpr
     if jaxpr.effects or any(is_key(v.aval) for v in jaxpr.outvars) or any(map(is_tracer, closed.consts)):
         return False
-    return surely_ends(op) and primitive_cost(op) >= LEAST and sum(map(bytes_of, jaxpr.outvars)) <= LARGEST
+    if sum(map(bytes_of, jaxpr.outvars)) > LARGEST or not surely_ends(op):
+        return False
+    depends = bool(op.vars_in) or any(map(np.ndim, closed.consts))
+    least = LEAST if depends else max(LEAST, DEAR * sum(math.prod(v.aval.shape) for v in jaxpr.outvars))
+    return primitive_cost(op) >= least

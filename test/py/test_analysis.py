@@ -294,7 +294,16 @@ def test_joining_is_associative(one: Type, two: Type, three: Type) -> None:
 
 @pytest.mark.parametrize(
     ("weak", "strong", "yes"),
-    [(WEAK_INT, F32, True), (WEAK_INT, I32, True), (WEAK_FLOAT, I32, False), (KEY, F32, False)],
+    [
+        (WEAK_INT, F32, True),
+        (WEAK_INT, I32, True),
+        (WEAK_INT, TensorType(np.uint8), True),
+        (WEAK_INT, TensorType(np.bool_), False),
+        (WEAK_FLOAT, I32, False),
+        (WEAK_FLOAT, TensorType(np.float16), True),
+        (TensorType(np.float64, (), weak=True), F32, True),
+        (KEY, F32, False),
+    ],
 )
 def test_python_numbers_adopt_what_they_meet_as_in_jax(weak: TensorType, strong: TensorType, yes: bool) -> None:
     assert adopts(weak, strong) is yes
