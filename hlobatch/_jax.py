@@ -251,13 +251,13 @@ def is_for_one_cpu(ctx: Any) -> bool:
     )
 
 
-def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...]) -> Any:
+def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loops: bool = False) -> Any:
     """The module of what ``jax.jit`` traced.
 
     On a CPU, JAX draws random numbers (``threefry2x32``) in a loop of five turns, to spare XLA the code. Each turn is
     some thirty kernels of a few words per lane; unrolled, it is one. The words are the same.
     """
-    unroll = platforms == ("cpu",) and _threefry2x32_unrolled is not None
+    unroll = platforms == ("cpu",) and not random_in_loops and _threefry2x32_unrolled is not None
     rules = ((threefry2x32_p, _threefry2x32_unrolled),) if unroll else None
     parameters = mlir.LoweringParameters(override_lowering_rules=rules)
     return traced.lower(lowering_platforms=platforms, _private_parameters=parameters).compiler_ir("stablehlo")

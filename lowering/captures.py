@@ -51,6 +51,14 @@ class Captures:
         with jax.ensure_compile_time_eval():
             return [to_physical(a, t) for a, t in zip(self.arrays, self.types, strict=True)]
 
+    def operands_like(self, others: Captures, given: Sequence[Any]) -> list[Any]:
+        """What is passed for them, given what is passed for those of another program of the same code.
+
+        Optimized for other inputs, it captures them in another order, and values that were computed of them.
+        """
+        own = iter(Captures(tuple(a for a in self.arrays if id(a) not in others.positions), {}).operands())
+        return [given[others.positions[id(a)]] if id(a) in others.positions else next(own) for a in self.arrays]
+
     @property
     def are_traced(self) -> bool:
         """Whether some are values of a computation that is being traced, and mean nothing outside it."""

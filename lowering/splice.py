@@ -56,11 +56,13 @@ class Splicer:
     Attributes:
         module: The module; its context and a location are current while functions are added.
         platforms: What JAX lowers for.
+        random_in_loops: Whether random numbers are drawn in a loop, as JAX does it on a CPU.
         sizes: Values of the symbolic sizes, where calls are built.
     """
 
     module: Any
     platforms: tuple[str, ...]
+    random_in_loops: bool = False
     sizes: Sequence[Any] = ()
     _added: dict[str, tuple[Any, Avals]] = field(default_factory=dict)
 
@@ -89,7 +91,9 @@ class Splicer:
 
         traced = jax.jit(everything, keep_unused=True).trace(*(aval for _, avals in functions for aval in avals))
         buffer = io.BytesIO()
-        lower_to_stablehlo(traced, self.platforms).operation.write_bytecode(buffer)
+        lower_to_stablehlo(traced, self.platforms, random_in_loops=self.random_in_loops).operation.write_bytecode(
+            buffer
+        )
         part = ir.Module.parse(buffer.getvalue())
         without_shardings(part)
         self._rename(part)

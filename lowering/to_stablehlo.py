@@ -55,6 +55,8 @@ class Request:
         embed_captures: Whether captured arrays are constants of the module instead of operands.
         on_one_cpu: Whether the module is for a single CPU, here and now, and its sizes are known.
         scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
+        random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
+            are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
     """
 
     layout: Layout
@@ -71,6 +73,7 @@ class Request:
     embed_captures: bool = False
     on_one_cpu: bool = False
     scatters_in_loops: bool = False
+    random_in_loops: bool = False
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -107,7 +110,7 @@ class _Builder:
         self.module = module
         self.captures: Captures = captures(self.layout.program)
         self.lanes = Lanes(self.layout, self.captures, request.share)
-        self.splicer = Splicer(module, request.platforms)
+        self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
 
     def build(self) -> None:
         layout, request = self.layout, self.request

@@ -70,7 +70,7 @@ def _run_abstract(
 
 def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
     run = plan.compiled.setdefault(tuple(params.items()), jax.jit(partial(run_p.bind, plan=plan, **params)))
-    with jax.disable_jit(False):  # it would come back here
+    with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):  # it would come back here
         return run(*operands)
 
 
@@ -101,6 +101,7 @@ def _run_lowering(
         platforms=lowering_platforms(ctx),
         on_one_cpu=on_one_cpu,
         scatters_in_loops=one_kernel is None or not expands_scatters(),
+        random_in_loops=not expands_scatters(),
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
@@ -138,7 +139,8 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
         if shared:
             x = jnp.broadcast_to(x[:, None], (outer, inner, *x.shape[1:]))
         inputs.append(x.reshape((outer * inner, *x.shape[2:])))
-    *results, stopped, status = run_p.bind(*operands[:captured], *inputs, plan=wider, **params)
+    arrays_of_code = wider.captures.operands_like(plan.captures, operands[:captured])
+    *results, stopped, status = run_p.bind(*arrays_of_code, *inputs, plan=wider, **params)
     results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
     axes = [*[0] * len(results), NOT_MAPPED, 0]
     return [*results, stopped, status.reshape((outer, inner))], axes

@@ -24,15 +24,16 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     status = np.asarray(status)
     location = plan.specialized.location
     limited = np.flatnonzero(status == LIMITED).tolist()
+    waiting = int(np.sum(status == UNSTARTED))
+    more = f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started" if waiting else ""
     if len(limited):
-        waiting = int(np.sum(status == UNSTARTED))
-        more = f"; {waiting} inputs had not started" if waiting else ""
+        kept = "" if in_jit else "; the results of the lanes that had finished are in `error.outputs`"
         return StepLimitError(
             f"{name_lanes(limited)} of {plan.name!r} had not finished after {plan.options.max_steps} blocks{more}",
             location,
             lanes=limited,
             outputs=outputs,
-            help="raise max_steps, or look at these inputs; the other lanes' results are in `error.outputs`.",
+            help=f"raise max_steps, or look at these inputs{kept}.",
         )
     parked = np.flatnonzero(status == PARKED).tolist()
     frames = depth or plan.options.max_stack_depth
@@ -41,7 +42,7 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     else:
         reason = "this looks like endless recursion: check that every path reaches a base case."
     return StackOverflowError(
-        f"{name_lanes(parked)} of {plan.name!r} needed more than {frames} stack frames",
+        f"{name_lanes(parked)} of {plan.name!r} needed more than {frames} stack frames{more}",
         location,
         lanes=parked,
         outputs=outputs,

@@ -64,6 +64,50 @@ def test_vmap_of_a_shared_argument() -> None:
     assert both.tolist() == [[SUMS.tolist()] * 2, [(2 * SUMS).tolist()] * 2]
 
 
+SQUARE = jnp.arange(300 * 300, dtype=jnp.int32).reshape(300, 300) % 97
+WIDE = SQUARE[:, :256]
+ROW, OTHER_ROW = SQUARE[0], 1000 + SQUARE[0]
+
+
+@pytest.mark.parametrize("fold_constants", [False, True])
+@pytest.mark.parametrize("array", [SQUARE, WIDE], ids=["square", "wide"])
+def test_vmap_of_a_shared_argument_may_change_what_is_computed_of_captured_arrays(array, fold_constants):
+    """What is no longer shared as a whole is shared in part, and the captured array is another."""
+
+    @hb.batch(in_axes=(0, None), optimizations=hb.Optimizations(fold_constants=fold_constants))
+    def total(n, scale):
+        table, sums = jnp.cumsum(array.T, axis=0) * scale, 0
+        while n > 0:
+            sums, n = sums + table[n, n], n - 1
+        return sums
+
+    n, scales = jnp.arange(5), jnp.arange(1, 4)
+    wanted = [total(n, scale).tolist() for scale in scales]
+    assert jax.vmap(total, (None, 0))(n, scales).tolist() == wanted
+    assert jax.jit(jax.vmap(total, (None, 0)))(n, scales).tolist() == wanted
+    assert jax.vmap(jax.jit(total), (None, 0))(n, scales).tolist() == wanted
+
+
+def test_vmap_of_a_shared_argument_may_change_the_order_of_captured_arrays():
+    def total(row, other_row):
+        @hb.batch(in_axes=(0, None))
+        def total(n, scale):
+            first = row[n]
+            table, sums = other_row * scale, 0
+            while n > 0:
+                sums, n = sums + table[n] + first, n - 1
+            return sums
+
+        return total
+
+    n, scales = jnp.arange(5), jnp.arange(1, 4)
+    plain = total(ROW, OTHER_ROW)
+    wanted = [plain(n, scale).tolist() for scale in scales]
+    assert jax.vmap(plain, (None, 0))(n, scales).tolist() == wanted
+    traced = jax.jit(lambda row, other: jax.vmap(jax.jit(total(row, other)), (None, 0))(n, scales))
+    assert traced(ROW, OTHER_ROW).tolist() == wanted
+
+
 def power_of(weight, steps):
     @hb.batch
     def power(n):

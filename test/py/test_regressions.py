@@ -500,3 +500,54 @@ def test_array_of_64_bits_was_passed_on_where_none_are_allowed() -> None:
     with jax.enable_x64(True):
         x = jnp.arange(3.0)
     assert [doubled(x).tolist() for _ in range(3)] == [[7, 7, 5]] * 3
+
+
+@pytest.mark.parametrize("dtype", ["uint8", "int8", "int16", "uint32", "float16", "bfloat16", "float32"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_a_number_that_meets_a_narrower_array_becomes_what_that_is(dtype, wide):
+    @hb.batch
+    def total(values):
+        v = 0.0 if jnp.issubdtype(values.dtype, jnp.floating) else 0
+        for i in range(3):
+            v = v + values[i]
+        return v
+
+    with jax.enable_x64(wide):
+        result = total(jnp.ones((2, 3), dtype))
+        assert (result.dtype, result.tolist()) == (jnp.dtype(dtype), [3, 3])
+
+
+def test_keys_without_a_type_that_are_split_again_and_again():
+    """XLA fused one split into the next, and computed each once for each use; it did not come to an end."""
+
+    @hb.batch
+    def walk(key, radius):
+        position = jnp.zeros(2)
+        while jnp.linalg.norm(position) < radius:
+            key, one = jax.random.split(key)
+            position = position + jax.random.uniform(one, (2,), minval=-1, maxval=1)
+            if jnp.abs(position).max() > radius * 0.9:
+                key, one = jax.random.split(key)
+                if jax.random.bernoulli(one, 0.3):
+                    position = position * 0.5
+        return position
+
+    keys, radius = jax.random.split(jax.random.key(0), 256), jnp.full(256, 3.0)
+    got = walk(jax.random.key_data(keys), radius)
+    np.testing.assert_allclose(got, walk(keys, radius), rtol=1e-5)
+    for i in range(3):
+        np.testing.assert_allclose(got[i], walk.function(keys[i], radius[i]), rtol=1e-5)
+
+
+def test_the_search_for_nans_ends():
+    @hb.batch
+    def logarithm(x):
+        while x > 1:
+            x = x / 2
+        return jnp.log(x)
+
+    x = jnp.array([3.0, -5.0])
+    with jax.debug_nans(True):
+        for run in (logarithm, jax.jit(logarithm)):
+            with pytest.raises(FloatingPointError, match="nan"):
+                run(x)

@@ -126,6 +126,19 @@ def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.outputs[2] == 5
 
 
+def test_inputs_that_had_not_started_when_the_stacks_were_full_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
+
+    @hb.batch(lanes=1, threads=1, max_stack_depth=16)
+    def down(n):
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    with pytest.raises(hb.StackOverflowError, match=r"lane 1 of 'down' .* 16 stack frames; 1 input had not started"):
+        down(np.array([3, 100, 5], np.int32))
+
+
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_one_endless_lane_stops_alone(lanes: int | None) -> None:
     @hb.batch(max_steps=200, lanes=lanes)
