@@ -1,4 +1,4 @@
-"""A module -> the same, in which what is broadcast several times is computed once.
+"""A module -> the same, in which what is broadcast several times, or dear, is computed once.
 
 ::
 
@@ -9,8 +9,9 @@
 
 XLA fuses what makes a number for each lane, unless it is dear, into every loop over arrays that it is broadcast to: in
 NUTS, whether a leaf is drawn was decided again for each of the seven arrays that it has, for one lane at a time, where
-LLVM decides it for eight at a time in a loop of its own. XLA does not look into a call that is not to be inlined. In a
-run of several kernels that would be one more to start.
+LLVM decides it for eight at a time in a loop of its own. And it takes a sine for cheap, which for numbers of 64 bits is
+a call of the C library: what a select reads that another select reads was computed four times, or eight. XLA does not
+look into a call that is not to be inlined. In a run of several kernels that would be one more to start.
 """
 
 from __future__ import annotations
@@ -18,22 +19,29 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, Final
 
+import numpy as np
+
 from hlobatch._jax import func, ir
 from hlobatch.lowering.one_kernel import NOT_INLINED, mark
+from hlobatch.lowering.splice import aval_of
 
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
 _CALL: Final = "func.call"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
+_DEAR: Final = frozenset(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "power", "sine", "tan"))
+"""Those for which LLVM calls the C library, for each number."""
+_APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
+"""Those that are loops already where they are of 32 bits, see ``trigonometry.py``."""
 
 
 def hold(module: Any) -> None:
-    """Put a call of a function that gives back its argument after what is broadcast several times, in place."""
+    """Put a call of a function that gives back its argument after what is computed once, in place."""
     functions = ir.SymbolTable(module.operation)
     held: dict[Any, Any] = {}
     for operation in list(_operations(module.operation)):
         for result in operation.results:
-            if _broadcasts(result, functions) > 1:
+            if _is_dear(operation) or _broadcasts(result, functions) > 1:
                 kind = result.type
                 if kind not in held:
                     held[kind] = _identity(module, f"held_{len(held)}", kind)
@@ -47,6 +55,13 @@ def _operations(operation: Any) -> Iterator[Any]:
                 yield from _operations(inner.operation)
                 if inner.operation.name not in _LEFT:
                     yield inner.operation
+
+
+def _is_dear(operation: Any) -> bool:
+    """Whether the C library computes it: sines of 32 bits only where they are few, or in a branch hardly taken."""
+    if operation.name not in _DEAR:
+        return False
+    return operation.name not in _APPROXIMATED or aval_of(operation.results[0]).dtype != np.float32
 
 
 def _broadcasts(value: Any, functions: Any) -> int:

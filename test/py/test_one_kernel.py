@@ -511,7 +511,7 @@ def chosen(x, n):
     """One decision for two arrays: XLA would decide for each."""
     y = x * 2
     while n > 0:
-        better = jnp.sin(x[0]) + jnp.abs(y[1]) * x[2] > jnp.maximum(y[0], 0.3)
+        better = jnp.tanh(x[0]) + jnp.abs(y[1]) * x[2] > jnp.maximum(y[0], 0.3)
         x, y = jnp.where(better, y, x), jnp.where(better, x + 1, y * 0.5)
         n -= 1
     return x, y
@@ -531,6 +531,32 @@ def test_what_is_broadcast_more_than_once_is_computed_once():
     assert text.count("func.func private @held") == 1
     for got, wanted in zip(chosen(x, n), hb.batch(chosen.function, optimizations=THUNKS)(x, n), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_what_is_dear_is_computed_once():
+    """For numbers of 64 bits, XLA computed a sine again for each of the selects that follow from it."""
+
+    @hb.batch
+    def bisection(low, high, c):
+        at_low, middle, i = jnp.sin(low) - c, low, 0
+        while i < 50:
+            middle = (low + high) / 2
+            value = jnp.sin(middle) - c
+            if abs(value) < 1e-9:
+                return middle
+            if value * at_low < 0:
+                high = middle
+            else:
+                low, at_low = middle, value
+            i += 1
+        return middle
+
+    with jax.enable_x64(True):
+        c = jnp.linspace(-0.9, 0.9, 40)
+        args = jnp.full(40, -1.5), jnp.full(40, 1.5), c
+        assert is_one_kernel(bisection, *args)
+        assert compiled_text(bisection, *args).count(" sine(") == 2  # before the loop, and in it
+        np.testing.assert_allclose(jnp.sin(bisection(*args)), c, atol=2e-9)
 
 
 def test_nothing_is_held_in_several_kernels():
