@@ -48,7 +48,6 @@ __all__ = [
     "compiler_options",
     "default_device",
     "embed_module",
-    "expands_scatters",
     "func",
     "function_of",
     "in_place_of",
@@ -67,6 +66,7 @@ __all__ = [
     "lowering_platforms",
     "make_context",
     "make_plain_context",
+    "makes_small_fusions",
     "mapped_first",
     "mapped_size",
     "mlir",
@@ -137,8 +137,8 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     return {name: value for name, value in wanted.items() if name not in _unknown_options()}
 
 
-def expands_scatters() -> bool:
-    """Whether XLA makes loops of scatters, if it is asked for one kernel on a CPU."""
+def makes_small_fusions() -> bool:
+    """Whether XLA makes the fusions of its older emitters, and loops of scatters, if it is asked for one kernel."""
     return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
 
 
@@ -255,7 +255,8 @@ def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loo
     """The module of what ``jax.jit`` traced.
 
     On a CPU, JAX draws random numbers (``threefry2x32``) in a loop of five turns, to spare XLA the code. Each turn is
-    some thirty kernels of a few words per lane; unrolled, it is one. The words are the same.
+    some thirty kernels of a few words per lane; unrolled, it is one, unless ``random_in_loops`` leaves it to JAX. The
+    words are the same.
     """
     unroll = platforms == ("cpu",) and not random_in_loops and _threefry2x32_unrolled is not None
     rules = ((threefry2x32_p, _threefry2x32_unrolled),) if unroll else None

@@ -6,8 +6,9 @@ stay constants, which XLA folds.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import Any, Final
 
 import jax
@@ -46,18 +47,15 @@ class Captures:
         """What the module takes for them."""
         return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.types)]
 
-    def operands(self) -> list[Any]:
-        """What is passed for them: concrete arrays, whatever is being traced around the call."""
-        with jax.ensure_compile_time_eval():
-            return [to_physical(a, t) for a, t in zip(self.arrays, self.types, strict=True)]
+    def operands(self, known: Mapping[int, Any] = MappingProxyType({})) -> list[Any]:
+        """What is passed for them: concrete arrays, whatever is being traced around the call.
 
-    def operands_like(self, others: Captures, given: Sequence[Any]) -> list[Any]:
-        """What is passed for them, given what is passed for those of another program of the same code.
-
-        Optimized for other inputs, it captures them in another order, and values that were computed of them.
+        Args:
+            known: What is passed for some of them, by identity, if there is a call of the same code to go by.
         """
-        own = iter(Captures(tuple(a for a in self.arrays if id(a) not in others.positions), {}).operands())
-        return [given[others.positions[id(a)]] if id(a) in others.positions else next(own) for a in self.arrays]
+        pairs = zip(self.arrays, self.types, strict=True)
+        with jax.ensure_compile_time_eval():
+            return [known[id(a)] if id(a) in known else to_physical(a, t) for a, t in pairs]
 
     @property
     def are_traced(self) -> bool:

@@ -22,11 +22,11 @@ from hlobatch._jax import (
     ShapedArray,
     batching,
     embed_module,
-    expands_scatters,
     is_for_export,
     is_for_one_cpu,
     lower_as_jax,
     lowering_platforms,
+    makes_small_fusions,
     mapped_first,
     mapped_size,
     mlir,
@@ -100,8 +100,8 @@ def _run_lowering(
         keep_state=keep_state,
         platforms=lowering_platforms(ctx),
         on_one_cpu=on_one_cpu,
-        scatters_in_loops=one_kernel is None or not expands_scatters(),
-        random_in_loops=not expands_scatters(),
+        scatters_in_loops=one_kernel is None or not makes_small_fusions(),
+        random_in_loops=not makes_small_fusions(),
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
@@ -139,8 +139,9 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
         if shared:
             x = jnp.broadcast_to(x[:, None], (outer, inner, *x.shape[1:]))
         inputs.append(x.reshape((outer * inner, *x.shape[2:])))
-    arrays_of_code = wider.captures.operands_like(plan.captures, operands[:captured])
-    *results, stopped, status = run_p.bind(*arrays_of_code, *inputs, plan=wider, **params)
+    # optimized for other inputs, it captures them in another order, and values that were computed of them
+    known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:captured], strict=True)}
+    *results, stopped, status = run_p.bind(*wider.captures.operands(known), *inputs, plan=wider, **params)
     results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
     axes = [*[0] * len(results), NOT_MAPPED, 0]
     return [*results, stopped, status.reshape((outer, inner))], axes

@@ -368,7 +368,7 @@ def test_stacks_in_loops_are_stacks(axis, event, apart):
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])
 def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
-    monkeypatch.setattr(primitive, "expands_scatters", lambda: False)
+    monkeypatch.setattr(primitive, "makes_small_fusions", lambda: False)
     x, n = examples()
     ours = looped(body)
     assert is_one_kernel(ours, x, n)
@@ -511,7 +511,7 @@ def chosen(x, n):
     """One decision for two arrays: XLA would decide for each."""
     y = x * 2
     while n > 0:
-        better = jnp.tanh(x[0]) + jnp.abs(y[1]) * x[2] > jnp.maximum(y[0], 0.3)
+        better = jnp.sin(x[0]) + jnp.abs(y[1]) * x[2] > jnp.maximum(y[0], 0.3)
         x, y = jnp.where(better, y, x), jnp.where(better, x + 1, y * 0.5)
         n -= 1
     return x, y

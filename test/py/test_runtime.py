@@ -51,7 +51,7 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
     wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
     assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
     wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner,dot-library-rewriter"}
-    wanted |= _jax._FUSIONS_OF_ONE if _jax.expands_scatters() else {}
+    wanted |= _jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {}
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
     wanted |= {"xla_backend_optimization_level": 2}
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True, little_unrolled=True)) == wanted
