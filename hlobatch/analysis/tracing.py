@@ -236,6 +236,13 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
             notes=deeper,
             help=_NO_NUMBER,
         )
+    if isinstance(error, TypeError) and _UNHASHABLE.search(str(error)):
+        return BatchTypeError(
+            "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
+            place,
+            notes=deeper,
+            help=_NO_KEY,
+        )
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
     return BatchTypeError(
@@ -256,6 +263,8 @@ _NO_NUMBER: Final = (
     "use jnp.sqrt for math.sqrt and so on, x.astype(…) for int(x) and float(x), jnp.asarray(items)[i] to index a list; "
     "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure."
 )
+_UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
+_NO_KEY: Final = "put what is looked up in an array, as in `jnp.asarray(items)[i]`, or compare, as in `if n == 1`."
 _JAX_ADVICE: Final = (
     "If using `jit`",
     "The error occurred while tracing",

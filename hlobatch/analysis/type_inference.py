@@ -20,7 +20,7 @@ import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.tracing import TracedFunction, trace, widened
+from hlobatch.analysis.tracing import TracedFunction, is_scalar, trace, widened
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
@@ -203,6 +203,11 @@ def _advice(left: Type, right: Type, returned: bool) -> str:
         return (
             "give both the same structure: as many items, and no None where there is an array. A loop is not unrolled: "
             "what grows in it is an array of fixed size, as in `x = x.at[i].set(…)`."
+        )
+    if any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves):
+        return (
+            "a Python object is the same in every lane: use a number in place of it, "
+            "or do in each branch what depends on it."
         )
     shapes = [[leaf.shape for leaf in t.tensor_leaves] for t in (left, right)]
     if shapes[0] != shapes[1] and len(shapes[0]) == len(shapes[1]):

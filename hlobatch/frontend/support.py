@@ -52,3 +52,24 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
 def refusal(node: ast.AST) -> tuple[str, str]:
     """What to call an unsupported node, and what to write instead."""
     return UNSUPPORTED.get(type(node), (f"`{type(node).__name__}`", "see docs/language.md for what is supported."))
+
+
+_CHANGES: Final = frozenset(
+    {"add", "clear", "discard", "extend", "insert", "pop", "remove", "reverse", "sort", "update"}
+)
+"""Methods by which Python's own containers are changed in place, but for the one that has an advice of its own."""
+
+
+def instead_of_effect(node: ast.expr) -> str:
+    """What to write instead of an expression that is there for what it does, and not for its value."""
+    match node:
+        case ast.Call(ast.Name("print")):
+            return "to look at values, run the plain Python on one example: `with hb.disable_batching():`."
+        case ast.Call(ast.Attribute(ast.Name(name), "append"), [item]):
+            return (
+                f"write `{name} = [*{name}, {ast.unparse(item)}]`; a loop needs an array of fixed size and a count, "
+                f"as in `{name} = {name}.at[count].set({ast.unparse(item)})`."
+            )
+        case ast.Call(ast.Attribute(_, method)) if method in _CHANGES:
+            return "nothing is changed in place: keep an array of fixed size, and write `a = a.at[i].set(…)`."
+    return "assign it to a name, or leave it out; batched code has no side effects."

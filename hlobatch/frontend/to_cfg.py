@@ -16,6 +16,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, definition, parameter_names
 from hlobatch.frontend.scopes import target_names
+from hlobatch.frontend.support import instead_of_effect
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp
 from hlobatch.ir.program import Function
 
@@ -91,7 +92,7 @@ class FunctionLowering(ExpressionLowering):
             raise UnsupportedSyntaxError(
                 "the value of this expression is not used",
                 self.location(node),
-                help="assign it to a name, or leave it out; batched code has no side effects.",
+                help=instead_of_effect(node.value),
             )
 
     @statement.register
