@@ -59,6 +59,7 @@ __all__ = [
     "is_of_this_trace",
     "is_tracer",
     "is_tracing",
+    "is_x64",
     "jaxpr_as_fun",
     "keys_of",
     "lower_as_jax",
@@ -222,6 +223,11 @@ def default_device() -> Any:
 def is_jit_disabled() -> bool:
     """Whether ``jax.jit`` runs what it is given operation by operation."""
     return bool(_config.disable_jit.value)
+
+
+def is_x64() -> bool:
+    """Whether 64-bit types are on."""
+    return bool(_config.enable_x64.value)
 
 
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:

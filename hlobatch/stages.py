@@ -78,9 +78,10 @@ class Lowered:
     @cached_property
     def _jax(self) -> Any:
         avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
-        return entry_point(self.plan, self.call.size, self.depth).lower(  # type: ignore[attr-defined]
-            *avals, *self._inputs
-        )
+        with self.plan.as_typed():
+            return entry_point(self.plan, self.call.size, self.depth).lower(  # type: ignore[attr-defined]
+                *avals, *self._inputs
+            )
 
     @property
     def _layout(self) -> Layout:
@@ -112,7 +113,8 @@ class Lowered:
 
     def module(self, *, keep_state: bool = False) -> Any:
         """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
-        return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
+        with self.plan.as_typed():
+            return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 
     def compile(self) -> Compiled:
         """Compile for the default device."""
@@ -132,7 +134,10 @@ class Compiled:
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the types and batch size it was compiled for."""
-        call = self.bind(args, kwargs)
+        with self.plan.as_typed():
+            return self._run(self.bind(args, kwargs))
+
+    def _run(self, call: Call) -> Any:
         if not self.call.fits(call):
             raise BatchTypeError(
                 f"{self.plan.name!r} was compiled for other arguments",

@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch._jax import is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.ir.physical import physical
@@ -45,6 +46,7 @@ class Plan:
         shared: Inputs that all lanes share.
         options: How it runs.
         grown: Holds the stack depth that was enough last time.
+        x64: Whether 64-bit types are on, as they were when the program was typed.
     """
 
     name: str
@@ -52,9 +54,14 @@ class Plan:
     shared: frozenset[str]
     options: Options
     grown: list[int] = field(default_factory=list)
+    x64: bool = field(default_factory=is_x64)
 
     def __repr__(self) -> str:
         return f"Plan({self.name})"  # a jaxpr that calls it prints it
+
+    def as_typed(self) -> Any:
+        """Within it, 64-bit types are on or off as they were when the program was typed, as ``jax.jit`` has it."""
+        return jax.enable_x64(self.x64)
 
     @cached_property
     def program(self) -> Program:
@@ -212,7 +219,7 @@ class Plan:
         owners = [v for v, t in zip(self.specialized.vars_in, self.in_types, strict=True) for _ in t.tensor_leaves]
         shared = self.shared - {owners[p] for p in positions}
         if shared not in self._variants:
-            self._variants[shared] = Plan(self.name, self.specialized, shared, self.options)
+            self._variants[shared] = Plan(self.name, self.specialized, shared, self.options, x64=self.x64)
         return self._variants[shared]
 
     def divided(self, threads: int) -> Plan:
@@ -221,7 +228,7 @@ class Plan:
             return self
         if threads not in self._variants:
             options = replace(self.options, lanes=-(-self.options.lanes // threads))
-            self._variants[threads] = Plan(self.name, self.specialized, self.shared, options, self.grown)
+            self._variants[threads] = Plan(self.name, self.specialized, self.shared, options, self.grown, self.x64)
         return self._variants[threads]
 
     @cached_property

@@ -105,7 +105,8 @@ def _run_lowering(
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
-    return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
+    with plan.as_typed():  # what is lowered may have been traced under other settings
+        return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
 
 
 run_p.def_abstract_eval(_run_abstract)

@@ -327,3 +327,30 @@ def test_x64_and_x32_do_not_share_code() -> None:
     with jax.enable_x64(True):
         assert half(np.array([3.0, 5.0])).dtype == np.float64
     assert half(np.array([3.0, 5.0])).dtype == np.float32
+
+
+@pytest.mark.parametrize("within", [False, True], ids=["by itself", "inside jit"])
+@pytest.mark.parametrize("wide", [False, True])
+def test_stages_keep_to_the_types_that_were_traced(within: bool, wide: bool) -> None:
+    """As those of ``jax.jit``: 64-bit types may be off, or on, again when the rest is done."""
+
+    @hb.batch(max_stack_depth=2)
+    def halvings(x, n):
+        if x <= 1:
+            return x, n
+        y, m = halvings(x / 2, n + 1)
+        return y + x, m
+
+    starts, counts = np.array([3.0, 5.0, 100.0]), np.arange(3)
+    with jax.enable_x64(wide):
+        args = jnp.asarray(starts), jnp.asarray(counts)
+        expected = halvings(*args)
+        deep = hb.batch(halvings.function, max_stack_depth=16)
+        traced = jax.jit(deep).trace(*args) if within else halvings.trace(*args)
+    with jax.enable_x64(not wide):
+        lowered = traced.lower()
+        assert ("f64" in lowered.as_text()) == wide
+        results = lowered.compile()(*args)
+    for result, wanted in zip(results, expected, strict=True):
+        assert result.dtype == wanted.dtype
+        np.testing.assert_array_equal(result, wanted)
