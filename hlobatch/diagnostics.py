@@ -180,7 +180,9 @@ class LaneError(HloBatchError):
 
     Attributes:
         lanes: Indices into the batch of the inputs concerned.
-        outputs: The results of the whole batch; rows of the lanes named above are not meaningful.
+        outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful.
+        unfinished: Indices of all inputs without a result: those concerned, and those that had not started, or were
+            stopped by something else.
     """
 
     def __init__(
@@ -190,11 +192,13 @@ class LaneError(HloBatchError):
         *,
         lanes: Collection[int] = (),
         outputs: Any = None,
+        unfinished: Collection[int] | None = None,
         notes: Sequence[Note] = (),
         help: str = "",
     ) -> None:
         self.lanes = tuple(int(lane) for lane in lanes)
         self.outputs = outputs
+        self.unfinished = self.lanes if unfinished is None else tuple(int(lane) for lane in unfinished)
         super().__init__(message, location, notes=notes, help=help)
 
 

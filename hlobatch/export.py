@@ -31,7 +31,7 @@ from hlobatch.diagnostics import ArtifactError, BatchTypeError, StackOverflowErr
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
-from hlobatch.lowering.lanes import LIMITED
+from hlobatch.lowering.lanes import LIMITED, PARKED
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.primitive import run_within
 from hlobatch.stages import Traced
@@ -140,16 +140,20 @@ class Artifact:
         return [s for part, s in zip(arguments, self.shared, strict=True) for _ in Type(part).tensor_leaves]
 
     def _stop(self, status: Any) -> None:
-        stuck = np.flatnonzero(status).tolist()
-        if (status == LIMITED).any():
+        is_limited = bool((status == LIMITED).any())
+        stuck = np.flatnonzero(status == (LIMITED if is_limited else PARKED)).tolist()
+        unfinished = np.flatnonzero(status).tolist()
+        if is_limited:
             raise StepLimitError(
                 f"{name_lanes(stuck)} of {self.name!r} had not finished after {self.max_steps} blocks",
                 lanes=stuck,
+                unfinished=unfinished,
                 help="export it with a larger max_steps.",
             )
         raise StackOverflowError(
             f"{name_lanes(stuck)} of {self.name!r} needed more than {self.depth} stack frames",
             lanes=stuck,
+            unfinished=unfinished,
             help="export it with a larger max_stack_depth: the stacks of an artifact do not grow.",
         )
 

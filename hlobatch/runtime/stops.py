@@ -24,15 +24,17 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     status = np.asarray(status)
     location = plan.specialized.location
     limited = np.flatnonzero(status == LIMITED).tolist()
+    unfinished = np.flatnonzero(status).tolist()
     waiting = int(np.sum(status == UNSTARTED))
     more = f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started" if waiting else ""
     if len(limited):
-        kept = "" if in_jit else "; the results of the lanes that had finished are in `error.outputs`"
+        kept = "" if in_jit else "; results are in `error.outputs`, but for the inputs in `error.unfinished`"
         return StepLimitError(
             f"{name_lanes(limited)} of {plan.name!r} had not finished after {plan.options.max_steps} blocks{more}",
             location,
             lanes=limited,
             outputs=outputs,
+            unfinished=unfinished,
             help=f"raise max_steps, or look at these inputs{kept}.",
         )
     parked = np.flatnonzero(status == PARKED).tolist()
@@ -46,5 +48,6 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
         location,
         lanes=parked,
         outputs=outputs,
+        unfinished=unfinished,
         help=reason,
     )

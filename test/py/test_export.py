@@ -102,6 +102,20 @@ def test_step_limit_is_reported() -> None:
         artifact.call(INPUTS)
 
 
+def test_an_artifact_tells_inputs_that_had_not_started_from_those_that_stopped_it() -> None:
+    @hb.batch(lanes=1, max_stack_depth=8)
+    def down(n):
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    artifact = hb.export(down, np.arange(3, dtype=np.int32))
+    with pytest.raises(hb.StackOverflowError, match="lane 1 of 'down'") as caught:
+        artifact.call(np.array([3, 100, 5], np.int32))
+    assert caught.value.lanes == (1,)
+    assert caught.value.unfinished == (1, 2)
+
+
 def test_arguments_are_checked() -> None:
     artifact = hb.export(shrink, *arguments())
     state, data = arguments()

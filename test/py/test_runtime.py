@@ -135,8 +135,35 @@ def test_inputs_that_had_not_started_when_the_stacks_were_full_are_counted(monke
             return 0
         return 1 + down(n - 1)
 
-    with pytest.raises(hb.StackOverflowError, match=r"lane 1 of 'down' .* 16 stack frames; 1 input had not started"):
+    with pytest.raises(
+        hb.StackOverflowError, match=r"lane 1 of 'down' .* 16 stack frames; 1 input had not started"
+    ) as caught:
         down(np.array([3, 100, 5], np.int32))
+    assert caught.value.lanes == (1,)
+    assert caught.value.unfinished == (1, 2)
+    assert caught.value.outputs[0] == 3
+
+
+@pytest.mark.parametrize("lanes", [None, 2])
+def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those too that were stopped by something else than what is reported."""
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
+
+    @hb.batch(lanes=lanes, threads=1, max_stack_depth=16, max_steps=500)
+    def down(n):
+        while n < 0:
+            n = n + 0
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    with pytest.raises(hb.StepLimitError, match="lane 1 of 'down' had not finished") as caught:
+        down(np.array([3, -1, 5, 100, 2], np.int32))
+    error = caught.value
+    assert error.lanes == (1,)
+    assert error.unfinished == ((1, 3) if lanes is None else (1, 3, 4))
+    assert [int(error.outputs[i]) for i in (0, 2)] == [3, 5]
+    assert "error.unfinished" in error.help
 
 
 @pytest.mark.parametrize("lanes", [None, 2])
