@@ -182,7 +182,10 @@ class BatchedFunction:
         key = (*call.key, tracing_context())
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
-            untyped = to_program(self.function, self.type_inference)  # anew: what its names stand for may have changed
+            try:
+                untyped = to_program(self.function, self.type_inference)  # anew: its names may stand for something else
+            except HloBatchError as error:
+                raise error.at(caller()) from None
             specialized = specialized_program(untyped, types)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)

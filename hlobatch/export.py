@@ -27,13 +27,13 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import serialize_portable
-from hlobatch.diagnostics import ArtifactError, BatchTypeError, StackOverflowError, StepLimitError, name_lanes
+from hlobatch.diagnostics import ArtifactError, BatchTypeError, StepLimitError
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
-from hlobatch.lowering.lanes import LIMITED, PARKED
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.primitive import run_within
+from hlobatch.runtime.stops import stop_of
 from hlobatch.stages import Traced
 
 FORMAT: Final = 1
@@ -140,22 +140,13 @@ class Artifact:
         return [s for part, s in zip(arguments, self.shared, strict=True) for _ in Type(part).tensor_leaves]
 
     def _stop(self, status: Any) -> None:
-        is_limited = bool((status == LIMITED).any())
-        stuck = np.flatnonzero(status == (LIMITED if is_limited else PARKED)).tolist()
-        unfinished = np.flatnonzero(status).tolist()
-        if is_limited:
-            raise StepLimitError(
-                f"{name_lanes(stuck)} of {self.name!r} had not finished after {self.max_steps} blocks",
-                lanes=stuck,
-                unfinished=unfinished,
-                help="export it with a larger max_steps.",
-            )
-        raise StackOverflowError(
-            f"{name_lanes(stuck)} of {self.name!r} needed more than {self.depth} stack frames",
-            lanes=stuck,
-            unfinished=unfinished,
-            help="export it with a larger max_stack_depth: the stacks of an artifact do not grow.",
-        )
+        stop = stop_of(status)
+        if stop.error is StepLimitError:
+            advice = "export it with a larger max_steps."
+        else:
+            advice = "export it with a larger max_stack_depth: the stacks of an artifact do not grow."
+        message = stop.message(self.name, self.max_steps, self.depth)
+        raise stop.error(message, lanes=stop.lanes, unfinished=stop.unfinished, help=advice)
 
     def as_text(self) -> str:
         """The StableHLO module of what runs."""

@@ -105,17 +105,12 @@ def plain_function(fun: Callable[..., Any]) -> types.FunctionType:
     is called. Only wrappers known to change nothing are looked through.
 
     Raises:
-        UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object), or it is JAX's own.
+        UnsupportedSyntaxError: It is not written in Python (a builtin, a class, a callable object).
     """
     inner: Any = fun
     while isinstance(inner, _TRANSPARENT) or hasattr(type(inner), "__hlobatch_function__"):
         inner = inner.__wrapped__
     if isinstance(inner, types.FunctionType):
-        if inner.__globals__.get("__name__", "").startswith("jax."):
-            raise UnsupportedSyntaxError(
-                f"{inner.__name__!r} is a function of JAX, which has no branches to batch",
-                help="call it inside a function of yours, or batch it with jax.vmap.",
-            )
         return inner
     kind = type(fun).__name__
     raise UnsupportedSyntaxError(

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hlobatch.diagnostics import HloBatchError, Note
+from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
 from hlobatch.frontend.expressions import definition, parameter_names
 from hlobatch.frontend.to_cfg import FunctionLowering
@@ -33,10 +33,22 @@ def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] 
             try:
                 lowered[callee.name] = FunctionLowering(callee, callees).function()
             except HloBatchError as error:
+                error = _of_jax(callee, error)
                 if callee.called_from is None or callee is main:
-                    raise
+                    raise error from None
                 raise error.with_note(Note("called from here", callee.called_from)) from None
     return _with_main(main, tuple(lowered.values()))
+
+
+def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
+    """What went wrong; of a function that is JAX's own, not at a line that the user did not write."""
+    function = callee.source.function
+    if not function.__globals__.get("__name__", "").startswith("jax."):
+        return error
+    return UnsupportedSyntaxError(
+        f"{function.__name__!r} is a function of JAX, which has no branches to batch",
+        help="call it inside a function of yours, or batch it with jax.vmap.",
+    )
 
 
 def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:

@@ -168,14 +168,14 @@ class Binder:
 
     def _static(self, name: str, value: Any) -> Static:
         """A Python object, which has to be hashable: a list or a dict may change under a plan that was made for it."""
-        if _is_array(value):
-            raise self._error(
-                f"{name} is static, but an array is none",
-                help="leave it out of static_argnames; in_axes=None shares an array between all lanes.",
-            )
         try:
             hash(value)
         except TypeError:
+            if _is_array(value):
+                raise self._error(
+                    f"{name} is static, but an array is none",
+                    help="leave it out of static_argnames; in_axes=None shares an array between all lanes.",
+                ) from None
             raise self._error(
                 f"{name} is static, but a {type(value).__name__} cannot be hashed",
                 help="pass something immutable: a tuple, or a frozen dataclass.",

@@ -2,13 +2,39 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from hlobatch.diagnostics import LaneError, StackOverflowError, StepLimitError, name_lanes
 from hlobatch.lowering.lanes import LIMITED, PARKED, UNSTARTED
 from hlobatch.runtime.plan import Plan
+
+
+class Stop(NamedTuple):
+    """What stopped a run.
+
+    Attributes:
+        error: The class that says so.
+        lanes: Indices of the inputs that did; where it was steps, those that wanted more frames are not among them.
+        unfinished: Indices of all inputs without a result.
+    """
+
+    error: type[LaneError]
+    lanes: list[int]
+    unfinished: list[int]
+
+    def message(self, name: str, max_steps: int | None, frames: int) -> str:
+        """The sentence that says so, given the limits that there were."""
+        is_steps = self.error is StepLimitError
+        what = f"had not finished after {max_steps} blocks" if is_steps else f"needed more than {frames} stack frames"
+        return f"{name_lanes(self.lanes)} of {name!r} {what}"
+
+
+def stop_of(status: np.ndarray) -> Stop:
+    """What stopped a run, given what became of each input, ``i32[inputs]``."""
+    error, reason = (StepLimitError, LIMITED) if (status == LIMITED).any() else (StackOverflowError, PARKED)
+    return Stop(error, np.flatnonzero(status == reason).tolist(), np.flatnonzero(status).tolist())
 
 
 def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0, outputs: Any = None) -> LaneError:
@@ -22,32 +48,16 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
         outputs: The results of the whole batch.
     """
     status = np.asarray(status)
-    location = plan.specialized.location
-    limited = np.flatnonzero(status == LIMITED).tolist()
-    unfinished = np.flatnonzero(status).tolist()
-    waiting = int(np.sum(status == UNSTARTED))
-    more = f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started" if waiting else ""
-    if len(limited):
+    stop = stop_of(status)
+    message = stop.message(plan.name, plan.options.max_steps, depth or plan.options.max_stack_depth)
+    if waiting := int(np.sum(status == UNSTARTED)):
+        message += f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started"
+    if stop.error is StepLimitError:
         kept = "" if in_jit else "; results are in `error.outputs`, but for the inputs in `error.unfinished`"
-        return StepLimitError(
-            f"{name_lanes(limited)} of {plan.name!r} had not finished after {plan.options.max_steps} blocks{more}",
-            location,
-            lanes=limited,
-            outputs=outputs,
-            unfinished=unfinished,
-            help=f"raise max_steps, or look at these inputs{kept}.",
-        )
-    parked = np.flatnonzero(status == PARKED).tolist()
-    frames = depth or plan.options.max_stack_depth
-    if in_jit:
-        reason = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
+        advice = f"raise max_steps, or look at these inputs{kept}."
+    elif in_jit:
+        advice = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
     else:
-        reason = "this looks like endless recursion: check that every path reaches a base case."
-    return StackOverflowError(
-        f"{name_lanes(parked)} of {plan.name!r} needed more than {frames} stack frames{more}",
-        location,
-        lanes=parked,
-        outputs=outputs,
-        unfinished=unfinished,
-        help=reason,
-    )
+        advice = "this looks like endless recursion: check that every path reaches a base case."
+    place = plan.specialized.location
+    return stop.error(message, place, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)

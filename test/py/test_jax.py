@@ -354,3 +354,20 @@ def test_stages_keep_to_the_types_that_were_traced(within: bool, wide: bool) -> 
     for result, wanted in zip(results, expected, strict=True):
         assert result.dtype == wanted.dtype
         np.testing.assert_array_equal(result, wanted)
+
+
+@pytest.mark.parametrize("function", [jnp.square, jax.nn.softplus, jax.nn.softmax])
+def test_a_function_of_jax_that_can_be_read_is_batched(function: Callable[..., Any]) -> None:
+    rows = np.arange(6.0, dtype=np.float32).reshape(3, 2)
+    np.testing.assert_allclose(hb.batch(function)(rows), jax.vmap(function)(rows), rtol=1e-6)
+
+
+@pytest.mark.parametrize("limit", [3, np.int32(3), np.float32(2.5)])
+def test_a_static_argument_may_be_a_number_of_numpy(limit: Any) -> None:
+    @hb.batch(static_argnames="limit")
+    def up_to(n, limit):
+        while n < limit:
+            n += 1
+        return n
+
+    assert up_to(np.arange(5, dtype=np.int32), limit).tolist() == [3, 3, 3, 3, 4]
