@@ -21,6 +21,7 @@ from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
+from jax.extend.backend import get_backend as _get_backend
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
@@ -28,6 +29,8 @@ from jax.extend.mlir.passmanager import PassManager
 from jax.extend.random import threefry2x32_p
 from jax.interpreters import ad, batching, mlir
 from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
+
+from hlobatch import config
 
 try:
     from jax._src.random.threefry2x32 import _threefry2x32_lowering_rule as _threefry2x32_unrolled
@@ -91,6 +94,9 @@ _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_T
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
 _PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
+_LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
+    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
+}
 _ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
 
 
@@ -125,17 +131,26 @@ class Compilation:
 
 @cache
 def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
-    """What to ask XLA for where it compiles for a platform, in JAX's words; on another than a CPU, nothing.
+    """What to ask XLA for where it compiles for a platform, in JAX's words.
 
-    Operations run one after the other: blocks are many of a microsecond or less, and handing half of them to another
-    thread takes longer than they do. A release of XLA that does not know an option goes without.
+    A release that does not know an option goes without. On a CPU, operations run one after the other: blocks are many
+    of a microsecond or less, and handing half of them to another thread takes longer than they do. On a GPU of NVIDIA,
+    loops and conditionals become nodes of a CUDA graph, as everything else does by default: else the host waits for the
+    device at each test, and a turn has one for each block. ``XLA_FLAGS`` that name that option stand.
     """
+    if platform in ("cuda", "gpu"):
+        is_free = not (config.names_xla_flag(*_LOOPS_ON_DEVICE) or "rocm" in _platform_version())
+        return _LOOPS_ON_DEVICE if is_free and _are_known(_LOOPS_ON_DEVICE) else {}
     if platform != "cpu":
         return {}
     passes = how.passes_left_out()
     wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
     wanted |= (_FUSIONS_OF_ONE if how.one_kernel else {}) | (_LITTLE_UNROLLED if how.little_unrolled else {})
     return {name: value for name, value in wanted.items() if name not in _unknown_options()}
+
+
+def _platform_version() -> str:
+    return str(_get_backend().platform_version).lower()
 
 
 def makes_small_fusions() -> bool:

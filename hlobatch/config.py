@@ -29,3 +29,8 @@ def internal_frames_shown() -> bool:
 def verify_each() -> bool:
     """Whether the verifier runs between passes (on unless ``HLOBATCH_VERIFY_EACH=0``)."""
     return os.environ.get("HLOBATCH_VERIFY_EACH", "1") != "0"
+
+
+def names_xla_flag(name: str) -> bool:
+    """Whether the user set a flag of XLA's (``XLA_FLAGS``)."""
+    return name in os.environ.get("XLA_FLAGS", "")

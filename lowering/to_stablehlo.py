@@ -184,7 +184,7 @@ class _Builder:
         blocks = block_functions(layout, self.captures, self.request.widths)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        make = turn_of(request.form, layout, on_one_cpu=request.on_one_cpu)
+        make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
         turn = make(layout, self.lanes, self.splicer, groups, fixed, request.schedule, request.rounds)
         turn.splice(avals)
         carried = turn.entering(dict(zip(layout.slots, state, strict=True)))

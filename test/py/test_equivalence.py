@@ -78,6 +78,21 @@ def lanes_last(**options: Any) -> Run:
     return behind
 
 
+def as_on_accelerator(**options: Any) -> Run:
+    """Lowered as for a platform that is no CPU, and run on one."""
+    run = compiled_with(max_stack_depth=20, **options)  # a depth of its own, and so nothing that others have compiled
+
+    def elsewhere(program: ZooProgram, batch: int) -> Any:
+        with (
+            mock.patch("jax.default_backend", return_value="tpu"),
+            mock.patch("hlobatch.runtime.primitive.lowering_platforms", return_value=("tpu",)),
+            mock.patch("hlobatch.runtime.primitive.is_for_one_cpu", return_value=False),
+        ):
+            return run(program, batch)
+
+    return elsewhere
+
+
 def inside_jit(*, constants: bool) -> Run:
     """As part of a user's own ``jax.jit``, on its arguments, or on what XLA finds to be constants."""
 
@@ -167,6 +182,9 @@ EXECUTORS: dict[str, Run] = {
     "lanes_last_queue": lanes_last(lanes=4, dispatch="chain", schedule="cost"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
+    "accelerator_sweep": as_on_accelerator(dispatch="sweep"),
+    "accelerator_chain": as_on_accelerator(dispatch="chain", schedule="cost"),
+    "accelerator_queue": as_on_accelerator(lanes=4),
     "inside_jit": inside_jit(constants=False),
     "constants_inside_jit": inside_jit(constants=True),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
@@ -189,6 +207,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "queue_cost": (ROWS,),
     "threads": (ROWS,),
     "lanes_last": (ROWS,),
+    "accelerator_sweep": (ROWS,),
     "constants_inside_jit": (ROWS,),
 }
 """The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""

@@ -1,6 +1,7 @@
 """Running: growth of stacks, limits, the queue, counts, caches, and what must never be silently wrong."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from unittest import mock
 
 import jax
@@ -12,6 +13,7 @@ import hlobatch as hb
 from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.shortcuts import _array_type
 from hlobatch.transforms import fold_constants
 
@@ -55,7 +57,18 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
     wanted |= {"xla_backend_optimization_level": 2}
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True, little_unrolled=True)) == wanted
-    assert _jax.compiler_options("cuda", Compilation()) == {}
+    assert _jax.compiler_options("tpu", Compilation()) == {}
+
+
+def test_loops_stay_on_a_gpu_of_nvidia(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked = _jax.compiler_options.__wrapped__
+    assert all("WHILE" in value for value in asked("gpu", Compilation()).values())
+    assert asked("gpu", Compilation()) == asked("cuda", Compilation()) != {}
+    monkeypatch.setattr(_jax, "_platform_version", lambda: "pjrt c api\nrocm 70200")
+    assert asked("gpu", Compilation()) == {}, "it has no such graphs"
+    monkeypatch.undo()
+    monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_enable_command_buffer=FUSION")
+    assert asked("gpu", Compilation()) == {}, "the user's word stands"
 
 
 def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,6 +108,16 @@ def test_random_numbers_are_those_of_jax() -> None:
     (total, bits), (wanted, wanted_bits) = draw(keys, turns), jax.vmap(one)(keys, turns)
     np.testing.assert_allclose(total, wanted, rtol=1e-6)
     np.testing.assert_array_equal(bits, wanted_bits)
+
+
+@pytest.mark.parametrize(("function", "barriers"), [(fibonacci, True), (interpreter.run, False)])
+def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(function: hb.BatchedFunction, barriers: bool) -> None:
+    """Where they have stacks; a CPU's compiler needs none, and drops them."""
+    arguments = (INPUTS,) if function is fibonacci else interpreter.inputs(4)
+    plan = hb.batch(function.function, in_axes=function.in_axes, dispatch="sweep").trace(*arguments).plan
+    request = plan.request(plan.layout(len(arguments[0]), plan.depth))
+    assert "optimization_barrier" not in str(to_stablehlo(request))
+    assert ("optimization_barrier" in str(to_stablehlo(replace(request, platforms=("cuda",))))) is barriers
 
 
 def test_growth_is_remembered() -> None:
