@@ -14,7 +14,7 @@ broadcast, indexed or contracted, and XLA then turns arrays around again and aga
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -87,6 +87,9 @@ class _Batch:
         name = equation.primitive.name
         if name in ("random_wrap", "random_unwrap"):
             return list(values)
+        if name == "optimization_barrier":
+            held = function_of(equation)(*(value.array for value in values))
+            return [replace(value, array=array) for value, array in zip(values, held, strict=True)]
         if not any(value.varies for value in values):
             return _as_jax_has_it(equation, values)
         if name in _CONTROL:

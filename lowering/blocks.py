@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial, singledispatchmethod
+from functools import cached_property, partial, singledispatchmethod
 from itertools import groupby
 from typing import Any
 
@@ -24,6 +24,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.updates import UPDATES
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, width
 from hlobatch.ir.program import STORED
@@ -35,26 +36,59 @@ from hlobatch.lowering.footprint import Footprint, capture_slot
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 from hlobatch.lowering.stack_loops import pop_in_loops, push_in_loops
 from hlobatch.lowering.stacks import moved_down, pop_at_once, push_at_once
+from hlobatch.lowering.updates import held, updating
 
 Slots = dict[str, Any]
 
 
-def call_primitive(
-    op: PrimOp, arguments: Mapping[str, Sequence[Any]], shared: frozenset[str], layout: Layout, lanes: Any
-) -> dict[str, list[Any]]:
-    """Run a primitive on arrays of some lanes, those of shared variables without their axis."""
-    types = layout.program.var_defs
-    arrays = [array for name in op.vars_in for array in arguments[name]]
-    varies = [name not in shared for name in op.vars_in for _ in arguments[name]]
-    function = lane_function(op, types)
-    if layout.lane_axis:
-        results = over_lanes(function, varies, lanes)(*arrays)
-    elif any(varies):
-        results = jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays)
-    else:
-        results = [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
-    supply = iter(results)
-    return {name: [next(supply) for _ in range(width(types[name]))] for name in op.vars_out}
+@dataclass(frozen=True)
+class Call:
+    """A primitive and the arrays it is given.
+
+    Attributes:
+        op: The primitive.
+        layout: The state.
+        lanes: How many lanes the arrays have.
+        arrays: Those of ``op.vars_in`` in order; those of shared variables without the axis of lanes.
+        varies: For each, whether lanes differ in it.
+    """
+
+    op: PrimOp
+    layout: Layout
+    lanes: Any
+    arrays: list[Any]
+    varies: list[bool]
+
+    @cached_property
+    def function(self) -> Callable[..., Sequence[Any]]:
+        """The primitive on one lane's arrays."""
+        return lane_function(self.op, self.layout.program.var_defs)
+
+    def results(self) -> list[Any]:
+        """The arrays of ``op.vars_out`` in order."""
+        return self._over_lanes(self.function, self.varies, self.arrays)
+
+    def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
+        """The results, and which of those that take the place of an argument are that argument outside of a mask."""
+        axis = self.layout.lane_axis
+        avals = [_of_one_lane(a, axis) if v else a for a, v in zip(self.arrays, self.varies, strict=True)]
+        found = updating(self.function, avals, self.varies, targets)
+        if found is None:
+            return self.results(), frozenset()
+        return self._over_lanes(found, [True, *self.varies], [mask, *self.arrays]), found.results
+
+    def _over_lanes(
+        self, function: Callable[..., Sequence[Any]], varies: Sequence[bool], arrays: Sequence[Any]
+    ) -> list[Any]:
+        if self.layout.lane_axis:
+            return over_lanes(function, varies, self.lanes)(*arrays)
+        if any(varies):
+            return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
+        return [jnp.broadcast_to(r, (self.lanes, *jnp.shape(r))) for r in function(*arrays)]
+
+
+def _of_one_lane(array: Any, axis: int) -> jax.ShapeDtypeStruct:
+    return jax.ShapeDtypeStruct(array.shape[:-1] if axis else array.shape[1:], array.dtype)
 
 
 def needs_real_inputs(op: PrimOp) -> bool:
@@ -71,9 +105,11 @@ class BlockFunction(Footprint):
 
     Attributes:
         widths: Of the arrays on which its primitives run where so few lanes wait, ascending.
+        in_place: Whether arrays of which a primitive changes a part are updated where they are.
     """
 
     widths: tuple[int, ...] = ()
+    in_place: bool = True
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
@@ -90,12 +126,14 @@ class _Run:
         slots: What it reads, and what has become of it.
         lanes: Those at the block; primitives may be computed for them alone.
         temporaries: Values of variables that are not stored, by name, of ``lanes.count`` lanes.
+        read_from: For each variable, those that were computed from it and are not held yet.
     """
 
     function: BlockFunction
     slots: Slots
     lanes: Selection
     temporaries: dict[str, list[Any]] = field(default_factory=dict)
+    read_from: dict[str, set[str]] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -210,17 +248,76 @@ class _Run:
 
     @run.register
     def _prim(self, op: PrimOp) -> None:
-        program = self.layout.program
-        shared = frozenset(v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
-        arguments = {v: self._value(v) if v in shared else self._taken(v) for v in op.vars_in}
-        if needs_real_inputs(op):
-            arguments = {v: a if v in shared else list(map(self.lanes.real, a)) for v, a in arguments.items()}
+        types, alloc = self.layout.program.var_defs, self.layout.program.alloc
+        targets = self._targets(op)
+        mask = self._mask_once_read() if targets else None
+        arrays: list[Any] = []
+        varies: list[bool] = []
+        for variable in op.vars_in:
+            is_shared = alloc(variable) is Alloc.SHARED
+            given = self._value(variable) if is_shared else self._taken(variable)
+            arrays += map(self.lanes.real, given) if needs_real_inputs(op) and not is_shared else given
+            varies += [not is_shared] * len(given)
         substituted = self.function.captures.substituted(op, _Operands(self.slots))
-        results = self._unless_empty(
-            op, lambda: call_primitive(substituted, arguments, shared, self.layout, self.lanes.count)
-        )
-        for variable, arrays in results.items():
-            self._write(variable, arrays)
+        call = Call(substituted, self.layout, self.lanes.count, arrays, varies)
+        if targets:
+            results, as_they_were = call.updating(mask, targets)
+        else:
+            results, as_they_were = self._unless_empty(op, call.results), frozenset()
+        supply = enumerate(results)
+        for variable in op.vars_out:
+            new = [next(supply) for _ in range(width(types[variable]))]
+            self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
+        self._note_reads(op)
+
+    def _note_reads(self, op: PrimOp) -> None:
+        """Remember what has been computed from what the block updates."""
+        for variable in self._updated:
+            read = self.read_from.setdefault(variable, set())
+            if variable in op.vars_in or not read.isdisjoint(op.vars_in):
+                read.update(v for v in op.vars_out if v not in self._updated)
+
+    def _mask_once_read(self) -> Any:
+        """The mask, once all has been read from the arrays that the block updates."""
+        variables = sorted({v for read in self.read_from.values() for v in read if self._value(v)})
+        self.read_from.clear()
+        mask, *values = held([self.mask, *(array for v in variables for array in self._value(v))])
+        supply = iter(values)
+        for v in variables:
+            arrays = [next(supply) for _ in self._value(v)]
+            if v in self.temporaries:
+                self.temporaries[v] = arrays
+            else:
+                self.slots.update(zip(self.layout.tops(v), arrays, strict=True))
+        return mask
+
+    @cached_property
+    def _updated(self) -> frozenset[str]:
+        """Variables with arrays that the block updates."""
+        primitives = [op for op in self.function.ops if isinstance(op, PrimOp) and self._may_update(op)]
+        return frozenset(v for op in primitives for v in op.vars_out if v in op.vars_in and any(self._places(v)))
+
+    def _may_update(self, op: PrimOp) -> bool:
+        function = op.function
+        if not isinstance(function, TracedFunction) or not self.function.in_place or needs_real_inputs(op):
+            return False
+        return not UPDATES.isdisjoint(function.primitives())
+
+    def _targets(self, op: PrimOp) -> dict[int, int]:
+        """Results of a primitive that go where an argument is, which it may update; their positions."""
+        if not isinstance(self.lanes, Everyone) or not self._may_update(op):
+            return {}
+        given = [slot for v in op.vars_in for slot in self._places(v)]
+        positions = {slot: i for i, slot in enumerate(given) if slot is not None}
+        results = [slot for v in op.vars_out for slot in self._places(v)]
+        return {i: positions[slot] for i, slot in enumerate(results) if slot in positions}
+
+    def _places(self, variable: str) -> Sequence[str | None]:
+        """The slots that a variable's arrays are in; None for those that are in none, or are no arrays in a lane."""
+        count = width(self.layout.program.var_defs[variable])
+        if self.layout.program.alloc(variable) not in STORED or variable in self.temporaries:
+            return [None] * count
+        return [top if self.slots[top].ndim > 1 else None for top in self.layout.tops(variable)]
 
     def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
         """The results of a primitive, which is left out where no lane is active and junk could keep it from ending.
@@ -232,13 +329,14 @@ class _Run:
         nothing = jax.tree.map(lambda a: jnp.zeros(a.shape, a.dtype), jax.eval_shape(run))
         return jax.lax.cond(jnp.any(self.mask), run, lambda: nothing)
 
-    def _write(self, variable: str, arrays: list[Any]) -> None:
+    def _write(self, variable: str, arrays: list[Any], as_they_were: Sequence[bool]) -> None:
+        """Let a variable have arrays, some of which are its own in all lanes that are not to change."""
         if self.layout.program.alloc(variable) in (Alloc.TEMPORARY, Alloc.NULL):
             self.temporaries[variable] = arrays
             return
-        for slot, array in zip(self.layout.tops(variable), arrays, strict=True):
+        for slot, array, is_its_own in zip(self.layout.tops(variable), arrays, as_they_were, strict=True):
             if array is not self.slots[slot]:
-                self.slots[slot] = self.lanes.put(self.slots[slot], array)
+                self.slots[slot] = array if is_its_own else self.lanes.put(self.slots[slot], array)
 
     @run.register
     def _push(self, op: PushOp) -> None:
@@ -316,7 +414,9 @@ class _Operands(Sequence[Any]):
         return len(self.slots)
 
 
-def block_functions(layout: Layout, captures: Captures, widths: Widths) -> list[BlockFunction]:
+def block_functions(
+    layout: Layout, captures: Captures, widths: Widths, *, in_place: bool = True
+) -> list[BlockFunction]:
     """The functions of all blocks, in program order; ``widths`` by index."""
     graph = layout.program.graph
-    return [BlockFunction(i, block, layout, captures, widths.get(i, ())) for i, block in enumerate(graph)]
+    return [BlockFunction(i, block, layout, captures, widths.get(i, ()), in_place) for i, block in enumerate(graph)]

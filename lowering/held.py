@@ -16,7 +16,7 @@ look into a call that is not to be inlined. In a run of several kernels that wou
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -26,6 +26,7 @@ from hlobatch.lowering.one_kernel import NOT_INLINED, mark
 from hlobatch.lowering.splice import aval_of
 
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
+_BARRIER: Final = "stablehlo.optimization_barrier"
 _CALL: Final = "func.call"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
@@ -39,13 +40,20 @@ def hold(module: Any) -> None:
     """Put a call of a function that gives back its argument after what is computed once, in place."""
     functions = ir.SymbolTable(module.operation)
     held: dict[Any, Any] = {}
+
+    def hold_all(operation: Any, values: Sequence[Any]) -> None:
+        kinds = tuple(value.type for value in values)
+        if kinds not in held:
+            held[kinds] = _identity(module, f"held_{len(held)}", kinds)
+        _hold(operation, values, held[kinds])
+
     for operation in list(_operations(module.operation)):
+        if operation.name == _BARRIER:
+            hold_all(operation, list(operation.results))
+            continue
         for result in operation.results:
             if _is_dear(operation) or _broadcasts(result, functions) > 1:
-                kind = result.type
-                if kind not in held:
-                    held[kind] = _identity(module, f"held_{len(held)}", kind)
-                _hold(operation, result, held[kind])
+                hold_all(operation, [result])
 
 
 def _operations(operation: Any) -> Iterator[Any]:
@@ -76,18 +84,20 @@ def _broadcasts(value: Any, functions: Any) -> int:
     return count
 
 
-def _identity(module: Any, name: str, kind: Any) -> Any:
-    """A function that gives back its argument; the symbol."""
+def _identity(module: Any, name: str, kinds: Sequence[Any]) -> Any:
+    """A function that gives back its arguments; the symbol."""
+    kind = ir.FunctionType.get(list(kinds), list(kinds))
     with ir.InsertionPoint.at_block_begin(module.body):
-        function = func.FuncOp(name, ir.FunctionType.get([kind], [kind]), visibility="private")  # type: ignore[call-arg]
+        function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
     body = function.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(body):
         func.ReturnOp(list(body.arguments))
     return ir.FlatSymbolRefAttr.get(name)
 
 
-def _hold(operation: Any, value: Any, function: Any) -> None:
+def _hold(operation: Any, values: Sequence[Any], function: Any) -> None:
     with ir.InsertionPoint.after(operation):
-        call = func.CallOp([value.type], function, [value])
+        call = func.CallOp([value.type for value in values], function, list(values))
     mark(call, NOT_INLINED)
-    value.replace_all_uses_except(call.results[0], [call.operation])
+    for value, result in zip(values, call.results, strict=True):
+        value.replace_all_uses_except(result, [call.operation])

@@ -48,6 +48,7 @@ class Request:
         rounds: Times that all blocks are dispatched between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
         widths: Of the arrays on which blocks' primitives run where so few lanes wait.
+        in_place: Whether arrays of which a primitive changes a part are updated where they are.
         shared_given: Whether the shared values are operands instead of being computed.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results.
@@ -66,6 +67,7 @@ class Request:
     rounds: int
     share: int
     widths: Widths
+    in_place: bool = True
     shared_given: bool = False
     resume: bool = False
     keep_state: bool = True
@@ -181,7 +183,7 @@ class _Builder:
         avals = {**layout.slots, **layout.shared_slots}
         avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
         avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
-        blocks = block_functions(layout, self.captures, self.request.widths)
+        blocks = block_functions(layout, self.captures, self.request.widths, in_place=self.request.in_place)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)

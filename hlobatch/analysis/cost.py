@@ -10,9 +10,10 @@ import math
 from functools import singledispatch
 from typing import Any
 
-from hlobatch._jax import subjaxprs, subjaxprs_of
+from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import PrimOp
+from hlobatch.analysis.updates import UPDATES, elements_updated, taken_as_a_whole_by
+from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 
@@ -20,6 +21,8 @@ _CONTRACTION = 0.125
 """Time of an operation of a contraction, where one on elements is 1."""
 _MOVE = 4.0
 """Time of writing an element where a mask says so, of pushing one, or of popping one."""
+_PLACED = 8.0
+"""Time of changing an element at a place that each lane has for itself."""
 _UNKNOWN_TRIPS = 8
 """Turns assumed for a loop whose count is not known."""
 _TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
@@ -37,8 +40,16 @@ def block_time(program: Program, block: Block) -> float:
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
-    kept = [v for op in block.ops for v in op.moved or op.defs if program.alloc(v) in STORED]
+    kept = [v for op in block.ops for v in _written(op) if program.alloc(v) in STORED]
     return 1.0 + primitives_time(program, block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
+
+
+def _written(op: Op) -> tuple[str, ...]:
+    """Variables that an operation writes, pushes or pops, all of them."""
+    if not isinstance(op, PrimOp):
+        return op.moved or op.defs
+    whole = taken_as_a_whole_by(op)
+    return tuple(v for v in op.defs if v in whole or v not in op.uses)
 
 
 def primitives_time(program: Program, block: Block) -> float:
@@ -52,13 +63,14 @@ def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
 
 
 def largest_array(block: Block) -> int:
-    """Bytes per lane of the largest array that a block computes, inside its primitives too."""
+    """Bytes per lane of the largest array that a block computes, inside its primitives too; an update computes none."""
     functions = [op.function for op in block.instructions if isinstance(op, PrimOp)]
     return max((_largest(f.jaxpr.jaxpr) for f in functions if isinstance(f, TracedFunction)), default=0)
 
 
 def _largest(jaxpr: Any) -> int:
-    own = (bytes_of(v) for equation in jaxpr.eqns for v in equation.outvars)
+    computed = (e for e in jaxpr.eqns if e.primitive.name not in UPDATES and called_by(e) is None)
+    own = (bytes_of(v) for equation in computed for v in equation.outvars)
     return max([0, *own, *map(_largest, subjaxprs(jaxpr))])
 
 
@@ -102,6 +114,8 @@ def equation_cost(equation: Any, contraction: float = 1.0) -> float:
         return inner * float(equation.params["length"])
     if name == "while":
         return inner * _UNKNOWN_TRIPS
+    if name in UPDATES:
+        return min(elements, _PLACED * elements_updated(equation))
     if inner:
         return inner
     return elements * (10.0 if name in _TRANSCENDENTAL else 40.0 if name in RANDOM else 1.0)

@@ -20,6 +20,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.objects import gives_values, has_changed, refuse_kept, state
 from hlobatch.diagnostics import (
     UNKNOWN,
@@ -77,6 +78,11 @@ class TracedFunction:
     def _draws_together(self) -> bool:
         """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""
         return _has_other_keys(self.jaxpr.jaxpr) or "rng_bit_generator" in self.primitives()
+
+    @cached_property
+    def inlined(self) -> ClosedJaxpr:
+        """The jaxpr with what it calls in the place of the calls."""
+        return inlined(self.jaxpr)
 
     def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
         return replace(self, out_types=out_types)

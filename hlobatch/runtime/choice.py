@@ -20,6 +20,7 @@ from typing import Final
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -264,7 +265,8 @@ def is_one_loop(program: Program, groups: Groups, layout: Layout) -> bool:
 
 def work_per_lane(program: Program) -> float:
     """Operations of all blocks, and elements that a round reads and writes, per lane."""
-    stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED]
+    whole = taken_as_a_whole(program.graph)
+    stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name in whole]
     return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
 
 

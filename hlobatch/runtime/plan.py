@@ -17,6 +17,7 @@ import jax
 from hlobatch._jax import is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.one_kernel import fits_one_kernel
+from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -131,6 +132,13 @@ class Plan:
         repeated = repeated_blocks(self.lowered)
         return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
 
+    @cached_property
+    def touched_in_part(self) -> frozenset[str]:
+        """Variables of which blocks that a lane comes to again and again only read or change some elements."""
+        repeated = repeated_blocks(self.lowered)
+        blocks = (block for block in self.lowered.graph if block.name in repeated)
+        return frozenset(self.lowered.var_defs.keys() - taken_as_a_whole(blocks))
+
     def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
         kernel = self.layout(inputs, depth, stats, one_kernel=True)
@@ -141,7 +149,7 @@ class Plan:
         """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
         if not isinstance(layout.inputs, int):
             return False
-        touched_in_part = layout.buffers.union(layout.outputs())
+        touched_in_part = layout.buffers.union(layout.outputs(), *map(layout.tops, self.touched_in_part))
         carried = (aval for slot, aval in layout.slots.items() if slot not in touched_in_part)
         sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
         return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
@@ -162,7 +170,8 @@ class Plan:
         groups = choice.groups(self.lowered)
         few = widths(self.lowered, layout, jax.default_backend()) if self.options.optimizations.compaction else {}
         schedule = choice.schedule_of(self.lowered, groups, layout, few)
-        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, **how)
+        in_place = self.options.optimizations.in_place
+        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, in_place, **how)
 
     @property
     def depth(self) -> int:

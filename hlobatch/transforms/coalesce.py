@@ -1,5 +1,7 @@
 """Lets the two sides of a copy share storage, and drops the copy, where neither is in the other's way.
 
+So do an array and what it is after an update of some of its elements, which then happens where the array is.
+
 ::
 
     %build_tree.walk = prim "move" (%sample.walk)
@@ -22,6 +24,7 @@ from collections.abc import Iterator
 from hlobatch.analysis.allocation import COUNTER
 from hlobatch.analysis.machine_liveness import points
 from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
@@ -36,7 +39,7 @@ def coalesce_copies(program: Program) -> Program:
     """The lowered program with fewer variables and fewer copies."""
     program = program.replace(graph=ControlFlowGraph(tuple(map(_with_moves, program.graph))))
     merged = _Merging(program)
-    for target, source in _copies(program):
+    for target, source in (*_copies(program), *_updates(program)):
         merged.try_merge(target, source)
     return merged.program()
 
@@ -64,6 +67,15 @@ def _copies(program: Program) -> Iterator[tuple[str, str]]:
         for op in block.instructions:
             if isinstance(op, PrimOp) and op.function is move:
                 yield from zip(op.vars_out, op.vars_in, strict=True)
+
+
+def _updates(program: Program) -> Iterator[tuple[str, str]]:
+    """Variables of arrays that are updated, or parts of which are, after that and before."""
+    for block in program.graph:
+        for op in block.instructions:
+            if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
+                before, after = tensors(op.vars_in, op.function.in_types), tensors(op.vars_out, op.function.out_types)
+                yield from dict.fromkeys((after[i], before[j]) for i, j in updated(op.function).items())
 
 
 def interference(program: Program) -> Interference:

@@ -48,6 +48,8 @@ class Optimizations:
         coalesce: Let both sides of a copy share storage.
         compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
             pass, but how what they made is run.
+        in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old
+            and the new for each lane; likewise.
         one_kernel: Let a small run on a CPU be one kernel; likewise.
     """
 
@@ -60,6 +62,7 @@ class Optimizations:
     pop_push: bool = True
     coalesce: bool = True
     compaction: bool = True
+    in_place: bool = True
     one_kernel: bool = True
 
 

@@ -18,17 +18,17 @@ other is computed where it is wanted, from those.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from itertools import takewhile
 from typing import Any, Final
 
-import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of, is_key, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, Literal, is_key, subjaxprs_of
 from hlobatch.analysis.cost import RANDOM, bytes_of, equation_cost
+from hlobatch.analysis.evaluation import evaluated, traced
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
@@ -95,7 +95,7 @@ class _Splitter:
         function, shared = op.function, self._of_inputs(op)
         if not _may_split(function, shared):
             return op
-        code = _Code.of(_inlined(function.jaxpr), shared)
+        code = _Code.of(function.inlined, shared)
         stored = code.stored()
         if not stored:
             return op
@@ -222,47 +222,14 @@ class _Code:
 
         def run(*arrays: Any) -> list[Any]:
             known = dict(zip((*jaxpr.constvars, *inputs), (*self.closed.consts, *arrays), strict=True))
-            return _evaluated(equations, known, outputs)
+            return evaluated(equations, known, outputs)
 
-        return _traced(run, inputs)
+        return traced(run, inputs)
 
 
 def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
     return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives() & RANDOM)
-
-
-def _inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The code with what it calls in the place of the calls."""
-    jaxpr: Any = closed.jaxpr
-    if all(called_by(equation) is None for equation in jaxpr.eqns):
-        return closed
-    return _traced(lambda *arrays: _called(closed, arrays), jaxpr.invars)
-
-
-def _called(closed: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
-    jaxpr: Any = closed.jaxpr
-    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
-    return _evaluated(jaxpr.eqns, known, jaxpr.outvars)
-
-
-def _evaluated(equations: Sequence[Any], known: dict[Any, Any], outputs: Sequence[Any]) -> list[Any]:
-    """The values of some atoms after some equations; ``known`` are those of variables."""
-
-    def value(atom: Any) -> Any:
-        return atom.val if isinstance(atom, Literal) else known[atom]
-
-    for equation in equations:
-        given, called = map(value, equation.invars), called_by(equation)
-        with in_place_of(equation):
-            results = function_of(equation)(*given) if called is None else _called(called, list(given))
-        known.update(zip(equation.outvars, results, strict=True))
-    return [value(atom) for atom in outputs]
-
-
-def _traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
-    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in inputs]
-    return jax.make_jaxpr(run)(*avals)
 
 
 def _read(equation: Any) -> list[Any]:

@@ -110,12 +110,12 @@ def test_random_numbers_are_those_of_jax() -> None:
     np.testing.assert_array_equal(bits, wanted_bits)
 
 
-@pytest.mark.parametrize(("function", "barriers"), [(fibonacci, True), (interpreter.run, False)])
-def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(function: hb.BatchedFunction, barriers: bool) -> None:
+@pytest.mark.parametrize("stacks", [True, False])
+def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(stacks: bool) -> None:
     """Where they have stacks; a CPU's compiler needs none, and drops them."""
-    arguments = (INPUTS,) if function is fibonacci else interpreter.inputs(4)
-    plan = hb.batch(function.function, in_axes=function.in_axes, dispatch="sweep").trace(*arguments).plan
-    request = plan.request(plan.layout(len(arguments[0]), plan.depth))
+    function, barriers = fibonacci if stacks else halvings_of, stacks
+    plan = hb.batch(function.function, dispatch="sweep").trace(INPUTS).plan
+    request = plan.request(plan.layout(len(INPUTS), plan.depth))
     assert "optimization_barrier" not in str(to_stablehlo(request))
     assert ("optimization_barrier" in str(to_stablehlo(replace(request, platforms=("cuda",))))) is barriers
 

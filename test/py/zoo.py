@@ -961,3 +961,93 @@ def make_look_up(table: Array) -> None:
 
 
 make_look_up(jnp.arange(2**16, dtype=jnp.int32).reshape(256, 256) % 97)
+
+
+@program(integers(0, 30))
+def sieve(n: Array) -> tuple[Array, Array]:
+    """An array of a lane's own, of which it changes one element at a time, and reads others."""
+    crossed = jnp.zeros(30, bool)
+    count = last = jnp.int32(0)
+    i = 2
+    while i < n:
+        if not crossed[i]:
+            count, last = count + 1, i
+            j = i * i
+            while j < n:
+                crossed = crossed.at[j].set(True)
+                j += i
+        i += 1
+    return count, last
+
+
+@program(lambda rng: rng.integers(0, 99, (ROWS, 8)).astype(np.int32), integers(0, 8), recursive=True)
+def quicksort(values: Array, end: Array) -> Array:
+    """An array that calls are given, change and give back."""
+    return sorted_between(values, 0, end)
+
+
+@hb.batch
+def sorted_between(values: Array, begin: Array, end: Array) -> Array:
+    if end - begin < 2:
+        return values
+    pivot, place, i = values[end - 1], begin, begin
+    while i < end - 1:
+        if values[i] < pivot:
+            values = values.at[i].set(values[place]).at[place].set(values[i])
+            place += 1
+        i += 1
+    values = values.at[end - 1].set(values[place]).at[place].set(pivot)
+    values = sorted_between(values, begin, place)
+    return sorted_between(values, place + 1, end)
+
+
+@program(integers(0, 7), floats(-2, 2), ulps=4)
+def updated(n: Array, x: Array) -> dict[str, Array]:
+    """Every way to change a part of an array, at places that lanes share or do not, and past the end."""
+    arrays = {name: jnp.linspace(-1.0, 1.0, 6) for name in ("sum", "less", "product", "high", "low")}
+    rows, kept = jnp.zeros((4, 3)), jnp.zeros(6)
+    bits, fixed, applied = jnp.zeros(300, jnp.uint8), jnp.ones(4), jnp.ones(6)
+    places = jnp.stack([n, n + 2, n])
+    while n > 0:
+        arrays = {
+            "sum": arrays["sum"].at[n].add(x),
+            "less": arrays["less"].at[places].subtract(x),
+            "product": arrays["product"].at[n - 3].multiply(x),
+            "high": arrays["high"].at[n].max(x),
+            "low": arrays["low"].at[places % 6].min(x),
+        }
+        rows = jax.lax.dynamic_update_slice(rows, jnp.stack([x, x])[None], (n - 2, n))
+        rows = rows.at[n % 4].set(rows[0] + x).at[:, 1].add(1.0)
+        kept = kept.at[n].set(x, mode="clip").at[n + 1].set(kept[n] - x, mode="drop")
+        bits = bits.at[(n * 41).astype(jnp.uint8)].set(n.astype(jnp.uint8))
+        fixed = fixed.at[2].set(x).at[0].add(x).at[jnp.array([1, 3])].set(x + 1)
+        applied = applied.at[n].apply(jnp.negative)
+        x, n = x * 0.5 - n, n - 1
+    return {**arrays, "rows": rows, "kept": kept, "bits": bits, "fixed": fixed, "applied": applied}
+
+
+@program(lambda rng: rng.integers(0, 99, (ROWS, 5)).astype(np.int32), integers(0, 6))
+def exchanged(a: Array, n: Array) -> tuple[Array, Array, Array]:
+    """What is read of arrays before they are updated, is read of them as they were."""
+    b, total, seen = a[::-1] * 100, jnp.int32(0), jnp.zeros(3, jnp.int32)
+    while n > 0:
+        here, there = a[n % 5], b[(n + 2) % 5]
+        a, b = a.at[n % 5].set(b[n % 5]), b.at[n % 5].set(a[n % 5])
+        a = a.at[(n + 1) % 5].set(there).at[(n + 3) % 5].add(a[0])
+        both = a[1] + b[1]
+        b = b.at[1].set(here).at[n % 3].multiply(both % 7)
+        total, seen = total + both + here, seen.at[n % 3].set(a[n % 5]).at[0].set(b[n % 5] + seen[2])
+        n -= 1
+    return a, b, total + seen[1]
+
+
+@program(integers(0, 5), integers(0, 9))
+def keys_in_an_array(n: Array, seed: Array) -> tuple[Array, Array]:
+    """Random keys that are updated one by one."""
+    keys = jax.random.split(jax.random.key(seed), 4)
+    drawn = jnp.zeros(4, jnp.uint32)
+    while n > 0:
+        drawn = drawn.at[n - 1].set(jax.random.bits(keys[n - 1]))
+        keys = keys.at[n - 1].set(jax.random.fold_in(keys[n], n))
+        n -= 1
+    return jax.random.key_data(keys), drawn

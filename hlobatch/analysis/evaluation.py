@@ -1,0 +1,61 @@
+"""Jaxprs, evaluated equation by equation, with what they call in the places of the calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+
+from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of
+
+Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
+"""An equation and the values of its operands -> those of its results."""
+
+
+def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """The results of an equation."""
+    return function_of(equation)(*values)
+
+
+def evaluated(
+    equations: Iterable[Any], known: dict[Any, Any], outputs: Sequence[Any], run: Run = as_it_is
+) -> list[Any]:
+    """The values of some atoms after some equations.
+
+    Args:
+        equations: In order.
+        known: Values of variables; those that the equations compute are added.
+        outputs: The atoms.
+        run: What an equation that is no call does.
+    """
+
+    def value(atom: Any) -> Any:
+        return atom.val if isinstance(atom, Literal) else known[atom]
+
+    for equation in equations:
+        given, called = [value(atom) for atom in equation.invars], called_by(equation)
+        with in_place_of(equation):
+            results = run(equation, given) if called is None else _of_call(called, given, run)
+        known.update(zip(equation.outvars, results, strict=True))
+    return [value(atom) for atom in outputs]
+
+
+def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """The code with what it calls in the place of the calls."""
+    jaxpr: Any = closed.jaxpr
+    if all(called_by(equation) is None for equation in jaxpr.eqns):
+        return closed
+    return traced(lambda *arrays: _of_call(closed, arrays, as_it_is), jaxpr.invars)
+
+
+def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
+    """The jaxpr of a function of arrays like some variables."""
+    avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in inputs]
+    return jax.make_jaxpr(run)(*avals)
+
+
+def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run) -> list[Any]:
+    jaxpr: Any = closed.jaxpr
+    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
+    return evaluated(jaxpr.eqns, known, jaxpr.outvars, run)

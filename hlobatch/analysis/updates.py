@@ -1,0 +1,110 @@
+"""Straight-line code -> which of its results are an array that it was given, with some elements changed.
+
+::
+
+    lambda buffer, i, x: (buffer.at[i].set(x), i + 1)     the first result is the first argument, updated
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Block
+from hlobatch.ir.types import Type
+
+_READS: Final = frozenset({"dynamic_slice", "gather"})
+SLICE: Final = "dynamic_update_slice"
+UPDATES: Final = frozenset({SLICE, "scatter", *(f"scatter-{name}" for name in ("add", "max", "min", "mul", "sub"))})
+"""Primitives of JAX that give back their first operand with some of its elements changed."""
+
+
+@dataclass(frozen=True)
+class Code:
+    """A jaxpr without calls.
+
+    Attributes:
+        closed: The jaxpr.
+    """
+
+    closed: ClosedJaxpr
+
+    @property
+    def jaxpr(self) -> Any:
+        return self.closed.jaxpr
+
+    @cached_property
+    def _defined(self) -> Mapping[Any, int]:
+        """The index of the equation that a variable is a result of."""
+        return {v: i for i, equation in enumerate(self.jaxpr.eqns) for v in equation.outvars}
+
+    def origin(self, result: Any) -> tuple[Any, Sequence[int]]:
+        """What a value is before all updates, and the indices of the equations that update it."""
+        updates = []
+        while not isinstance(result, Literal) and result in self._defined:
+            index = self._defined[result]
+            if self.jaxpr.eqns[index].primitive.name not in UPDATES:
+                break
+            updates.append(index)
+            result = self.jaxpr.eqns[index].invars[0]
+        return result, updates
+
+
+def elements_updated(equation: Any) -> int:
+    """How many elements an update changes."""
+    return math.prod(equation.invars[1 if equation.primitive.name == SLICE else 2].aval.shape)
+
+
+def updated(function: TracedFunction) -> dict[int, int]:
+    """Positions of resulting arrays that are an argument, or one that was updated; and that argument's.
+
+    Both count the tensors of all results, or arguments, in order.
+    """
+    jaxpr: Any = function.jaxpr.jaxpr
+    if UPDATES.isdisjoint(function.primitives()) and set(jaxpr.invars).isdisjoint(
+        v for v in jaxpr.outvars if not isinstance(v, Literal)
+    ):
+        return {}
+    code = Code(function.inlined)
+    arguments = {v: i for i, v in enumerate(code.jaxpr.invars) if v.aval.ndim}
+    origins = [code.origin(result)[0] for result in code.jaxpr.outvars]
+    return {i: arguments[v] for i, v in enumerate(origins) if not isinstance(v, Literal) and v in arguments}
+
+
+def taken_as_a_whole(blocks: Iterable[Block]) -> set[str]:
+    """Variables of which blocks do more than read or change some elements."""
+    return {v for block in blocks for op in block.ops for v in taken_as_a_whole_by(op)}
+
+
+def taken_as_a_whole_by(op: Op) -> set[str]:
+    """Those of which an operation does."""
+    if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+        return {*op.uses, *op.defs}
+    function = op.function
+    code, in_place = Code(function.inlined), updated(function)
+    given, results = tensors(op.vars_in, function.in_types), tensors(op.vars_out, function.out_types)
+    read = {v for v, x in zip(given, code.jaxpr.invars, strict=True) if not _is_touched_in_part(code.jaxpr, x)}
+    return read | {v for i, v in enumerate(results) if i not in in_place or given[in_place[i]] != v}
+
+
+def tensors(variables: Sequence[str], types: Sequence[Type]) -> list[str]:
+    """For each tensor of some variables, the variable."""
+    return [v for v, kind in zip(variables, types, strict=True) for _ in kind.tensor_leaves]
+
+
+def _is_touched_in_part(jaxpr: Any, variable: Any) -> bool:
+    for equation in jaxpr.eqns:
+        places = [i for i, atom in enumerate(equation.invars) if atom is variable]
+        if not places or (equation.primitive.name in _READS and places == [0]):
+            continue
+        if equation.primitive.name not in UPDATES or places != [0]:
+            return False
+        if not _is_touched_in_part(jaxpr, equation.outvars[0]):
+            return False
+    return True
