@@ -88,9 +88,10 @@ def _lane(array: Any, i: Any, axis: int) -> Any:
 
 
 def _place(row: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
-    """Where in a stack a lane has its frame in a row."""
+    """Where in a stack a lane has its frame in a row; numbers of one dtype, whatever a count of turns has."""
     event = [0] * (top.ndim - 1)
-    return (row, *event, lane) if axis else (row, lane, *event)
+    places = (row, *event, lane) if axis else (row, lane, *event)
+    return tuple(jnp.asarray(place, jnp.int32) for place in places)
 
 
 def _row(frames: Any, i: Any) -> Any:

@@ -551,3 +551,21 @@ def test_the_search_for_nans_ends():
         for run in (logarithm, jax.jit(logarithm)):
             with pytest.raises(FloatingPointError, match="nan"):
                 run(x)
+
+
+def test_arrays_are_pushed_where_64_bit_types_are_on():
+    """The row of a stack had 32 bits and the number of a lane 64."""
+
+    @hb.batch
+    def mirrored(x, n):
+        if n == 0:
+            return x
+        return mirrored(x[::-1] + n, n - 1) * x
+
+    x, n = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40, dtype=np.int32) % 6
+    with jax.enable_x64(True):
+        got = mirrored(x, n)
+        with hb.disable_batching():
+            wanted = [mirrored.function(jnp.asarray(a), jnp.asarray(b)) for a, b in zip(x, n, strict=True)]
+        assert got.dtype == np.float64
+        np.testing.assert_allclose(got, np.stack(wanted), rtol=1e-12)
