@@ -269,6 +269,7 @@ class CodeFunction(TracedFunction):
         """The function of code whose arrays are those of given types."""
         return cls(in_types, out_types, _jaxpr(code, in_types, out_types), code)
 
+    @cached_property
     def primitives(self) -> frozenset[str]:
         return self.code.operations
 

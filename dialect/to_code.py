@@ -69,7 +69,7 @@ def _code(
     traced = jax.jit(lambda *arrays: list(batched(*arrays)), keep_unused=True).trace(*avals)
     module = traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
     marks: dict[str, Callable[[], Any]] = {COST: lambda: ir.FloatAttr.get_f64(primitive_cost(op))}
-    if isinstance(function, TracedFunction) and {"while", "scan"} & function.primitives() == {"scan"}:
+    if isinstance(function, TracedFunction) and {"while", "scan"} & function.primitives == {"scan"}:
         marks[COUNTED] = ir.UnitAttr.get
     return canonical(module, marks)
 

@@ -94,8 +94,9 @@ _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_T
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
 _PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
+_CAPTURED: Final = "xla_gpu_enable_command_buffer"
 _LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
-    "xla_gpu_enable_command_buffer": "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
+    _CAPTURED: "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
 }
 _ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
 
@@ -139,7 +140,7 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     device at each test, and a turn has one for each block. ``XLA_FLAGS`` that name that option stand.
     """
     if platform in ("cuda", "gpu"):
-        is_free = not (config.names_xla_flag(*_LOOPS_ON_DEVICE) or "rocm" in _platform_version())
+        is_free = not (config.names_xla_flag(_CAPTURED) or "rocm" in _platform_version())
         return _LOOPS_ON_DEVICE if is_free and _are_known(_LOOPS_ON_DEVICE) else {}
     if platform != "cpu":
         return {}

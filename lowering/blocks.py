@@ -96,7 +96,7 @@ def needs_real_inputs(op: PrimOp) -> bool:
 
     An inner ``while`` runs until its slowest lane is done; a lane that only passes by must not be that lane.
     """
-    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives()
+    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives
 
 
 @dataclass(frozen=True)
@@ -301,7 +301,7 @@ class _Run:
         function = op.function
         if not isinstance(function, TracedFunction) or not self.function.in_place or needs_real_inputs(op):
             return False
-        return not UPDATES.isdisjoint(function.primitives())
+        return not UPDATES.isdisjoint(function.primitives)
 
     def _targets(self, op: PrimOp) -> dict[int, int]:
         """Results of a primitive that go where an argument is, which it may update; their positions."""

@@ -23,8 +23,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import ClosedJaxpr, Literal, function_of
-from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined
+from hlobatch._jax import ClosedJaxpr, function_of
+from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.analysis.updates import SLICE, UPDATES, Code
 
 
@@ -45,7 +45,7 @@ class Updating:
     def __call__(self, active: Any, *arrays: Any) -> list[Any]:
         """The results; in a lane that is not active, those of ``results`` are the arguments as they were."""
         jaxpr: Any = self.closed.jaxpr
-        known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*self.closed.consts, *arrays), strict=True))
+        known = known_at_first(self.closed, arrays)
         order, opaque = self._updates_last(), set[Any]()
         for position, index in enumerate(order):
             run = as_it_is
@@ -63,7 +63,7 @@ class Updating:
         later = set[Any]()
         first, rest = list[int](), list[int]()
         for index, equation in enumerate(self.closed.jaxpr.eqns):
-            waits = index in self.updates or not later.isdisjoint(_variables(equation.invars))
+            waits = index in self.updates or not later.isdisjoint(variables_among(equation.invars))
             (rest if waits else first).append(index)
             later.update(equation.outvars if waits else ())
         return [*first, *rest]
@@ -79,8 +79,10 @@ class Updating:
         equations = self.closed.jaxpr.eqns
         first, *rest = (equations[i] for i in after)
         array, later = first.invars[0], {equations[i].invars[0] for i in after[1:] if i in self.updates}
-        wanted = set(_variables(self.closed.jaxpr.outvars)).union(*(_variables(equation.invars) for equation in rest))
-        of_others = set(self._read_from(later - {array}, before, opaque)).intersection(_variables(first.invars))
+        wanted = set(variables_among(self.closed.jaxpr.outvars)).union(
+            *(variables_among(equation.invars) for equation in rest)
+        )
+        of_others = set(self._read_from(later - {array}, before, opaque)).intersection(variables_among(first.invars))
         return [v for v in self._read_from({array, *later}, before, opaque) if v in wanted | of_others]
 
     def _read_from(self, arrays: AbstractSet[Any], before: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
@@ -88,7 +90,7 @@ class Updating:
         found = dict.fromkeys(arrays)
         for index in before:
             equation = self.closed.jaxpr.eqns[index]
-            if index not in self.updates and not found.keys().isdisjoint(_variables(equation.invars)):
+            if index not in self.updates and not found.keys().isdisjoint(variables_among(equation.invars)):
                 found |= dict.fromkeys(v for v in equation.outvars if v not in opaque)
         return [v for v in found if v not in arrays]
 
@@ -119,8 +121,8 @@ def updating(
     place_varies = []
     for equation in jaxpr.eqns:
         given = _places(equation) if equation.primitive.name in UPDATES else ()
-        place_varies.append(not differ.isdisjoint(_variables(given)))
-        if not differ.isdisjoint(_variables(equation.invars)):
+        place_varies.append(not differ.isdisjoint(variables_among(given)))
+        if not differ.isdisjoint(variables_among(equation.invars)):
             differ.update(equation.outvars)
     found = {}
     for result, argument in targets.items():
@@ -131,10 +133,6 @@ def updating(
     if not found:
         return None
     return Updating(code.closed, {i: place_varies[i] for updates in found.values() for i in updates}, frozenset(found))
-
-
-def _variables(atoms: Sequence[Any]) -> list[Any]:
-    return [atom for atom in atoms if not isinstance(atom, Literal)]
 
 
 def _places(equation: Any) -> Sequence[Any]:
@@ -171,9 +169,8 @@ def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]
     past = np.array([array.shape[d] for d in equation.params["dimension_numbers"].scatter_dims_to_operand_dims])
     if past.max() > np.iinfo(index.dtype).max:
         index = index.astype(jnp.int32)
-    is_one = index.size == past.size
-    how = {"mode": lax.GatherScatterMode.FILL_OR_DROP, "unique_indices": is_one or equation.params["unique_indices"]}
-    return function_of(equation, **how)(array, jnp.where(active, index, past.astype(index.dtype)), update)
+    scatter = function_of(equation, mode=lax.GatherScatterMode.FILL_OR_DROP)
+    return scatter(array, jnp.where(active, index, past.astype(index.dtype)), update)
 
 
 def _there(equation: Any, array: Any, index: Any, update: Any) -> Any:

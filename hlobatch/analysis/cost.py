@@ -40,16 +40,13 @@ def block_time(program: Program, block: Block) -> float:
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
-    kept = [v for op in block.ops for v in _written(op) if program.alloc(v) in STORED]
+    kept = [v for op in block.ops for v in op.moved or _written(op) if program.alloc(v) in STORED]
     return 1.0 + primitives_time(program, block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
 
 
-def _written(op: Op) -> tuple[str, ...]:
-    """Variables that an operation writes, pushes or pops, all of them."""
-    if not isinstance(op, PrimOp):
-        return op.moved or op.defs
-    whole = taken_as_a_whole_by(op)
-    return tuple(v for v in op.defs if v in whole or v not in op.uses)
+def _written(op: Op) -> set[str]:
+    """Variables that an operation writes as a whole."""
+    return taken_as_a_whole_by(op).intersection(op.defs)
 
 
 def primitives_time(program: Program, block: Block) -> float:

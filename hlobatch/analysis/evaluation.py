@@ -13,6 +13,17 @@ Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """An equation and the values of its operands -> those of its results."""
 
 
+def variables_among(atoms: Iterable[Any]) -> list[Any]:
+    """The atoms that are variables, not literals."""
+    return [atom for atom in atoms if not isinstance(atom, Literal)]
+
+
+def known_at_first(closed: ClosedJaxpr, arrays: Sequence[Any]) -> dict[Any, Any]:
+    """The values of a jaxpr's variables before its first equation, given its arguments."""
+    jaxpr: Any = closed.jaxpr
+    return dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
+
+
 def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an equation."""
     return function_of(equation)(*values)
@@ -57,5 +68,4 @@ def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
 
 def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run) -> list[Any]:
     jaxpr: Any = closed.jaxpr
-    known = dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
-    return evaluated(jaxpr.eqns, known, jaxpr.outvars, run)
+    return evaluated(jaxpr.eqns, known_at_first(closed, arrays), jaxpr.outvars, run)

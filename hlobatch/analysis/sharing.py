@@ -45,7 +45,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
 
 def surely_ends(op: PrimOp) -> bool:
     """Whether a primitive may be run where the program might not have run it: it holds no loop that could go on."""
-    return isinstance(op.function, TracedFunction) and "while" not in op.function.primitives()
+    return isinstance(op.function, TracedFunction) and "while" not in op.function.primitives
 
 
 def equation_surely_ends(equation: Any) -> bool:

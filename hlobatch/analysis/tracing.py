@@ -77,7 +77,7 @@ class TracedFunction:
     @cached_property
     def _draws_together(self) -> bool:
         """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""
-        return _has_other_keys(self.jaxpr.jaxpr) or "rng_bit_generator" in self.primitives()
+        return _has_other_keys(self.jaxpr.jaxpr) or "rng_bit_generator" in self.primitives
 
     @cached_property
     def inlined(self) -> ClosedJaxpr:
@@ -87,6 +87,7 @@ class TracedFunction:
     def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
         return replace(self, out_types=out_types)
 
+    @cached_property
     def primitives(self) -> frozenset[str]:
         """Names of the JAX primitives it uses, at any depth."""
         return frozenset().union(*map(equation_primitives, self.jaxpr.jaxpr.eqns))
@@ -184,7 +185,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     finally:
         _one_lane.reset(token)
     traced = TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
-    callbacks = [name for name in sorted(traced.primitives()) if "callback" in name]
+    callbacks = [name for name in sorted(traced.primitives) if "callback" in name]
     if jaxpr.effects or callbacks:
         raise UnsupportedSyntaxError(
             f"{op.text!r} calls back to Python while it runs ({', '.join([*map(str, jaxpr.effects), *callbacks])})",

@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch.analysis.evaluation import variables_among
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block
@@ -67,9 +68,7 @@ def updated(function: TracedFunction) -> dict[int, int]:
     Both count the tensors of all results, or arguments, in order.
     """
     jaxpr: Any = function.jaxpr.jaxpr
-    if UPDATES.isdisjoint(function.primitives()) and set(jaxpr.invars).isdisjoint(
-        v for v in jaxpr.outvars if not isinstance(v, Literal)
-    ):
+    if UPDATES.isdisjoint(function.primitives) and set(jaxpr.invars).isdisjoint(variables_among(jaxpr.outvars)):
         return {}
     code = Code(function.inlined)
     arguments = {v: i for i, v in enumerate(code.jaxpr.invars) if v.aval.ndim}

@@ -273,4 +273,4 @@ def work_per_lane(program: Program) -> float:
 def has_inner_loops(program: Program) -> bool:
     """Whether any primitive that lanes come to has a loop of its own."""
     primitives = [op.function for block in program.graph for op in program.primitives_in_loop(block)]
-    return any(isinstance(f, TracedFunction) and f.primitives() & {"while", "scan"} for f in primitives)
+    return any(isinstance(f, TracedFunction) and f.primitives & {"while", "scan"} for f in primitives)

@@ -26,9 +26,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, Literal, is_key, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
 from hlobatch.analysis.cost import RANDOM, bytes_of, equation_cost
-from hlobatch.analysis.evaluation import evaluated, traced
+from hlobatch.analysis.evaluation import evaluated, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
@@ -162,7 +162,7 @@ class _Code:
         """The values that are the same in every lane, wanted by what differs, and worth an array."""
         jaxpr: Any = self.closed.jaxpr
         pending = [v for e in self.equations if not self._is_shared(e) for v in _read(e)]
-        pending += [v for v in jaxpr.outvars if not isinstance(v, Literal)]
+        pending += variables_among(jaxpr.outvars)
         found: dict[Any, None] = {}
         seen: set[Any] = set()
         while pending:
@@ -209,7 +209,7 @@ class _Code:
     def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
         """What computes the primitive's results, from its inputs and the values that are stored."""
         jaxpr: Any = self.closed.jaxpr
-        wanted = {v for v in jaxpr.outvars if not isinstance(v, Literal)}.difference(stored)
+        wanted = set(variables_among(jaxpr.outvars)).difference(stored)
         equations: list[Any] = []
         for equation in reversed(self.equations):
             if wanted.intersection(equation.outvars):
@@ -229,12 +229,12 @@ class _Code:
 
 def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
-    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives() & RANDOM)
+    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & RANDOM)
 
 
 def _read(equation: Any) -> list[Any]:
     """The variables that an equation reads."""
-    return [atom for atom in equation.invars if not isinstance(atom, Literal)]
+    return variables_among(equation.invars)
 
 
 def _key(names: Sequence[str], jaxpr: ClosedJaxpr) -> Any:

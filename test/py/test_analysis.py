@@ -364,7 +364,7 @@ def test_python_numbers_stay_only_where_they_are_kept() -> None:
 
 def test_primitives_are_found_at_any_depth() -> None:
     found = traced(lambda x: jax.jit(lambda y: jax.lax.fori_loop(0, 3, lambda _, z: jnp.sin(z), y))(x), F32)
-    assert "sin" in found.primitives()
+    assert "sin" in found.primitives
 
 
 def test_the_users_python_runs_once_for_each_type() -> None:

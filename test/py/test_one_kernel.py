@@ -174,7 +174,7 @@ def test_one_kernel_computes_the_same(body, options):
 def test_every_supported_primitive_is_among_the_examples() -> None:
     programs = [looped(body).trace(*examples()).plan.lowered for body in BODIES]
     functions = [op.function for program in programs for op in program.ops if isinstance(op, PrimOp)]
-    seen = frozenset().union(*(f.primitives() for f in functions if isinstance(f, TracedFunction)))
+    seen = frozenset().union(*(f.primitives for f in functions if isinstance(f, TracedFunction)))
     assert seen - SUPPORTED == {"dot_general"}
     assert SUPPORTED - seen <= OTHER_NAMES
 
