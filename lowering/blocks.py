@@ -13,7 +13,6 @@ an operand of the conditional around it.
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial, singledispatchmethod
@@ -127,6 +126,7 @@ class _Run:
         lanes: Those at the block; primitives may be computed for them alone.
         temporaries: Values of variables that are not stored, by name, of ``lanes.count`` lanes.
         read_from: For each variable, those that were computed from it and are not held yet.
+        rows: Of the frame that the block restores or saves, by pointer.
     """
 
     function: BlockFunction
@@ -134,6 +134,7 @@ class _Run:
     lanes: Selection
     temporaries: dict[str, list[Any]] = field(default_factory=dict)
     read_from: dict[str, set[str]] = field(default_factory=dict)
+    rows: dict[str, Any] = field(default_factory=dict)
 
     @property
     def layout(self) -> Layout:
@@ -147,7 +148,8 @@ class _Run:
         """The slots written."""
         self._park()
         self._count()
-        ops = list(self.function.ops)
+        self._move_frames()
+        ops = self.function.ops
         done = 0
         for are_primitives, group in groupby(ops, lambda op: isinstance(op, PrimOp)):
             together = list(group)
@@ -197,14 +199,27 @@ class _Run:
     def _park(self) -> None:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
         full = None
-        counts = Counter(self.function.pushed)
-        for pointer, count in {self.layout.pointer(v): n for v, n in counts.items()}.items():
+        for pointer, count in self.function.rising.items():
             over = self.slots[pointer] + count > self.layout.depth
             full = over if full is None else full | over
         if full is not None:
             parked = self.mask & full
             self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
             self._keep(self.mask & ~full)
+
+    def _move_frames(self) -> None:
+        """Go to the row of the frame that the block restores, saves, or does both with."""
+        calls, block = self.layout.calls, self.function.block
+        released, acquired = calls.released(block), calls.acquired(block)
+        if released is not None:
+            pointer = self.layout.pointer(released)
+            self.rows[pointer] = self.slots[pointer] - self.mask.astype(jnp.int32)
+            if released != acquired:
+                self.slots[pointer] = self.rows[pointer]
+        if acquired is not None and acquired != released:
+            pointer = self.layout.pointer(acquired)
+            self.rows[pointer] = self.slots[pointer]
+            self.slots[pointer] = self.slots[pointer] + self.mask.astype(jnp.int32)
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""
@@ -346,9 +361,11 @@ class _Run:
         for slot, together in self._by_pointer(variables):
             tops, stacks = self._tops_and_stacks(together)
             push = partial(push_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else push_at_once
-            pushed = push(list(stacks.values()), self.slots[slot], list(tops.values()), self.mask)
+            row = self.rows.get(slot, self.slots[slot])
+            pushed = push(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(stacks, pushed, strict=True))
-            self.slots[slot] = self.slots[slot] + self.mask.astype(jnp.int32)
+            if slot not in self.rows:
+                self.slots[slot] = self.slots[slot] + self.mask.astype(jnp.int32)
 
     @run.register
     def _pop(self, op: PopOp) -> None:
@@ -356,10 +373,12 @@ class _Run:
 
     def _pop_variables(self, variables: Sequence[str]) -> None:
         for slot, together in self._by_pointer(variables):
-            self.slots[slot] = moved_down(self.slots[slot], self.mask)
+            if slot not in self.rows:
+                self.slots[slot] = moved_down(self.slots[slot], self.mask)
+            row = self.rows.get(slot, self.slots[slot])
             tops, stacks = self._tops_and_stacks(together)
             pop = partial(pop_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else pop_at_once
-            popped = pop(list(stacks.values()), self.slots[slot], list(tops.values()), self.mask)
+            popped = pop(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(tops, popped, strict=True))
 
     def _tops_and_stacks(self, variables: Sequence[str]) -> tuple[Slots, Slots]:
@@ -389,7 +408,7 @@ class _Run:
 
     @run.register
     def _push_goto(self, op: PushGotoOp) -> None:
-        self._push_variables((op.counter,))
+        self._push_variables(self.function.moved_by(op))
         (top,) = self.layout.tops(op.counter)
         self.slots[top] = jnp.where(self.mask, self._index(op.push_block), self.slots[top])
         self._goto(self._index(op.goto_block))
@@ -398,7 +417,7 @@ class _Run:
     def _indirect_goto(self, op: IndirectGotoOp) -> None:
         (top,) = self.layout.tops(op.counter)
         self._goto(self.slots[top])
-        self._pop_variables((op.counter,))
+        self._pop_variables(self.function.moved_by(op))
 
 
 class _Operands(Sequence[Any]):

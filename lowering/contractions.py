@@ -89,7 +89,7 @@ def _sum_of_products(left: Any, right: Any) -> Any:
     count, *batch, rows = left.shape
 
     def added(total: Any, first: Any, size: int) -> Any:
-        a, b = (jax.lax.dynamic_slice_in_dim(each, first, size) for each in (left, right))
+        a, b = (jax.lax.dynamic_slice_in_dim(each, first, size, allow_negative_indices=False) for each in (left, right))
         return sum((a[i, ..., :, None] * b[i, ..., None, :] for i in range(size)), total)
 
     total = jnp.zeros((*batch, rows, right.shape[-1]), right.dtype)

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
+from hlobatch.lowering.rows import row_of, with_row
 from hlobatch.lowering.stacks import IN_BOUNDS, masked
 
 
@@ -68,21 +69,19 @@ class Exchange:
         lanes, number = _first(slots[COUNTER] == self.layout.leave)
 
         def exchange(i: Any, changing: Slots) -> Slots:
-            lane, following = lanes[i], head + i
+            lane, following = row_of(lanes, i), head + i
             takes, values, changed = following < count, {**finished, **changing}, {}
-            item = slots[ITEM][lane]  # not of what changes, which XLA would copy in each turn
+            item = row_of(slots[ITEM], lane)  # not of what changes, which XLA would copy in each turn
             row = jnp.where(item >= 0, item, count)
             for out, top in self.leaving.items():
-                result = jax.lax.dynamic_index_in_dim(values[top], lane, axis, keepdims=False)
-                changed[out] = jax.lax.dynamic_update_index_in_dim(changing[out], result, row, 0)
+                changed[out] = with_row(changing[out], row_of(values[top], lane, axis), row)
             for top, array in self.entering.items():
-                old = jax.lax.dynamic_index_in_dim(changing[top], lane, axis, keepdims=False)
-                new = jax.lax.dynamic_index_in_dim(array, following, keepdims=False)
-                changed[top] = _put(changing[top], jnp.where(takes, new, old), lane, axis)
-            changed[ITEM] = _put(changing[ITEM], jnp.where(takes, following, -1), lane)
-            changed[COUNTER] = _put(changing[COUNTER], jnp.where(takes, 0, self.layout.done), lane)
+                old, new = row_of(changing[top], lane, axis), row_of(array, following)
+                changed[top] = with_row(changing[top], jnp.where(takes, new, old), lane, axis)
+            changed[ITEM] = with_row(changing[ITEM], jnp.where(takes, following, -1), lane)
+            changed[COUNTER] = with_row(changing[COUNTER], jnp.where(takes, 0, self.layout.done), lane)
             for slot, first in self.afresh.items():
-                changed[slot] = _put(changing[slot], first, lane)
+                changed[slot] = with_row(changing[slot], first, lane)
             return changed
 
         names = (COUNTER, ITEM, *self.leaving, *self.entering, *self.afresh)
@@ -90,16 +89,12 @@ class Exchange:
         return {**changed, HEAD: jnp.minimum(head + number, count)}
 
 
-def _put(array: Any, row: Any, lane: Any, axis: int = 0) -> Any:
-    return jax.lax.dynamic_update_index_in_dim(array, jnp.asarray(row, array.dtype), lane, axis)
-
-
 def _first(mask: Any) -> tuple[Any, Any]:
     """The numbers of the lanes in a mask, in front of an array of all, and how many they are."""
 
     def put(lane: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
         lanes, count = found
-        return _put(lanes, lane, count), count + mask[lane].astype(jnp.int32)
+        return with_row(lanes, lane, count), count + row_of(mask, lane).astype(jnp.int32)
 
     lanes, count = jax.lax.fori_loop(
         jnp.int32(0), jnp.int32(mask.shape[0]), put, (jnp.zeros(mask.shape, jnp.int32), jnp.int32(0))

@@ -5,7 +5,8 @@ What a block does not touch is never an operand of the loop around it (``turn.py
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -40,11 +41,20 @@ class Footprint:
     @cached_property
     def pushed(self) -> list[str]:
         """Variables that the block pushes, as often as it does."""
-        names = [v for op in self.block.instructions if isinstance(op, PushOp) for v in op.vars]
-        terminator = self.block.terminator
-        if isinstance(terminator, PushGotoOp):
-            names.append(terminator.counter)
-        return [v for v in names if self.is_full(v)]
+        pushes = [op for op in self.ops if isinstance(op, (PushOp, PushGotoOp))]
+        return [v for op in pushes for v in self.moved_by(op)]
+
+    @cached_property
+    def rising(self) -> Mapping[str, int]:
+        """By pointer, how many rows the block needs that a lane has not taken yet."""
+        calls, layout = self.layout.calls, self.layout
+        found = {layout.pointer(v): n for v, n in Counter(self.pushed).items() if not calls.is_framed(v)}
+        up = calls.moved_up(self.block)
+        return found if up is None else {**found, layout.pointer(up): 1}
+
+    def moved_by(self, op: Op) -> tuple[str, ...]:
+        """Variables whose stack an operation of the block pushes to or pops from."""
+        return tuple(v for v in self.layout.calls.moves(op) if self.is_full(v))
 
     def is_full(self, variable: str) -> bool:
         """Whether a variable has a stack."""
@@ -56,8 +66,9 @@ class Footprint:
         names = dict.fromkeys([COUNTER, *self._bookkeeping])
         for op in self.ops:
             names.update(dict.fromkeys(self.slots_of(op)))
+        names.update(dict.fromkeys(self._pointers))
         for variable in self._stacks_touched:
-            names.update(dict.fromkeys([self.layout.pointer(variable), *self.layout.frames(variable)]))
+            names.update(dict.fromkeys(self.layout.frames(variable)))
         return tuple(names)
 
     def slots_of(self, op: Op) -> Iterator[str]:
@@ -77,8 +88,7 @@ class Footprint:
             for variable in op.defs:
                 if program.alloc(variable) in STORED:
                     names.update(dict.fromkeys(self.layout.tops(variable)))
-        for variable in self._stacks_touched:
-            names[self.layout.pointer(variable)] = None
+        names.update(dict.fromkeys(self._pointers))
         for variable in self.pushed:
             names.update(dict.fromkeys(self.layout.frames(variable)))
         return tuple(names)
@@ -87,12 +97,17 @@ class Footprint:
     def _bookkeeping(self) -> list[str]:
         return [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in self.layout.slots]
 
+    @cached_property
+    def ops(self) -> Sequence[Op]:
+        """The operations that run inside the loop, those that move a frame as ``CallFrames.moving`` has them."""
+        return self.layout.calls.moving(self.block, self.layout.program.ops_in_loop(self.block))
+
     @property
-    def ops(self) -> Iterator[Op]:
-        """The operations that run inside the loop."""
-        return self.layout.program.ops_in_loop(self.block)
+    def _pointers(self) -> list[str]:
+        calls, block = self.layout.calls, self.block
+        frames = [counter for counter in (calls.released(block), calls.acquired(block)) if counter is not None]
+        return [self.layout.pointer(v) for v in (*frames, *self._stacks_touched)]
 
     @cached_property
     def _stacks_touched(self) -> list[str]:
-        names = dict.fromkeys(v for op in self.block.ops for v in op.moved)
-        return [v for v in names if self.is_full(v)]
+        return list(dict.fromkeys(v for op in self.ops for v in self.moved_by(op)))

@@ -25,7 +25,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.stack_groups import stack_groups
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -117,11 +117,12 @@ class Layout:
 
     def pointer(self, variable: str) -> str:
         """Slot of a variable's stack pointer; variables whose stacks move together have the same one."""
-        return f"{self._groups[variable]}.pointer"
+        return f"{self.calls.pointers[variable]}.pointer"
 
     @cached_property
-    def _groups(self) -> dict[str, str]:
-        return stack_groups(self.program)
+    def calls(self) -> CallFrames:
+        """What is saved and restored together."""
+        return CallFrames(self.program)
 
     @property
     def pointers(self) -> list[str]:

@@ -75,7 +75,7 @@ class Reduction:
 
     def _in_pairs(self, rows: Any, axis: int, start: Any, size: int) -> Any:
         """A few rows, as a balanced tree."""
-        some = jax.lax.dynamic_slice_in_dim(rows, start, size, axis)
+        some = jax.lax.dynamic_slice_in_dim(rows, start, size, axis, allow_negative_indices=False)
         parts = [jax.lax.index_in_dim(some, i, axis, keepdims=False) for i in range(size)]
         while len(parts) > 1:
             odd = parts[len(parts) // 2 * 2 :]

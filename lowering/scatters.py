@@ -12,6 +12,7 @@ import numpy as np
 
 from hlobatch._jax import stablehlo
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
+from hlobatch.lowering.rows import part_of, row_of, with_part
 
 Axes = tuple[int, ...]
 
@@ -49,10 +50,10 @@ class Scatter:
         fits = jnp.all((starts >= 0) & (starts <= edges), axis=-1)
 
         def write(i: Any, array: Any) -> Any:
-            start = [starts[i, d] for d in range(array.ndim)]
-            old = jax.lax.dynamic_slice(array, start, updates.shape[1:])
-            new = COMBINATIONS[self.combination](old, updates[i])
-            return jax.lax.dynamic_update_slice(array, jnp.where(fits[i], new, old), start)
+            start = list(row_of(starts, i))
+            old = part_of(array, start, updates.shape[1:])
+            new = COMBINATIONS[self.combination](old, row_of(updates, i))
+            return with_part(array, jnp.where(row_of(fits, i), new, old), start)
 
         return jax.lax.fori_loop(0, math.prod(sizes), write, array)
 

@@ -14,7 +14,9 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
+from hlobatch.lowering.rows import part_of, row_of, with_part, with_row
 from hlobatch.lowering.stacks import Arrays, masked
 
 NEAR: Final = 64
@@ -30,10 +32,10 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: i
     rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
 
     def row(i: Any, frames: Any, top: Any) -> Any:
-        return _put(frames, i, masked(rows == i, top, _row(frames, i), axis))
+        return with_row(frames, masked(rows == i, top, row_of(frames, i), axis), i)
 
     def lane(i: Any, frames: Any, top: Any) -> Any:
-        return jax.lax.dynamic_update_slice(frames, _lane(top, i, axis)[None], _place(rows[i], i, top, axis))
+        return with_part(frames, _lane(top, i, axis)[None], _place(row_of(rows, i), i, top, axis))
 
     return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
 
@@ -43,12 +45,12 @@ def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: in
     rows = jnp.where(mask, pointer, -1)
 
     def row(i: Any, top: Any, frames: Any) -> Any:
-        return masked(rows == i, _row(frames, i), top, axis)
+        return masked(rows == i, row_of(frames, i), top, axis)
 
     def lane(i: Any, top: Any, frames: Any) -> Any:
-        old = _lane(top, i, axis)
-        new = jax.lax.dynamic_slice(frames, _place(pointer[i], i, top, axis), (1, *old.shape))[0]
-        return jax.lax.dynamic_update_slice_in_dim(top, jnp.where(rows[i] >= 0, new, old), i, axis)
+        old = row_of(top, i, axis)
+        new = part_of(frames, _place(row_of(pointer, i), i, top, axis), (1, *_lane(top, i, axis).shape))
+        return with_row(top, jnp.where(row_of(rows, i) >= 0, new.reshape(old.shape), old), i, axis)
 
     return _through_rows_or_lanes(row, lane, tops, stacks, pointer, mask, stacks)
 
@@ -61,7 +63,7 @@ def _through_rows_or_lanes(
     row: Write, lane: Write, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
 ) -> list[Any]:
     depth, lanes = stacks[0].shape[0], pointer.shape[0]
-    low, high = jnp.min(jnp.where(mask, pointer, depth)), jnp.max(jnp.where(mask, pointer, -1))
+    low, high = _lowest_and_highest(jnp.where(mask, pointer, depth), jnp.where(mask, pointer, -1))
     results = list(written)
     for near, of_numbers in ((NEAR, True), (NEAR_EVENTS, False)):
         at = [i for i, frames in enumerate(stacks) if (frames.ndim == ROWS_OF_NUMBERS) == of_numbers]
@@ -76,6 +78,16 @@ def _through_rows_or_lanes(
     return results
 
 
+def _lowest_and_highest(low: Any, high: Any) -> tuple[Any, Any]:
+    """The least number of one array and the greatest of another, found together."""
+    extremes = np.iinfo(low.dtype)
+    begin = (low.dtype.type(extremes.max), high.dtype.type(extremes.min))
+    least, greatest = jax.lax.reduce(
+        (low, high), begin, lambda old, new: (jnp.minimum(old[0], new[0]), jnp.maximum(old[1], new[1])), (0,)
+    )
+    return least, greatest
+
+
 def _loop(write: Write, written: Arrays, read: Arrays, first: Any, end: Any) -> list[Any]:
     def turn(i: Any, arrays: list[Any]) -> list[Any]:
         return [write(i, array, given) for array, given in zip(arrays, read, strict=True)]
@@ -84,7 +96,7 @@ def _loop(write: Write, written: Arrays, read: Arrays, first: Any, end: Any) -> 
 
 
 def _lane(array: Any, i: Any, axis: int) -> Any:
-    return jax.lax.dynamic_slice_in_dim(array, i, 1, axis)
+    return jax.lax.dynamic_slice_in_dim(array, i, 1, axis, allow_negative_indices=False)
 
 
 def _place(row: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
@@ -92,11 +104,3 @@ def _place(row: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
     event = [0] * (top.ndim - 1)
     places = (row, *event, lane) if axis else (row, lane, *event)
     return tuple(jnp.asarray(place, jnp.int32) for place in places)
-
-
-def _row(frames: Any, i: Any) -> Any:
-    return jax.lax.dynamic_index_in_dim(frames, i, keepdims=False)
-
-
-def _put(frames: Any, i: Any, row: Any) -> Any:
-    return jax.lax.dynamic_update_index_in_dim(frames, row, i, 0)

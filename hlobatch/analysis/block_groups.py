@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from typing import Final
 
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
@@ -34,7 +35,8 @@ def small_together(program: Program) -> Groups:
     """Small blocks that lead to each other in one group, which stands where the first of them does."""
     blocks = program.graph.blocks
     place = {block.name: index for index, block in enumerate(blocks)}
-    small = {index for index, block in enumerate(blocks) if is_small(program, block)}
+    calls = CallFrames(program)
+    small = {index for index, block in enumerate(blocks) if is_small(calls, block)}
     first = list(range(len(blocks)))  # the first block of the group that each block is in
     for index in sorted(small):
         for name in blocks[index].terminator.successors:
@@ -45,9 +47,10 @@ def small_together(program: Program) -> Groups:
     return tuple(tuple(i for i, f in enumerate(first) if f == head) for head in dict.fromkeys(first))
 
 
-def is_small(program: Program, block: Block) -> bool:
+def is_small(calls: CallFrames, block: Block) -> bool:
     """Whether a block is a few operations on a few elements, and touches no stack."""
-    if block.sync or any(program.alloc(v) is Alloc.FULL for op in block.ops for v in op.moved):
+    program = calls.program
+    if block.sync or any(program.alloc(v) is Alloc.FULL for v in calls.moved(block)):
         return False
     changed = {v for op in block.ops for v in op.defs if program.alloc(v) in STORED}
     return block_cost(program, block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL

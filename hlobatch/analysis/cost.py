@@ -11,6 +11,7 @@ from functools import singledispatch
 from typing import Any
 
 from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES, elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
@@ -35,12 +36,14 @@ def block_cost(program: Program, block: Block) -> float:
     return 1.0 + sum(map(primitive_cost, program.primitives_in_loop(block)))
 
 
-def block_time(program: Program, block: Block) -> float:
+def block_time(calls: CallFrames, block: Block) -> float:
     """What a block takes per lane, in operations on elements: its primitives, and what it moves to keep their results.
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
-    kept = [v for op in block.ops for v in op.moved or _written(op) if program.alloc(v) in STORED]
+    program = calls.program
+    changed = [*calls.moved(block), *(v for op in block.instructions if not op.moved for v in _written(op))]
+    kept = [v for v in changed if program.alloc(v) in STORED]
     return 1.0 + primitives_time(program, block) + _MOVE * sum(elements(program.var_defs[v]) for v in kept)
 
 

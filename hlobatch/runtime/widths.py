@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Final
 
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
@@ -66,7 +67,8 @@ def times(program: Program, group: Sequence[int], lanes: int, step: float, width
     as there are any.
     """
     blocks = [program.graph.blocks[index] for index in group]
-    whole = step + sum(block_time(program, block) for block in blocks)
+    calls = CallFrames(program)
+    whole = step + sum(block_time(calls, block) for block in blocks)
     few = widths.get(group[0], ())
     if not few or blocks[0].name in repeated_blocks(program):
         return [Time(lanes, whole)]

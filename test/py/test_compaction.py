@@ -10,6 +10,7 @@ import pytest
 from by_hand import INT, block, prim, program
 
 import hlobatch as hb
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.instructions import HALT, GotoOp, PopOp, PushOp
 from hlobatch.instructions import VariableAllocation as Alloc
@@ -153,7 +154,7 @@ def test_the_schedule_is_told_what_few_lanes_take() -> None:
     few, everyone = times(plan.lowered, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
     computed = primitives_time(plan.lowered, plan.lowered.graph.blocks[0])
     assert (few.lanes, everyone.lanes) == (ONE_IN_EIGHT, LANES)
-    assert everyone.taken == 100.0 + block_time(plan.lowered, plan.lowered.graph.blocks[0])
+    assert everyone.taken == 100.0 + block_time(CallFrames(plan.lowered), plan.lowered.graph.blocks[0])
     assert everyone.taken - few.taken == pytest.approx(computed * 7 / 8)
     assert times(plan.lowered, (0,), LANES, 100.0, {}) == [everyone]
 

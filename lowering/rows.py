@@ -1,0 +1,34 @@
+"""Reading and writing a row of an array, at an index that it has.
+
+JAX takes a negative index to count from the end, and makes three more operations of each access to see whether it does;
+in one kernel each is as dear as the access.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+
+def row_of(array: Any, index: Any, axis: int = 0) -> Any:
+    """The row at an index of an axis, without that axis."""
+    return jax.lax.dynamic_index_in_dim(array, index, axis, keepdims=False, allow_negative_indices=False)
+
+
+def with_row(array: Any, row: Any, index: Any, axis: int = 0) -> Any:
+    """The array with another row there."""
+    row = jnp.asarray(row, array.dtype)
+    return jax.lax.dynamic_update_index_in_dim(array, row, index, axis, allow_negative_indices=False)
+
+
+def part_of(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
+    """A part of the array."""
+    return jax.lax.dynamic_slice(array, starts, sizes, allow_negative_indices=False)
+
+
+def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
+    """The array with another part there."""
+    return jax.lax.dynamic_update_slice(array, part, starts, allow_negative_indices=False)
