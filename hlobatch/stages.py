@@ -112,7 +112,7 @@ class Lowered:
         raise ValueError(f"dialect is 'autobatch', 'stablehlo' or 'hlo', not {dialect!r}")
 
     def module(self, *, keep_state: bool = False) -> Any:
-        """The StableHLO module, results ``[results…, stopped, status]`` and, if asked for, the state."""
+        """The StableHLO module, results ``[results…, stopped, status]``, or the state in place of the status."""
         with self.plan.as_typed():
             return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 

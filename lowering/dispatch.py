@@ -95,10 +95,6 @@ class ChainOfOne(OneAtATime):
     def tell_of_turnover(self, slots: Slots) -> list[Any]:
         return self.tell(slots)
 
-    def first(self, carried: Slots) -> Any:
-        first = self.splicer.add(lambda pc: [jnp.min(pc)], [self.layout.slots[COUNTER]], "first")
-        return self.splicer.call(first, [carried[COUNTER]])[0]
-
     def enter(self, state: dict[str, Any]) -> None:
         state[NEXT] = constant(NOBODY)
 
@@ -106,7 +102,7 @@ class ChainOfOne(OneAtATime):
         following, *remembered = super().choose(counter, *memory)
         if not self.layout.queue:
             return [following, *remembered]
-        wanted = self.lanes.wants_turnover(counter, following)
+        wanted = self.lanes.wants_turnover(self.schedule.leaving(counter), following)
         kept = [jnp.where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
         return [jnp.where(wanted, self.layout.leave, following), *kept]
 

@@ -145,15 +145,14 @@ class Lanes:
         pairs = zip(layout.outputs(), (s for v in layout.program.vars_out for s in layout.tops(v)), strict=True)
         return {out: top for out, top in pairs if top in layout.slots}
 
-    def wants_turnover(self, counter: Any, following: Any) -> Any:
+    def wants_turnover(self, waiting: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
-        waiting = jnp.sum(counter == self.layout.leave, dtype=jnp.int32)
         return (waiting * self.share >= self.layout.lanes) | ((following >= self.layout.leave) & (waiting > 0))
 
     # End
 
-    def finish(self, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
-        """Results ``[inputs, *event]``; what stopped the run (0 if all are done); what became of each input."""
+    def finish(self, state: Sequence[Any], shared: Sequence[Any], *, with_status: bool) -> list[Any]:
+        """Results ``[inputs, *event]``; what stopped the run, or 0; if asked, what became of each input."""
         slots = dict(zip(self.layout.slots, state, strict=True))
         values = dict(zip(self.layout.shared_slots, shared, strict=True))
         results = []
@@ -165,22 +164,27 @@ class Lanes:
                     results.append(slots[f"{top}.out"][: self.layout.inputs])
                 else:
                     results.append(self._outside(slots[top])[: self.layout.inputs])
-        if not self.layout.may_stop:
-            return [*results, jnp.int32(0), jnp.zeros(self.layout.inputs, jnp.int32)]
-        return [*results, self._stopped(slots[COUNTER]), self._status(slots)]
+        return [*results, self._stopped(slots[COUNTER]), *([self.status(state)] if with_status else ())]
 
     def _stopped(self, counter: Any) -> Any:
-        codes = self._code(counter)
-        return jnp.max(codes & PARKED) | jnp.max(codes & LIMITED)
+        stopped = jnp.int32(0)
+        for reason, lanes in self._reasons(counter).items():
+            stopped = stopped + jnp.any(lanes).astype(jnp.int32) * reason
+        return stopped
 
-    def _code(self, counter: Any) -> Any:
+    def _reasons(self, counter: Any) -> dict[int, Any]:
+        """The lanes that each reason for a stop holds for, as far as there are reasons."""
         limited = counter >= self.layout.limited
-        parked = (counter >= self.layout.parked) & ~limited
-        return parked.astype(jnp.int32) * PARKED + limited.astype(jnp.int32) * LIMITED
+        found = {PARKED: (counter >= self.layout.parked) & ~limited} if self.layout.stacked else {}
+        return found if self.layout.max_steps is None else {**found, LIMITED: limited}
 
-    def _status(self, slots: Slots) -> Any:
+    def status(self, state: Sequence[Any]) -> Any:
         """For each input: 0 where its result is there, else what stopped it, or that it never started."""
-        code = self._code(slots[COUNTER])
+        if not self.layout.may_stop:
+            return jnp.zeros(self.layout.inputs, jnp.int32)
+        slots = dict(zip(self.layout.slots, state, strict=True))
+        reasons = self._reasons(slots[COUNTER])
+        code = sum(lanes.astype(jnp.int32) * reason for reason, lanes in reasons.items())
         if not self.layout.queue:
             return code[: self.layout.inputs]
         count = jnp.asarray(self.layout.inputs, jnp.int32)

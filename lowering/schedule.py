@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import jax
@@ -23,6 +24,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.block_groups import Groups
+from hlobatch.lowering.rows import row_of
 
 Arrays = tuple[Any, ...]
 
@@ -45,16 +47,24 @@ class Schedule:
     Attributes:
         memory: What is remembered from one choice to the next; zeros at first.
         choose: From the program counters, ``i32[lanes]``, and the memory, to the group that runs next, ``i32[]``, and
-            the memory; no group if none has a lane.
+            the memory. Where no group has a lane, it is the counter past the last block if any lane is there, and else
+            one after it.
+        leaving: From the program counters to how many are past the last block, ``i32[]``; what ``choose`` counts too.
     """
 
     memory: tuple[jax.ShapeDtypeStruct, ...]
     choose: Callable[..., Arrays]
+    leaving: Callable[[Any], Any]
 
 
 def earliest(groups: Groups) -> Schedule:
     """The group of the smallest program counter."""
-    return Schedule((), lambda counter: (_group_of(jnp.min(counter), groups),))
+    past = _past(groups)
+    return Schedule(
+        (),
+        lambda counter: (_group_of(jnp.min(counter), groups),),
+        lambda counter: jnp.sum(counter == past, dtype=jnp.int32),
+    )
 
 
 def most_lanes(groups: Groups) -> Schedule:
@@ -62,9 +72,9 @@ def most_lanes(groups: Groups) -> Schedule:
 
     def choose(counter: Any) -> Arrays:
         waiting = _waiting(counter, groups)
-        return (_best(waiting, waiting, counter),)
+        return (_counter_of(_best(waiting, waiting, groups), groups),)
 
-    return Schedule((), choose)
+    return Schedule((), choose, partial(_leaving, groups=groups))
 
 
 def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequence[bool]) -> Schedule:
@@ -75,17 +85,18 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
         times: What each group takes, in any unit, for few lanes and for more.
         patient: Groups that run when nobody waits elsewhere.
     """
-    longest, last = max(each[-1].taken for each in times), np.asarray(patient, np.bool_)
+    longest, last = max(each[-1].taken for each in times), np.asarray([*patient, False, False])
+    taken = [*times, *[[Time(0, 1.0)]] * 2]
 
     def choose(counter: Any, idle: Any) -> Arrays:
         waiting = _waiting(counter, groups)
-        weights = _times_for(waiting, times)
+        weights = _times_for(waiting, taken)
         score = (idle + waiting * (AHEAD * longest)) / weights
-        best = _best(jnp.where(last, 0.0, score), waiting, counter)
-        lost = waiting * weights[jnp.minimum(best, len(groups) - 1)]
-        return best, jnp.where(np.arange(len(groups)) == best, 0.0, idle + lost)
+        best = _best(jnp.where(last, 0.0, score), waiting, groups)
+        lost = waiting * row_of(weights, best)
+        return _counter_of(best, groups), jnp.where(np.arange(len(taken)) == best, 0.0, idle + lost)
 
-    return Schedule((jax.ShapeDtypeStruct((len(groups),), np.float32),), choose)
+    return Schedule((jax.ShapeDtypeStruct((len(taken),), np.float32),), choose, partial(_leaving, groups=groups))
 
 
 def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
@@ -100,15 +111,29 @@ def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
 
 
 def _waiting(counter: Any, groups: Groups) -> Any:
-    """How many lanes wait at each group, ``f32[groups]``."""
-    here = _group_of(counter, groups) == np.arange(len(groups), dtype=np.int32)[:, None]
-    count = jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than to add one for each lane
-    return count.astype(jnp.float32)  # only now: LLVM adds integers several at a time
+    """How many lanes wait at each group, how many are past the last block, and 0: ``f32[groups + 2]``."""
+    return _counts(counter, groups).astype(jnp.float32)  # only now: LLVM adds integers several at a time
+
+
+def _leaving(counter: Any, groups: Groups) -> Any:
+    return _counts(counter, groups)[len(groups)]
+
+
+def _counts(counter: Any, groups: Groups) -> Any:
+    nowhere = -1
+    places = np.asarray([*range(len(groups)), _past(groups), nowhere], np.int32)
+    here = _group_of(counter, groups) == places[:, None]
+    return jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than to add one for each lane
+
+
+def _past(groups: Groups) -> int:
+    """The counter past the last block."""
+    return sum(map(len, groups))
 
 
 def _group_of(counter: Any, groups: Groups) -> Any:
     """The group of each program counter; one that is at no block stays as it is, which is no group."""
-    count, blocks = len(groups), sum(map(len, groups))
+    count, blocks = len(groups), _past(groups)
     if count == blocks:
         return counter
     group_of = np.empty(blocks, np.int32)
@@ -117,7 +142,18 @@ def _group_of(counter: Any, groups: Groups) -> Any:
     return jnp.where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
 
 
-def _best(score: Any, waiting: Any, counter: Any) -> Any:
-    """The group with the highest score among those with lanes; where there is none, a counter that is no group."""
-    best = jnp.argmax(jnp.where(waiting > 0, score, -1)).astype(jnp.int32)
-    return jnp.where(jnp.any(waiting > 0), best, jnp.min(counter))
+def _best(score: Any, waiting: Any, groups: Groups) -> Any:
+    """The index of the group with the highest score among those with lanes; the next two stand for none.
+
+    That is one reduction: the last two have scores below those of groups, and the last has one though no lane is there.
+    """
+    places = np.arange(len(groups) + 2)
+    none = places - len(groups)
+    scores = jnp.where(none < 0, score, np.float32(-1))
+    return jnp.argmax(jnp.where(waiting > 0, scores, np.where(none > 0, -2, -3).astype(np.float32))).astype(jnp.int32)
+
+
+def _counter_of(best: Any, groups: Groups) -> Any:
+    """The group as it is; past the last, the counter past the last block, or one after it."""
+    more = _past(groups) - len(groups)
+    return jnp.where(best < len(groups), best, best + more) if more else best

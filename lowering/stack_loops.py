@@ -69,9 +69,12 @@ def _through_rows_or_lanes(
         at = [i for i, frames in enumerate(stacks) if (frames.ndim == ROWS_OF_NUMBERS) == of_numbers]
         if not at:
             continue
-        given, is_near = [read[i] for i in at], high - low < near
-        arrays = _loop(row, [written[i] for i in at], given, low, jnp.where(is_near, high + 1, low))
-        if depth > near:
+        before, given = [written[i] for i in at], [read[i] for i in at]
+        if depth <= near:
+            arrays = _loop(row, before, given, low, high + 1)
+        else:
+            is_near = high - low < near
+            arrays = _loop(row, before, given, low, jnp.where(is_near, high + 1, low))
             arrays = _loop(lane, arrays, given, jnp.where(is_near, lanes, 0), lanes)
         for i, array in zip(at, arrays, strict=True):
             results[i] = array

@@ -1,13 +1,13 @@
 """A lowered program -> a StableHLO module with one loop.
 
 The module's ``main`` takes the captured arrays, the inputs, the shared values if they are given and, to resume a run
-that stopped to grow its stacks, the state; it gives back the results, a code that says what stopped the run, and the
-state::
+that stopped to grow its stacks, the state; it gives back the results, a code that says what stopped the run, and what
+became of each input, or the state, from which that follows::
 
     %shared = call @shared(…)                   or what is given
     %state = call @start(…)                     or  call @resume(%state…)
     %end = stablehlo.while(%state) cond { earliest < done } do { one turn }
-    %results, %stopped = call @finish(%end, %shared)
+    %results, %stopped, %status = call @finish(%end, %shared)      or, without the status, %end
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Request:
         in_place: Whether arrays of which a primitive changes a part are updated where they are.
         shared_given: Whether the shared values are operands instead of being computed.
         resume: Whether the run goes on from a given state instead of starting.
-        keep_state: Whether the state is among the results.
+        keep_state: Whether the state is among the results, in place of what became of each input.
         platforms: What the module is compiled for.
         embed_captures: Whether captured arrays are constants of the module instead of operands.
         on_one_cpu: Whether the module is for a single CPU, here and now, and its sizes are known.
@@ -87,7 +87,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
 
     Returns:
         An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…]`` (shared
-        values only where they are given, the state only to resume) and the results ``[results…, stopped, state…]``.
+        values only where they are given, the state only to resume) and the results ``[results…, stopped, status]``, or
+        ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -155,7 +156,8 @@ class _Builder:
             state = call(add(self.lanes.start, layout.input_avals, "start"), inputs)
         state = self._loop(state, captured, inputs, shared)
         slots = len(avals)
-        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:])  # noqa: E731
+        how = {"with_status": not self.request.keep_state}
+        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:], **how)  # noqa: E731
         finished = call(add(finish, [*avals, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
 

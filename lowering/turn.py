@@ -111,10 +111,6 @@ class Turn(ABC):
     def run_blocks(self, state: dict[str, Any]) -> None:
         """The blocks of a turn."""
 
-    def first(self, carried: Slots) -> Any:
-        """A counter that is at or past ``leave``, or ``done``, if and only if all counters are."""
-        return carried[NEXT]
-
     # What the loop is built of
 
     def splice(self, avals: Mapping[str, Any]) -> None:
@@ -140,7 +136,7 @@ class Turn(ABC):
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
-        return compare(self.first(carried), constant(self.layout.done), "LT")
+        return compare(carried[NEXT], constant(self.layout.done), "LT")
 
     def body(self, carried: Slots) -> Slots:
         """What the loop carries after one turn."""
@@ -169,8 +165,12 @@ class Turn(ABC):
     def turn_over(self, state: dict[str, Any]) -> None:
         """Lanes that are done take new inputs, where enough are."""
         avals = [self.layout.slots[COUNTER], scalar_aval()]
-        wish = self.splicer.add(lambda *a: [self.lanes.wants_turnover(*a)], avals, "wants_turnover")
-        (wanted,) = self.splicer.call(wish, [state[COUNTER], self.first(state)])
+        wish = self.splicer.add(
+            lambda counter, following: [self.lanes.wants_turnover(self.schedule.leaving(counter), following)],
+            avals,
+            "wants_turnover",
+        )
+        (wanted,) = self.splicer.call(wish, [state[COUNTER], state[NEXT]])
         self.once_if(wanted, self._turnover, state)
 
     def run(self, step: Step, state: dict[str, Any]) -> None:

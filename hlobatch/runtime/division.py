@@ -85,7 +85,7 @@ class Division:
             states: By part.
 
         Returns:
-            For each part that ran its results and, if it may have to go on, ``[stopped, status]`` and its state.
+            For each part that ran its results and, if it may have to go on, what stopped it and its state.
         """
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
@@ -94,6 +94,10 @@ class Division:
         arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
         return together([partial(executable, *each) for each in arguments])
+
+    def status(self, depth: int, state: Arrays) -> Any:
+        """What became of each input of a part, given the state that it stopped in."""
+        return Lanes(self.layout(depth), self.plan.captures, share=1).status(state)
 
     def entry_point(self, depth: int, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""

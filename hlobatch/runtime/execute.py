@@ -78,17 +78,19 @@ def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence
                 break
             layout = division.layout(depth)
             depth, resumptions = 2 * depth, resumptions + 1
-            states = {part: grown_state(layout, outputs[part][count + 2 :], depth) for part in full}
+            states = {part: grown_state(layout, outputs[part][count + 1 :], depth) for part in full}
             for part, output in zip(full, division.run(operands, depth, states), strict=True):
                 outputs[part] = output
             plan.grown[:] = [depth]
         if any(int(out[count]) for out in outputs):
-            *results, status = division.join([[*out[:count], out[count + 1]] for out in outputs])
+            statuses = [division.status(depth, out[count + 1 :]) for out in outputs]
+            parts = [[*out[:count], status] for out, status in zip(outputs, statuses, strict=True)]
+            *results, status = division.join(parts)
             raise stop_error(plan, status, depth=depth, outputs=rebuild(results, plan.out_type))
     results = division.join([out[:count] for out in outputs])
     if not division.stats:
         return Outcome(results)
-    return Outcome(results, _stats(division, depth, [out[count + 2 :] for out in outputs], resumptions))
+    return Outcome(results, _stats(division, depth, [out[count + 1 :] for out in outputs], resumptions))
 
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:

@@ -1,9 +1,9 @@
 """A plan as a JAX primitive, so that a batched function is an ordinary traceable JAX function.
 
 ``run_p`` takes ``[captured…, inputs…]`` (and shared values, if they are given, and the state, to resume) and gives
-back ``[results…, stopped, status]`` (and the state). Its lowering rule merges the plan's StableHLO module into the
-module around it; its batching rule adds lanes. ``guard_p`` passes results on, and reports when the run was stopped,
-since inside ``jax.jit`` nobody can grow a stack.
+back ``[results…, stopped, status]``, or the state in place of the status that follows from it. Its lowering rule merges
+the plan's StableHLO module into the module around it; its batching rule adds lanes. ``guard_p`` passes results on, and
+reports when the run was stopped, since inside ``jax.jit`` nobody can grow a stack.
 """
 
 from __future__ import annotations
@@ -62,9 +62,11 @@ def _run_abstract(
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
-    avals += [jax.ShapeDtypeStruct((), np.int32), jax.ShapeDtypeStruct((size,), np.int32)]
+    avals.append(jax.ShapeDtypeStruct((), np.int32))
     if keep_state:
         avals += plan.layout(size, depth, stats, bool(one_kernel)).slots.values()
+    else:
+        avals.append(jax.ShapeDtypeStruct((size,), np.int32))
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
