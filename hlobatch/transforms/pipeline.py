@@ -23,6 +23,7 @@ from hlobatch.transforms.hoist_shared import hoist_shared
 from hlobatch.transforms.if_conversion import convert_ifs
 from hlobatch.transforms.lower_calls import lower_calls
 from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
+from hlobatch.transforms.reduce_strength import reduce_strength
 from hlobatch.transforms.rotate_loops import rotate_loops
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
@@ -38,6 +39,7 @@ class Optimizations:
     """What makes runs faster; each may be switched off, and the meaning stays.
 
     Attributes:
+        reduce_strength: Shift and mask whole numbers that are divided by powers of two.
         hoist_shared: Compute what is the same in every lane once.
         split_shared: Do so where it is a part of a primitive that computes what differs.
         fold_constants: Compute what depends on captured arrays alone once for all runs.
@@ -53,6 +55,7 @@ class Optimizations:
         one_kernel: Let a small run on a CPU be one kernel; likewise.
     """
 
+    reduce_strength: bool = True
     hoist_shared: bool = True
     split_shared: bool = True
     fold_constants: bool = True
@@ -89,6 +92,8 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
     """
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
     passes: dict[str, Pass] = {}
+    if optimizations.reduce_strength:
+        passes["reduce-strength"] = reduce_strength
     if optimizations.hoist_shared:
         passes["hoist-shared"] = hoist_shared
     if optimizations.split_shared:

@@ -1,0 +1,115 @@
+"""Whole numbers divided by powers of two -> shifted; their remainders -> masked.
+
+::
+
+    %f.h = prim "n // 2" (%f.n)     floor_divide(n, 2)          shift_right_arithmetic(n, 1)
+    %f.o = prim "n % 2" (%f.n)      remainder(n, 2)       ==>   n & 1
+
+Python rounds a quotient down, and hardware towards zero: JAX makes ten operations of it, among them a second division,
+and LLVM does not see that a shift is all they come to. A shift rounds down, and a mask is the remainder that goes with
+it, for negative numbers too.
+
+What JAX makes of a division is recognized by comparing it with what it makes of one now.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import cache
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
+from hlobatch.analysis.evaluation import evaluated, known_at_first, traced
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
+
+_Operation = Callable[[Any, Any], Any]
+
+
+def _shifted(number: Any, power: int) -> Any:
+    is_signed = jnp.issubdtype(number.dtype, jnp.signedinteger)
+    shift = lax.shift_right_arithmetic if is_signed else lax.shift_right_logical
+    return shift(number, lax.full_like(number, power.bit_length() - 1))
+
+
+def _masked(number: Any, power: int) -> Any:
+    return lax.bitwise_and(number, lax.full_like(number, power - 1))
+
+
+_CHEAPER: Final[Mapping[_Operation, Callable[[Any, int], Any]]] = {
+    jnp.floor_divide: _shifted,
+    jnp.remainder: _masked,
+}
+"""Operations on a whole number and a power of two, and what comes to the same."""
+
+
+def reduce_strength(program: Program) -> Program:
+    """The program with shifts and masks for what is divided by powers of two."""
+    changed = program.map_graphs(lambda graph: ControlFlowGraph(tuple(map(_block, graph))))
+    return program if changed == program else changed
+
+
+def _block(block: Block) -> Block:
+    return block.replace(instructions=tuple(map(_reduced, block.instructions)))
+
+
+def _reduced(op: Op) -> Op:
+    if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
+        return op  # code that was read from a module stays as it is
+    function, jaxpr = op.function, op.function.jaxpr.jaxpr
+    if all(_cheaper(equation) is None for equation in jaxpr.eqns):
+        return op
+    closed = traced(lambda *arrays: _evaluated(function.jaxpr, arrays), jaxpr.invars)
+    return op.replace(function=TracedFunction(function.in_types, function.out_types, closed))
+
+
+def _evaluated(closed: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
+    jaxpr: Any = closed.jaxpr
+    known = known_at_first(closed, arrays)
+    for equation in jaxpr.eqns:
+        cheaper = _cheaper(equation)
+        if cheaper is None:
+            evaluated([equation], known, ())
+        else:
+            number, power = equation.invars
+            (value,) = evaluated((), known, [number])
+            with in_place_of(equation):
+                known[equation.outvars[0]] = cheaper(value, int(power.val))
+    return evaluated((), known, jaxpr.outvars)
+
+
+def _cheaper(equation: Any) -> Callable[[Any, int], Any] | None:
+    """What an equation comes to, if it divides a whole number by a power of two."""
+    called = called_by(equation)
+    if called is None or len(equation.invars) != len(("number", "power")):
+        return None
+    number, power = equation.invars
+    if not isinstance(power, Literal):
+        return None
+    types = [atom.aval.dtype for atom in (number, power, *equation.outvars)]
+    if not all(jnp.issubdtype(t, jnp.integer) for t in types) or types[0] != types[2]:
+        return None
+    if not _is_power_of_two(int(power.val), np.iinfo(types[0]).max):
+        return None
+    text = str(called)
+    avals: list[Any] = [number.aval, power.aval]
+    kinds = [(aval.shape, aval.dtype.name, bool(aval.weak_type)) for aval in avals]
+    return next((cheaper for operation, cheaper in _CHEAPER.items() if text == _text(operation, *kinds)), None)
+
+
+def _is_power_of_two(number: int, most: int) -> bool:
+    return 1 <= number <= most and number & (number - 1) == 0
+
+
+@cache
+def _text(operation: _Operation, *kinds: tuple[tuple[int, ...], str, bool]) -> str:
+    """What JAX makes of an operation, in words."""
+    avals = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in kinds]
+    (equation,) = jax.make_jaxpr(operation)(*avals).jaxpr.eqns
+    return str(called_by(equation))

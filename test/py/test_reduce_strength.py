@@ -1,0 +1,89 @@
+"""Whole numbers divided by powers of two: the same numbers, by shifts and masks, and nothing else is taken for one."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.instructions import PrimOp
+
+POWERS = (1, 2, 8, 64)
+
+
+def primitives(function: Any, *args: Any) -> set[str]:
+    """The names of the primitives of all statements, after all passes."""
+    functions = [op.function for op in hb.batch(function).trace(*args).plan.lowered.ops if isinstance(op, PrimOp)]
+    return set().union(*(f.primitives for f in functions if isinstance(f, TracedFunction)))
+
+
+def numbers(dtype: Any) -> Any:
+    """The least and the greatest of a type, and those around zero."""
+    limits = np.iinfo(dtype)
+    return np.array([limits.min, limits.min + 1, *range(max(limits.min, -70), 71), limits.max - 1, limits.max], dtype)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int16, np.int32, np.uint8, np.uint16, np.uint32])
+@pytest.mark.parametrize("power", POWERS)
+def test_quotients_and_remainders_are_those_of_python(dtype: Any, power: int) -> None:
+    def both(n: Any) -> Any:
+        return n // power, n % power
+
+    n = numbers(dtype)
+    quotient, remainder = hb.batch(both)(jnp.asarray(n))
+    assert quotient.dtype == remainder.dtype == dtype
+    assert quotient.tolist() == [int(k) // power for k in n]
+    assert remainder.tolist() == [int(k) % power for k in n]
+    assert primitives(both, n).isdisjoint({"div", "rem", "jit", "pjit"})
+
+
+@pytest.mark.parametrize("dtype", [np.int64, np.uint64])
+def test_so_are_those_of_64_bits(dtype: Any) -> None:
+    with jax.enable_x64(True):
+        test_quotients_and_remainders_are_those_of_python(dtype, 8)
+
+
+def test_a_counter_of_python_and_an_array_of_a_lane_are_divided_likewise() -> None:
+    def halves(x: Any) -> Any:
+        total = jnp.zeros_like(x)
+        for i in range(10):
+            total = total + (x * i) // 4 + i % 2
+        return total
+
+    x = np.arange(-12, 12, dtype=np.int32).reshape(8, 3)
+    expected = [[sum((int(k) * i) // 4 + i % 2 for i in range(10)) for k in row] for row in x]
+    assert hb.batch(halves)(jnp.asarray(x)).tolist() == expected
+    assert primitives(halves, x).isdisjoint({"div", "rem"})
+
+
+def floor_divide(n: Any, power: Any) -> Any:
+    return n - power
+
+
+FLOOR_DIVIDE = jax.jit(floor_divide)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        pytest.param(lambda n: n // 3, id="no power of two"),
+        pytest.param(lambda n: n // -2, id="a negative one"),
+        pytest.param(lambda n: 8 // (n * n + 1), id="the divisor"),
+        pytest.param(lambda n: n // (n * n + 2), id="by a variable"),
+        pytest.param(lambda n: (n / 2.0) // 2, id="no whole number"),
+        pytest.param(lambda n: FLOOR_DIVIDE(n, 2), id="only named so"),
+    ],
+)
+def test_everything_else_stays(function: Any) -> None:
+    n = np.arange(-9, 10, dtype=np.int32)
+    assert hb.batch(function)(jnp.asarray(n)).tolist() == [function(int(k)) for k in n]
+    assert primitives(function, n).isdisjoint({"shift_right_arithmetic", "shift_right_logical"})
+
+
+def test_it_can_be_switched_off() -> None:
+    plain = hb.batch(lambda n: n // 2, optimizations=hb.Optimizations(reduce_strength=False))
+    found = [op.function.primitives for op in plain.trace(np.arange(4)).plan.lowered.ops if isinstance(op, PrimOp)]
+    assert any("div" in names for names in found)
