@@ -29,10 +29,15 @@ from hlobatch.lowering.layout import COUNTER, Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import Kernel
 from hlobatch.lowering.scalars import add, compare, constant, scalar_aval
+from hlobatch.lowering.splice import Spliced
 from hlobatch.lowering.turn import NEXT, Step, Turn
+from hlobatch.lowering.turns_at_once import turns_at_once
 
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
+TWICE: Final = 2
+"""Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
+has read, where one alone would write other arrays, which XLA would copy back."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 NOBODY: Final = -1
@@ -134,6 +139,7 @@ class EachInOrder(Turn):
     def splice(self, avals: Mapping[str, Any]) -> None:
         super().splice(avals)
         self._majority = self.splicer.add(self._is_majority, [avals[COUNTER], scalar_aval()], "majority")
+        self._turns = {i: self._turns_of(step, avals) for i, step in enumerate(self.steps) if step.turns}
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         for index, step in enumerate(self.steps):
@@ -147,7 +153,17 @@ class EachInOrder(Turn):
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        self.repeat_while(COUNTER, wanted, step, state, times=TURNS)
+        self.repeat_while(COUNTER, wanted, step, state, runs=self._turns[index])
+
+    def _turns_of(self, step: Step, avals: Mapping[str, Any]) -> Sequence[Spliced]:
+        """What is run in a row: loops of several turns each, where that is possible and costs next to nothing."""
+        if self.told or not self.layout.one_kernel:
+            return [step.run] * TURNS
+        given = {slot: avals[slot] for slot in step.reads}
+        several = turns_at_once(step.function, given, step.writes)
+        if several is None:
+            return [step.run] * TURNS
+        return [self.splicer.add(several, list(given.values()), f"{step.run.symbol}.turns")] * TWICE
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)

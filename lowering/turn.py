@@ -38,12 +38,14 @@ class Step:
         reads: Slots, inputs and fixed values it takes.
         writes: Slots it changes.
         run: ``reads -> writes``.
+        function: What ``run`` was made of.
         turns: Whether it is a block that may go on to itself.
     """
 
     reads: tuple[str, ...]
     writes: tuple[str, ...]
     run: Spliced
+    function: Callable[..., Any]
     turns: bool = False
 
 
@@ -175,19 +177,28 @@ class Turn(ABC):
 
     def run(self, step: Step, state: dict[str, Any]) -> None:
         """Run a step."""
+        self._call(step.run, step, state)
+
+    def _call(self, function: Spliced, step: Step, state: dict[str, Any]) -> None:
         operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
-        state.update(zip(step.writes, self.splicer.call(step.run, operands), strict=True))
+        state.update(zip(step.writes, self.splicer.call(function, operands), strict=True))
 
     def once_if(self, condition: Any, step: Step, state: dict[str, Any]) -> None:
         """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
         self._loop(step, state, lambda carried: carried[-1], condition)
 
     def repeat_while(
-        self, slot: str, wanted: Callable[[Any], Any], step: Step, state: dict[str, Any], *, times: int = 1
+        self,
+        slot: str,
+        wanted: Callable[[Any], Any],
+        step: Step,
+        state: dict[str, Any],
+        *,
+        runs: Sequence[Spliced] = (),
     ) -> None:
-        """Run a step, ``times`` in a row, as long as something holds of a slot that it writes."""
+        """Run a step, or functions like it in a row, as long as something holds of a slot that it writes."""
         position = step.writes.index(slot)
-        self._loop(step, state, lambda carried: wanted(carried[position]), times=times)
+        self._loop(step, state, lambda carried: wanted(carried[position]), runs=runs)
 
     def _loop(
         self,
@@ -195,15 +206,15 @@ class Turn(ABC):
         state: dict[str, Any],
         wanted: Callable[[Sequence[Any]], Any],
         *flag: Any,
-        times: int = 1,
+        runs: Sequence[Spliced] = (),
     ) -> None:
-        """Run a step ``times`` times in each turn of a loop that carries what the step writes, and a flag."""
+        """Run a step, or functions like it, in each turn of a loop that carries what the step writes, and a flag."""
         count = len(step.writes)
 
         def turn(carried: Sequence[Any]) -> list[Any]:
             inner = {**state, **dict(zip(step.writes, carried[:count], strict=True))}
-            for _ in range(times):
-                self.run(step, inner)
+            for function in runs or (step.run,):
+                self._call(function, step, inner)
             return [*(inner[slot] for slot in step.writes), *(false() for _ in flag)]
 
         results = loop([*(state[slot] for slot in step.writes), *flag], wanted, turn)
@@ -256,7 +267,8 @@ class Turn(ABC):
             registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
-        return Step(part.reads, part.writes, self.splicer.add(part.run, [avals[slot] for slot in part.reads], name))
+        run_here = self.splicer.add(part.run, [avals[slot] for slot in part.reads], name)
+        return Step(part.reads, part.writes, run_here, part.run)
 
 
 def input_slot(position: int) -> str:

@@ -1,0 +1,119 @@
+"""Several runs of a block as one loop over lanes: the same numbers, where it is a block of which that can be made."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.lowering import dispatch
+from hlobatch.lowering.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
+
+LANES = 64
+NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)
+REALS = jax.ShapeDtypeStruct((LANES,), np.float32)
+
+
+def step(counter: Any, n: Any, kept: Any) -> list[Any]:
+    """One turn of a masked loop: what it writes, in another order than it reads it."""
+    here = counter == 1
+    half = jnp.where(n % 2 == 0, n >> 1, 3 * n + 1)
+    return [jnp.where(here, half, n), jnp.where(here & (half == kept), 2, counter)]
+
+
+READS = {"pc": NUMBERS, "n": NUMBERS, "kept": NUMBERS}
+
+
+def test_turns_in_a_row_are_those_one_by_one() -> None:
+    together = turns_at_once(step, READS, ["n", "pc"])
+    assert together is not None
+    counter, n = jnp.arange(LANES) % 3, jnp.arange(1, LANES + 1)
+    kept = jnp.ones_like(n)
+    expected = [n, counter]
+    for _ in range(TURNS):
+        expected = step(expected[1], expected[0], kept)
+    found = jax.jit(lambda *a: together(*a))(counter, n, kept)
+    assert [a.tolist() for a in found] == [a.tolist() for a in expected]
+    assert [a.dtype for a in found] == [a.dtype for a in expected]
+
+
+def test_what_is_only_read_stays_for_all_turns() -> None:
+    def add(total: Any, x: Any) -> list[Any]:
+        return [total + x]
+
+    together = turns_at_once(add, {"total": REALS, "x": REALS}, ["total"])
+    assert together is not None
+    x = jnp.linspace(0, 1, LANES)
+    assert together(jnp.zeros(LANES), x)[0].tolist() == (TURNS * x).tolist()
+
+
+EVENTS = jax.ShapeDtypeStruct((3, LANES), np.float32)
+
+
+@pytest.mark.parametrize(
+    ("function", "reads"),
+    [
+        pytest.param(lambda x: [x + jnp.arange(LANES)], {"x": NUMBERS}, id="lanes are numbered"),
+        pytest.param(lambda x: [x + jnp.sum(x)], {"x": NUMBERS}, id="lanes are added up"),
+        pytest.param(lambda x: [x[::-1]], {"x": NUMBERS}, id="lanes are exchanged"),
+        pytest.param(lambda x: [x + 1], {"x": EVENTS}, id="events"),
+        pytest.param(lambda x, y: [x + y[0]], {"x": REALS, "y": EVENTS}, id="events are read"),
+        pytest.param(lambda x: [jnp.sin(x)], {"x": REALS}, id="a library"),
+        pytest.param(lambda x: [x**1.5], {"x": REALS}, id="a power"),
+        pytest.param(lambda x: [x * x], {"x": jax.ShapeDtypeStruct((LANES,), np.complex64)}, id="complex numbers"),
+        pytest.param(lambda x: [x + 1], {"x": jax.ShapeDtypeStruct((LANES,), jnp.bfloat16)}, id="16 bits"),
+        pytest.param(lambda x: [sum([x] * (MOST + 2))], {"x": NUMBERS}, id="long"),
+    ],
+)
+def test_no_loop_is_made_of_anything_else(function: Any, reads: Any) -> None:
+    assert turns_at_once(function, reads, ["x"]) is None
+
+
+def test_nor_where_something_is_written_that_was_not_read() -> None:
+    assert turns_at_once(lambda x: [x, x + 1], {"x": NUMBERS}, ["x", "y"]) is None
+
+
+@hb.batch
+def gcd(a: Any, b: Any) -> Any:
+    turns = 0
+    while b != 0:
+        a, b = b, a % b
+        turns += 1
+    return a, turns
+
+
+@pytest.mark.parametrize("lanes", [None, 40])
+@pytest.mark.parametrize("count", [1, 7, 100, 300])
+def test_a_loop_that_is_swept_makes_them(count: int, lanes: int | None) -> None:
+    generator = np.random.default_rng(count)
+    a, b = (jnp.asarray(generator.integers(0, 10_000, count), jnp.int32) for _ in range(2))
+    batched = hb.batch(gcd.function, lanes=lanes, threads=1)
+    found, turns = batched(a, b)
+    with hb.disable_batching():
+        expected = [gcd(int(x), int(y)) for x, y in zip(a, b, strict=True)]
+    assert found.tolist() == [int(value) for value, _ in expected]
+    assert turns.tolist() == [int(value) for _, value in expected]
+
+
+def test_they_are_one_reduction() -> None:
+    together = turns_at_once(step, READS, ["n", "pc"])
+    assert together is not None
+    text = jax.jit(lambda *a: together(*a)).lower(*READS.values()).as_text()
+    assert text.count("stablehlo.reduce(") == 1
+    assert "stablehlo.while" not in text
+
+
+@pytest.mark.parametrize(("one_kernel", "made"), [(True, 1), (False, 0)])
+def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    found: list[TurnsAtOnce | None] = []
+
+    def noted(*args: Any) -> TurnsAtOnce | None:
+        found.append(turns_at_once(*args))
+        return found[-1]
+
+    monkeypatch.setattr(dispatch, "turns_at_once", noted)
+    a = jnp.arange(1, 301)
+    hb.batch(gcd.function, threads=1, optimizations=hb.Optimizations(one_kernel=one_kernel))(a, a)
+    assert len([each for each in found if each is not None]) == made
