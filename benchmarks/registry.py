@@ -42,6 +42,7 @@ MODULES: Final = {
     "tree_search": "benchmarks.workloads.tree_search",
     "kd_tree": "benchmarks.workloads.kd_tree",
     "interpreter": "benchmarks.workloads.interpreter",
+    "quicksort": "benchmarks.workloads.quicksort",
     "fixed_count": "benchmarks.workloads.fixed_count",
     **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
 }
