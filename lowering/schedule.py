@@ -100,7 +100,7 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
 
 
 def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
-    """What each group takes for the lanes that wait at it, ``f32[groups]``."""
+    """What each group takes for the lanes that wait at it, as many as there are times of."""
     most = max(map(len, times))
     alike = [[*[each[0]] * (most - len(each)), *each] for each in times]
     limits, taken = np.asarray(alike, np.float32).transpose(2, 1, 0)

@@ -180,6 +180,7 @@ class Turn(ABC):
         self._call(step.run, step, state)
 
     def _call(self, function: Spliced, step: Step, state: dict[str, Any]) -> None:
+        """Run a function that takes and gives back what a step does."""
         operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
         state.update(zip(step.writes, self.splicer.call(function, operands), strict=True))
 

@@ -12,6 +12,9 @@ arrays is one loop that gives back all of them, and what it combines is for us t
 numbers, as long as there are turns; the first of them is what a turn begins with, and the next turn begins with what
 the last one gave. LLVM makes straight code of the turns, for several lanes at a time, and what one turn gives the next
 stays in registers.
+
+That an axis is gone through in order, from what a reduction begins with, is how XLA's CPU emitter does it, and nothing
+that StableHLO promises: only runs that are one kernel are made so, which are compiled here and now.
 """
 
 from __future__ import annotations
