@@ -57,8 +57,12 @@ def everything(result: Any) -> Any:
     return result
 
 
-def batched(size: Size) -> Prepared:
-    return ready.batched(quicksort, inputs(size.inputs), size, work=work, comparable=everything)
+def batched(size: Size, **options: Any) -> Prepared:
+    return ready.batched(quicksort, inputs(size.inputs), size, work=work, comparable=everything, **options)
+
+
+def without_in_place(size: Size) -> Prepared:
+    return batched(size, optimizations=hb.Optimizations(in_place=False))
 
 
 def lockstep(size: Size) -> Prepared:
@@ -131,6 +135,11 @@ WORKLOAD = Workload(
         "them: nothing is saved by sharing it. Lockstep chooses between the whole array before and after, in each turn."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
-    contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},
+    contenders={
+        "hlobatch": batched,
+        "hlobatch, without in_place": without_in_place,
+        "lockstep vmap": lockstep,
+        "numba, serial": serial,
+    },
     roofline=None,
 )
