@@ -64,7 +64,7 @@ pytest: $(test_group) ## run the tests of test/py, and the examples in docstring
 
 .PHONY: nightly
 nightly: lit ## run all tests, the slow ones too, with more generated programs
-	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly
+	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
 
 .PHONY: generate
 generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables
