@@ -209,17 +209,17 @@ class _Run:
 
     def _move_frames(self) -> None:
         """Go to the row of the frame that the block restores, saves, or does both with."""
-        calls, block = self.layout.calls, self.function.block
-        released, acquired = calls.released(block), calls.acquired(block)
+        calls, block, one = self.layout.calls, self.function.block, self.mask.astype(jnp.int32)
+        released, up = calls.released(block), calls.moved_up(block)
         if released is not None:
             pointer = self.layout.pointer(released)
-            self.rows[pointer] = self.slots[pointer] - self.mask.astype(jnp.int32)
-            if released != acquired:
+            self.rows[pointer] = self.slots[pointer] - one
+            if calls.moved_down(block) is not None:
                 self.slots[pointer] = self.rows[pointer]
-        if acquired is not None and acquired != released:
-            pointer = self.layout.pointer(acquired)
+        if up is not None:
+            pointer = self.layout.pointer(up)
             self.rows[pointer] = self.slots[pointer]
-            self.slots[pointer] = self.slots[pointer] + self.mask.astype(jnp.int32)
+            self.slots[pointer] = self.slots[pointer] + one
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""

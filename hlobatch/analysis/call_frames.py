@@ -52,8 +52,9 @@ class CallFrames:
     def acquired(self, block: Block) -> str | None:
         """The return address of the frame that is saved in a block: one that ends in a call."""
         terminator = block.terminator
-        framed = isinstance(terminator, PushGotoOp) and terminator.counter in self._returns
-        return terminator.counter if framed and isinstance(terminator, PushGotoOp) else None
+        if isinstance(terminator, PushGotoOp) and terminator.counter in self._returns:
+            return terminator.counter
+        return None
 
     def moved_up(self, block: Block) -> str | None:
         """The return address of the frame that there is one more of after a block."""
