@@ -157,13 +157,12 @@ class EachInOrder(Turn):
 
     def _turns_of(self, step: Step, avals: Mapping[str, Any]) -> Sequence[Spliced]:
         """What is run in a row: loops of several turns each, where that is possible and costs next to nothing."""
-        if self.told or not self.layout.one_kernel:
-            return [step.run] * TURNS
-        given = {slot: avals[slot] for slot in step.reads}
-        several = turns_at_once(step.function, given, step.writes)
-        if several is None:
-            return [step.run] * TURNS
-        return [self.splicer.add(several, list(given.values()), f"{step.run.symbol}.turns")] * TWICE
+        if self.layout.one_kernel and not self.told:
+            given = {slot: avals[slot] for slot in step.reads}
+            several = turns_at_once(step.function, given, step.writes)
+            if several is not None:
+                return [self.splicer.add(several, list(given.values()), f"{step.run.symbol}.turns")] * TWICE
+        return [step.run] * TURNS
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)

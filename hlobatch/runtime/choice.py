@@ -163,7 +163,7 @@ class Choice:
         blocks = program.graph.blocks
         lanes = layout.lanes if isinstance(layout.lanes, int) else LANES
         step = KERNEL_STEP if layout.one_kernel else STEP
-        taken = [times(program, group, lanes, step / lanes, widths) for group in groups]
+        taken = [times(layout.calls, group, lanes, step / lanes, widths) for group in groups]
         return least_idle(groups, taken, [any(blocks[i].sync for i in group) for group in groups])
 
 

@@ -60,14 +60,14 @@ def widths(program: Program, layout: Layout, platform: str) -> Widths:
     return {index: few for index, few in enumerate(every) if few}
 
 
-def times(program: Program, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
+def times(calls: CallFrames, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
     """What a group takes per lane, for few lanes and for more; ``step`` is what it takes besides its blocks.
 
     What lanes come back to is taken for as long as it takes for all of them: it is worth waiting for the others, as far
     as there are any.
     """
+    program = calls.program
     blocks = [program.graph.blocks[index] for index in group]
-    calls = CallFrames(program)
     whole = step + sum(block_time(calls, block) for block in blocks)
     few = widths.get(group[0], ())
     if not few or blocks[0].name in repeated_blocks(program):

@@ -30,6 +30,7 @@ from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
 _Operation = Callable[[Any, Any], Any]
+_Cheaper = Callable[[Any, int], Any]
 
 
 def _shifted(number: Any, power: int) -> Any:
@@ -42,7 +43,7 @@ def _masked(number: Any, power: int) -> Any:
     return lax.bitwise_and(number, lax.full_like(number, power - 1))
 
 
-_CHEAPER: Final[Mapping[_Operation, Callable[[Any, int], Any]]] = {
+_CHEAPER: Final[Mapping[_Operation, _Cheaper]] = {
     jnp.floor_divide: _shifted,
     jnp.remainder: _masked,
 }
@@ -63,17 +64,17 @@ def _reduced(op: Op) -> Op:
     if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
         return op  # code that was read from a module stays as it is
     function, jaxpr = op.function, op.function.jaxpr.jaxpr
-    if all(_cheaper(equation) is None for equation in jaxpr.eqns):
+    found = list(map(_cheaper, jaxpr.eqns))
+    if not any(found):
         return op
-    closed = traced(lambda *arrays: _evaluated(function.jaxpr, arrays), jaxpr.invars)
+    closed = traced(lambda *arrays: _evaluated(function.jaxpr, found, arrays), jaxpr.invars)
     return op.replace(function=TracedFunction(function.in_types, function.out_types, closed))
 
 
-def _evaluated(closed: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
+def _evaluated(closed: ClosedJaxpr, found: Sequence[_Cheaper | None], arrays: Sequence[Any]) -> list[Any]:
     jaxpr: Any = closed.jaxpr
     known = known_at_first(closed, arrays)
-    for equation in jaxpr.eqns:
-        cheaper = _cheaper(equation)
+    for equation, cheaper in zip(jaxpr.eqns, found, strict=True):
         if cheaper is None:
             evaluated([equation], known, ())
         else:
@@ -84,7 +85,7 @@ def _evaluated(closed: ClosedJaxpr, arrays: Sequence[Any]) -> list[Any]:
     return evaluated((), known, jaxpr.outvars)
 
 
-def _cheaper(equation: Any) -> Callable[[Any, int], Any] | None:
+def _cheaper(equation: Any) -> _Cheaper | None:
     """What an equation comes to, if it divides a whole number by a power of two."""
     called = called_by(equation)
     if called is None or len(equation.invars) != len(("number", "power")):

@@ -110,7 +110,9 @@ def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.Monke
     (index,) = (i for i, few in request.widths.items() if few == (third, 2 * third - 1))
     computed = [primitives_time(plan.lowered, block) for block in plan.lowered.graph]
     assert computed[index] == max(computed)
-    assert len(times(plan.lowered, (index,), lanes, 100.0, request.widths)) == 1, "the schedule waits for all of them"
+    assert len(times(CallFrames(plan.lowered), (index,), lanes, 100.0, request.widths)) == 1, (
+        "the schedule waits for all of them"
+    )
     assert widths(plan.lowered, request.layout, "cuda").keys() & {index} == set()
     wanted = [come_back.function(*(x[i] for x in walks())) for i in range(INPUTS)]
     np.testing.assert_allclose(function(*walks()), np.stack(wanted), rtol=1e-5, atol=1e-6)
@@ -151,12 +153,13 @@ def test_not_where_many_lanes_are_all_that_takes_long() -> None:
 
 def test_the_schedule_is_told_what_few_lanes_take() -> None:
     plan = walk.trace(*walks()).plan
-    few, everyone = times(plan.lowered, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
+    calls = CallFrames(plan.lowered)
+    few, everyone = times(calls, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
     computed = primitives_time(plan.lowered, plan.lowered.graph.blocks[0])
     assert (few.lanes, everyone.lanes) == (ONE_IN_EIGHT, LANES)
-    assert everyone.taken == 100.0 + block_time(CallFrames(plan.lowered), plan.lowered.graph.blocks[0])
+    assert everyone.taken == 100.0 + block_time(calls, plan.lowered.graph.blocks[0])
     assert everyone.taken - few.taken == pytest.approx(computed * 7 / 8)
-    assert times(plan.lowered, (0,), LANES, 100.0, {}) == [everyone]
+    assert times(calls, (0,), LANES, 100.0, {}) == [everyone]
 
 
 def test_the_dear_block_runs_for_each_input_once() -> None:
