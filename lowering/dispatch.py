@@ -138,11 +138,22 @@ class EachInOrder(Turn):
 
     def splice(self, avals: Mapping[str, Any]) -> None:
         super().splice(avals)
-        self._majority = self.splicer.add(self._is_majority, [avals[COUNTER], scalar_aval()], "majority")
         self._turns = {i: self._turns_of(step, avals) for i, step in enumerate(self.steps) if step.turns}
 
-    def run_blocks(self, state: dict[str, Any]) -> None:
-        for index, step in enumerate(self.steps):
+    @cached_property
+    def _majority(self) -> Spliced:
+        return self.splicer.add(self._is_majority, [self.layout.slots[COUNTER], scalar_aval()], "majority")
+
+    def once(self, state: Slots) -> Slots:
+        """The state after a run of a program in which no lane goes back to a block: there is no loop."""
+        state = {**state, NEXT: constant(self.layout.done)}
+        self.run(self.steps[0], state)  # where every lane begins
+        self.visit_all(state, after=1)
+        return state
+
+    def visit_all(self, state: dict[str, Any], after: int = 0) -> None:
+        """Every block in order, run or passed over, but for some of the first."""
+        for index, step in enumerate(self.steps[after:], after):
             self.visit(index, step, state)
             if step.turns:
                 self._while_majority(index, step, state)
@@ -184,7 +195,7 @@ class Guarded(EachInOrder):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         state[NEXT] = constant(self.layout.done)
-        super().run_blocks(state)
+        self.visit_all(state)
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
         (here,) = self.splicer.call(self._anyone, [state[COUNTER], constant(index)])
@@ -200,7 +211,7 @@ class Sweep(EachInOrder):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         if self.rounds == 1:
-            super().run_blocks(state)
+            self.visit_all(state)
         else:
             self._repeatedly(state)
         self.look(state)
@@ -212,7 +223,7 @@ class Sweep(EachInOrder):
         def turn(carried: Sequence[Any]) -> list[Any]:
             count, *values = carried
             inner = dict(zip(names, values, strict=True))
-            super(Sweep, self).run_blocks(inner)
+            self.visit_all(inner)
             return [add(count, constant(1)), *(inner[name] for name in names)]
 
         _, *values = loop(

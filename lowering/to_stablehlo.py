@@ -6,7 +6,7 @@ became of each input, or the state, from which that follows::
 
     %shared = call @shared(…)                   or what is given
     %state = call @start(…)                     or  call @resume(%state…)
-    %end = stablehlo.while(%state) cond { earliest < done } do { one turn }
+    %end = stablehlo.while(%state) cond { earliest < done } do { one turn }      or, where no lane goes back, one turn
     %results, %stopped, %status = call @finish(%end, %shared)      or, without the status, %end
 """
 
@@ -22,7 +22,7 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import turn_of
+from hlobatch.lowering.dispatch import EachInOrder, turn_of
 from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
@@ -34,6 +34,7 @@ from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer, type_of
 from hlobatch.lowering.turn import input_slot
 from hlobatch.lowering.twofold import reduce_twofold
+from hlobatch.transforms.block_order import never_goes_back
 
 
 @dataclass(frozen=True)
@@ -191,7 +192,11 @@ class _Builder:
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
         turn = make(layout, self.lanes, self.splicer, groups, fixed, request.schedule, request.rounds)
         turn.splice(avals)
-        carried = turn.entering(dict(zip(layout.slots, state, strict=True)))
+        entering = dict(zip(layout.slots, state, strict=True))
+        if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):
+            after = turn.once(entering)
+            return [after[slot] for slot in layout.slots]
+        carried = turn.entering(entering)
         names = list(carried)
 
         def body(values: Sequence[Any]) -> list[Any]:

@@ -118,10 +118,13 @@ class Turn(ABC):
     def splice(self, avals: Mapping[str, Any]) -> None:
         """Make every function of the turn part of the module."""
         avals = {**avals, NEXT: scalar_aval(), **self.memory}
-        self._find = self.finder([avals[COUNTER], *self.memory.values()])
         self.steps = [self._group_step(group, avals) for group in self.groups]
         if self.layout.queue:
             self._turnover = self._turnover_step(avals)
+
+    @cached_property
+    def _find(self) -> Callable[[Sequence[Any]], list[Any]]:
+        return self.finder([self.layout.slots[COUNTER], *self.memory.values()])
 
     def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         """Make ``choose`` part of the module; what calls it there."""

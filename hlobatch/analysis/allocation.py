@@ -106,7 +106,8 @@ def _shared(program: Program) -> set[str]:
     for op in program.graph.enter_block().instructions:
         if not isinstance(op, PrimOp):
             break
-        if all(v in shared or v in static for v in op.vars_in) and all(written[v] == 1 for v in op.vars_out):
+        once = all(written[v] == 1 and v not in program.vars_in for v in op.vars_out)
+        if once and all(v in shared or v in static for v in op.vars_in):
             shared |= set(op.vars_out)
     return shared
 

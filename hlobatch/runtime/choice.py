@@ -18,7 +18,7 @@ from enum import Enum
 from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
-from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import elements
@@ -59,6 +59,8 @@ ENOUGH: Final = 64
 it does not pay with fewer than a step is worth."""
 ACCELERATED_LANES: Final = 65536
 """Lanes in flight at once where thousands run at a time."""
+FITTING: Final = 2**28
+"""Bytes of the largest array of all lanes, where each input goes through every block once, and all of them together."""
 ROUNDS: Final = 16
 """Rounds of a sweep between two tests of whether anyone has something left to do."""
 STEP: Final = 40_000.0
@@ -178,18 +180,23 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     """
     work = work_per_lane(program)
     has_stacks = Alloc.FULL in program.var_alloc.values()
+    repeated = bool(repeated_blocks(program))
     judgement = _judged(program, work, has_stacks=has_stacks, one_kernel=one_kernel)
     cheap = judgement is not Judgement.DEAR
+    if not repeated and options.lanes is None:
+        judgement = Judgement.ONCE if cheap or len(program.graph.blocks) == 1 else Judgement.ONCE_IF_WANTED
     form, schedule = _dispatched(options, judgement)
     lanes, enough = _in_flight(form, schedule, work, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
     if platform != "cpu":
         enough = ACCELERATED_LANES
-    repeated = bool(repeated_blocks(program))
-    most = max(lanes, enough) if options.dispatch == "auto" and repeated else None
+    most = max(lanes, enough) if options.dispatch == "auto" else None
+    if options.dispatch == "auto" and not repeated:
+        most = enough = max(LANES, FITTING // max(1, *map(largest_array, program.graph)))
     if options.lanes is not None:
         most = enough = options.lanes
     least, worth = RECURSIVE if has_stacks else LOOPING
-    threads = options.threads or (cores() if platform == "cpu" and repeated else 1)
+    turns_around = repeated or has_inner_loops(program)
+    threads = options.threads or (cores() if platform == "cpu" and turns_around else 1)
     is_auto = options.dispatch == options.schedule == "auto"
     return Choice(
         form=form,
@@ -197,7 +204,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         lanes=most,
         enough=enough,
         turns=2 if options.lanes is None else 1,
-        rounds=ROUNDS if form == "sweep" else 1,
+        rounds=ROUNDS if form == "sweep" and repeated else 1,
         share=CHEAP_SHARE if cheap else SHARE,
         threads=min(threads, options.lanes or threads),
         portion=1 if options.threads else max(least, round(worth / max(work, 1.0))),
@@ -212,6 +219,8 @@ class Judgement(Enum):
     CHEAP = "cheap enough to run every block each time"
     WITH_STACKS = "cheap, but with stacks, which are pushed and popped lane by lane"
     PASSING_BY = "cheap, but a lane passes most blocks by"
+    ONCE = "no lane goes back to a block, so that each runs once"
+    ONCE_IF_WANTED = "no lane goes back to a block, so that each runs once, if any lane comes there"
 
 
 def _judged(program: Program, work: float, *, has_stacks: bool, one_kernel: bool) -> Judgement:
@@ -227,10 +236,12 @@ def _judged(program: Program, work: float, *, has_stacks: bool, one_kernel: bool
 def _dispatched(options: Options, judgement: Judgement) -> tuple[str, str]:
     """Dispatch form and schedule: those asked for, and what goes with them."""
     form, schedule = options.dispatch, options.schedule
-    if form == "auto" and schedule == "sweep":
+    if form == "auto" and judgement is Judgement.ONCE_IF_WANTED and schedule in ("auto", "sweep"):
+        form = "guarded"
+    elif form == "auto" and schedule == "sweep":
         form = "guarded" if judgement is Judgement.DEAR else "sweep"
     elif form == "auto":
-        form = "sweep" if schedule == "auto" and judgement is Judgement.CHEAP else "chain"
+        form = "sweep" if schedule == "auto" and judgement in (Judgement.CHEAP, Judgement.ONCE) else "chain"
     if schedule != "auto":
         return form, schedule
     if form in SWEEPS:

@@ -145,7 +145,7 @@ class _Converter:
     def _worth_it(self, ops: Iterable[Op], selected: Iterable[str]) -> bool:
         """Whether code is cheap and safe to run where it was not asked for."""
         primitives = [op for op in ops if isinstance(op, PrimOp)]
-        if not all(op.function in _OURS or surely_ends(op) for op in primitives):
+        if not all(op.function in MADE_HERE or surely_ends(op) for op in primitives):
             return False
         elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
         return sum(map(primitive_cost, primitives)) + elements <= CHEAP
@@ -225,4 +225,5 @@ class _Side:
     join: str
 
 
-_OURS: Final = (select, both, either, neither_but, unless)
+MADE_HERE: Final = (select, both, either, neither_but, unless)
+"""Functions of primitives that stand for no code of the user's."""

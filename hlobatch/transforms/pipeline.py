@@ -8,8 +8,9 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import itertools
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial, reduce
 
 from hlobatch import config
 from hlobatch.analysis.allocation import allocate
@@ -29,6 +30,7 @@ from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 from hlobatch.transforms.split_shared import split_shared
+from hlobatch.transforms.uniform_loops import convert_uniform_loops
 
 Pass = Callable[[Program], Program]
 Observer = Callable[[str, Program], None]
@@ -45,6 +47,7 @@ class Optimizations:
         fold_constants: Compute what depends on captured arrays alone once for all runs.
         if_conversion: Turn cheap branches into selects.
         rotate_loops: Test loop conditions where turns end.
+        uniform_loops: Make one primitive of a loop that turns equally often in every lane.
         dead_code: Drop what nothing reads.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
@@ -61,6 +64,7 @@ class Optimizations:
     fold_constants: bool = True
     if_conversion: bool = True
     rotate_loops: bool = True
+    uniform_loops: bool = True
     dead_code: bool = True
     pop_push: bool = True
     coalesce: bool = True
@@ -92,6 +96,7 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
     """
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
     passes: dict[str, Pass] = {}
+    before_loops: list[Pass] = []
     if optimizations.reduce_strength:
         passes["reduce-strength"] = reduce_strength
     if optimizations.hoist_shared:
@@ -102,12 +107,23 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
         passes["fold-constants"] = fold_constants
     if optimizations.if_conversion:
         passes["if-conversion"] = convert_ifs
+        before_loops.append(convert_ifs)
     if optimizations.rotate_loops:
         passes["rotate-loops"] = rotate_loops
+        before_loops.append(rotate_loops)
+    if optimizations.uniform_loops:
+        passes["uniform-loops"] = partial(_from_inside_out, before_loops)
     if optimizations.dead_code:
         passes["dead-code"] = eliminate_dead_code
     passes["allocate"] = allocate
     return run(program, passes)
+
+
+def _from_inside_out(before_loops: Sequence[Pass], program: Program) -> Program:
+    """The program without uniform loops, those around others included, which may have one block only then."""
+    while (converted := convert_uniform_loops(program)) is not program:
+        program = reduce(lambda p, transform: transform(p), before_loops, converted)
+    return program
 
 
 def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:

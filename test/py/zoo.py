@@ -1051,3 +1051,40 @@ def keys_in_an_array(n: Array, seed: Array) -> tuple[Array, Array]:
         keys = keys.at[n - 1].set(jax.random.fold_in(keys[n], n))
         n -= 1
     return jax.random.key_data(keys), drawn
+
+
+@program(integers(-2, 6), integers(0, 9), keys())
+def counted(turns: Array, n: Array, key: Array) -> tuple[Array, Array, Array, Array]:
+    """Loops that turn equally often in every lane, up and down, long and short, in one that does not and around one."""
+    table, t, i = jnp.zeros(12, jnp.int32), 0, 20
+    while turns > 0:
+        for step in range(30):
+            t = (t * 3 + step) % 1001
+            table = table.at[step % 12].add(t)
+            if t % 7 == n:
+                n = (n + 1) % 9
+        while i > 2:
+            i -= 5
+            n = n + i
+        for _ in range(2):
+            key, drawn = jax.random.split(key)
+            n = (n + jax.random.randint(drawn, (), 0, 3)) % 9
+        turns, i = turns - 1, 20
+    for last in range(3):
+        while n > last + 3:
+            n = n - 1
+    return table, t, i, n
+
+
+@program(floats(-2, 2), np.int32(5), np.int32(0), integers(1, 4), in_axes=(0, None, None, 0), ulps=4)
+def as_often_as_shared(x: Array, often: Array, never: Array, rounds: Array) -> tuple[Array, Array, Array]:
+    """Loops as long as an argument says that all lanes share; one of them does not turn at all."""
+    total, seen, i = jnp.float32(0.0), x, 9
+    for _ in range(rounds):
+        for i in range(often):
+            seen = x * (i + 1)
+            total = total + seen
+        for _ in range(never):
+            seen, total = total, seen
+        x = x + 1.0
+    return total, seen, i

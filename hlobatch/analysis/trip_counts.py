@@ -1,0 +1,244 @@
+"""A loop of one block -> how often it turns, where that is the same for every lane that comes to it.
+
+It is where the loop counts, by a whole number, from one that is written before it to a bound that is known, or that all
+lanes share. What else differs between lanes does not matter, nor when they come.
+
+References:
+    Bacon, Graham and Sharp, "Compiler transformations for high-performance computing", ACM Computing Surveys 26, 1994,
+    on counted loops. Karrenberg and Hack, "Whole-function vectorization", CGO 2011, on branches that are uniform.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from hlobatch._jax import Literal
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph
+
+_RELATIONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
+    "lt": operator.lt,
+    "le": operator.le,
+    "gt": operator.gt,
+    "ge": operator.ge,
+}
+_MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le"}
+
+
+@dataclass(frozen=True)
+class UniformLoop:
+    """A loop of one block, tested at its end.
+
+    Attributes:
+        block: The block.
+        after: The block that it leads to.
+        before: The blocks that lead to it.
+        turns: How often it turns; None if it does while its condition holds, which is asked before its first turn too.
+        starts: Variables that are the same whenever the loop begins, the counter among them, and what writes them.
+    """
+
+    block: Block
+    after: str
+    before: tuple[Block, ...]
+    turns: int | None
+    starts: Mapping[str, PrimOp]
+
+
+def uniform_loop(graph: ControlFlowGraph, block: Block, shared: AbstractSet[str]) -> UniformLoop | None:
+    """What is known of a block as a loop, or None if it is none, or if lanes may differ in how often it turns.
+
+    Args:
+        graph: The graph that it is a block of.
+        block: A block.
+        shared: Variables that hold the same in every lane.
+    """
+    branch = block.terminator
+    if not isinstance(branch, BranchOp) or block.name != branch.true_block or block.name == branch.false_block:
+        return None
+    if block is graph.enter_block() or not all(isinstance(op, PrimOp) for op in block.instructions):
+        return None
+    before = tuple(graph.block(name) for name in graph.predecessors[block.name] if name != block.name)
+    test, starts = _test(block), _starts(block, before)
+    if test is None or test.counter not in starts or not all(_leads_to(each, block) for each in before):
+        return None
+    start, step = _whole_number(starts[test.counter]), _step(block, test.counter)
+    if start is None or step is None:
+        return None
+    is_asked = [isinstance(each.terminator, BranchOp) for each in before]
+    if isinstance(test.bound, int):
+        turns = _turns(start, step, test, is_asked=any(is_asked))
+        if turns is None:
+            return None
+    else:
+        turns = None
+        surely_ends = (test.relation, step) in (("lt", 1), ("gt", -1))  # it meets every bound, and passes none by
+        if not (test.bound in shared and all(is_asked) and surely_ends):
+            return None
+    return UniformLoop(block, branch.false_block, before, turns, starts)
+
+
+class _Test(NamedTuple):
+    """A loop's condition: how its counter has to compare with its bound."""
+
+    counter: str
+    relation: str
+    bound: str | int
+    dtype: Any
+
+
+def _test(block: Block) -> _Test | None:
+    """The condition of a loop, if it compares a number that a turn has changed with one that no turn changes."""
+    (condition,) = block.terminator.uses
+    equation = _equation(_definition(block, condition), _RELATIONS)
+    if equation is None:
+        return None
+    name, left, right, dtype = equation
+    for counter, relation, bound in ((left, name, right), (right, _MIRRORED[name], left)):
+        if isinstance(counter, str) and 0 <= _place(block, counter) < _place(block, condition):
+            if bound is None or (isinstance(bound, str) and _place(block, bound) >= 0):
+                return None
+            return _Test(counter, relation, bound, dtype)
+    return None
+
+
+def _step(block: Block, counter: str) -> int | None:
+    """What a turn adds to a counter, if nothing else happens to it."""
+    if sum(counter in op.defs for op in block.instructions) != 1:
+        return None
+    equation = _equation(_definition(block, counter), ("add", "sub"))
+    if equation is None:
+        return None
+    name, left, right, _ = equation
+    if name == "add" and right == counter:
+        left, right = right, left
+    if left != counter or not isinstance(right, int) or right == 0:
+        return None
+    return right if name == "add" else -right
+
+
+def _turns(start: int, step: int, test: _Test, *, is_asked: bool) -> int | None:
+    """How often a loop turns that is tested at its end, and before it if ``is_asked``; None if that is unknown."""
+    relation, bound = test.relation, test.bound
+    assert isinstance(bound, int)
+    if is_asked and not _RELATIONS[relation](start, bound):
+        return None  # it never does
+    if (relation in ("lt", "le")) != (step > 0):
+        return None
+    ending = bound + (relation == "le") - (relation == "ge")  # the first number for which the condition fails
+    turns = max(1, -((start - ending) // step))
+    limits = np.iinfo(test.dtype)
+    return turns if limits.min <= start + turns * step <= limits.max else None
+
+
+# Before a loop
+
+
+def _leads_to(before: Block, block: Block) -> bool:
+    """Whether a block goes on to a loop, whatever happens or if the loop's own condition holds."""
+    end, branch = before.terminator, block.terminator
+    if isinstance(end, GotoOp):
+        return not before.instructions or isinstance(before.instructions[-1], PrimOp)  # what comes back from a call
+    if not isinstance(end, BranchOp) or end.successors != branch.successors:
+        return False
+    asked, again = _definition(before, end.cond_var), _definition(block, *branch.uses)
+    if asked is None or asked != again:
+        return False
+    return all(_place(before, v) < _place(before, end.cond_var) for v in asked.vars_in)
+
+
+def _starts(block: Block, before: Sequence[Block]) -> dict[str, PrimOp]:
+    """What writes the variables that a loop reads, of those that are the same wherever it is come to from."""
+    found: dict[str, PrimOp] = {}
+    for name in dict.fromkeys(v for op in block.ops for v in op.uses):
+        first, *others = [_definition(each, name) for each in before] or [None]
+        if first is not None and first.vars_out == (name,) and _is_given(first):
+            alike = all(op is not None and _is_same_start(first, op) for op in others)
+            found |= {name: first} if alike else {}
+    return found
+
+
+def _is_given(op: PrimOp) -> bool:
+    """Whether a primitive gives what is known, and computes nothing."""
+    return type(op.function) is TracedFunction and not op.vars_in and not op.function.jaxpr.jaxpr.eqns
+
+
+def _is_same_start(op: PrimOp, other: PrimOp) -> bool:
+    if op.function is other.function:
+        return True
+    number = _whole_number(op)
+    return number is not None and _is_given(other) and number == _whole_number(other)
+
+
+# Primitives and what is in them
+
+
+def _definition(block: Block, name: str) -> PrimOp | None:
+    """What computes the value that a variable has at the end of a block, if a primitive of the block does."""
+    place = _place(block, name)
+    op = block.instructions[place] if place >= 0 else None
+    return op if isinstance(op, PrimOp) else None
+
+
+def _place(block: Block, name: str) -> int:
+    """Where in a block a variable is last written; -1 where it is not."""
+    return max((place for place, op in enumerate(block.instructions) if name in op.defs), default=-1)
+
+
+class _Equation(NamedTuple):
+    """An operation on two whole numbers, each a number, a variable, or something else."""
+
+    name: str
+    left: str | int | None
+    right: str | int | None
+    dtype: Any
+
+
+def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
+    """What computes a primitive's one result, if it is one of some operations on two whole numbers."""
+    if op is None or len(op.vars_out) != 1 or type(op.function) is not TracedFunction:
+        return None
+    jaxpr: Any = op.function.inlined.jaxpr
+    atom = _strong(jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
+    equation = next((e for e in jaxpr.eqns if atom in e.outvars), None)
+    if equation is None or equation.primitive.name not in wanted:
+        return None
+    left, right = (_known(op, jaxpr, atom) for atom in equation.invars)
+    return _Equation(equation.primitive.name, left, right, equation.invars[0].aval.dtype)
+
+
+def _whole_number(op: PrimOp) -> int | None:
+    """The whole number that a primitive gives which computes nothing."""
+    assert isinstance(op.function, TracedFunction)
+    jaxpr: Any = op.function.jaxpr.jaxpr
+    number = _known(op, jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
+    return number if isinstance(number, int) else None
+
+
+def _known(op: PrimOp, jaxpr: Any, atom: Any) -> str | int | None:
+    """The whole number that is meant in a primitive, or the variable that it is the value of."""
+    atom = _strong(jaxpr, atom)
+    if atom.aval.shape or not np.issubdtype(atom.aval.dtype, np.integer):
+        return None
+    if isinstance(atom, Literal):
+        return int(atom.val)
+    assert isinstance(op.function, TracedFunction)
+    types = zip(op.vars_in, op.function.in_types, strict=True)
+    owners = [name if len(type_.leaves) == 1 else None for name, type_ in types for _ in type_.tensor_leaves]
+    return next((owner for v, owner in zip(jaxpr.invars, owners, strict=True) if v is atom), None)
+
+
+def _strong(jaxpr: Any, atom: Any) -> Any:
+    """What is given where an atom is said to be no Python number, which JAX writes as a conversion."""
+    for equation in reversed(jaxpr.eqns):
+        if not isinstance(atom, Literal) and equation.outvars[0] is atom:
+            converted = equation.primitive.name == "convert_element_type"
+            if converted and equation.invars[0].aval.dtype == atom.aval.dtype:
+                atom = equation.invars[0]
+    return atom

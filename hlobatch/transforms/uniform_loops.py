@@ -1,0 +1,232 @@
+"""Makes one primitive of a loop that turns equally often in every lane.
+
+::
+
+    a:                                     a:
+      %i = prim "0" ()                       %x = prim "9 turns: x * 2 + i" (%x)
+      jump body                              …
+    body:
+      %x = prim "x * 2 + i" (%x, %i)  ==>
+      %i = prim "i + 1" (%i)
+      %c = prim "i < 9" (%i)
+      branch %c, body, after
+    after:
+      …
+
+Lanes that come to such a loop together stay together: there is nothing to schedule in it, no lane to mask, and what is
+the same in all of them, as its counter, is one number. Blocks before and after it become one with it, so that a program
+without any other loop is a straight line, and a loop around it one of one block. It counts as one step of a lane.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.liveness import Names, before, liveness
+from hlobatch.analysis.sharing import shared_roots
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.trip_counts import UniformLoop, uniform_loop
+from hlobatch.ir.ops import HALT, GotoOp, Op, PrimOp
+from hlobatch.ir.physical import from_physical, lane_function, physical, to_physical
+from hlobatch.ir.program import ControlFlowGraph, Function, Program
+from hlobatch.ir.types import TensorType, Type
+from hlobatch.transforms.if_conversion import MADE_HERE
+from hlobatch.transforms.simplify_cfg import simplify_graph
+
+UNROLLED: Final = 64
+"""Equations of all turns together, up to which they are written out one after the other."""
+LOOPS: Final = frozenset({"scan", "while"})
+"""JAX primitives that are not written out again and again."""
+
+Values = dict[str, list[Any]]
+"""The arrays that variables are stored in, on one lane."""
+
+
+def convert_uniform_loops(program: Program) -> Program:
+    """The typed program with calls, its uniform loops of one block as primitives."""
+    shared = shared_roots(program).keys()
+    functions = {}
+    for function in program.all_functions:
+        while (loop := next(_loops(function.graph, shared), None)) is not None:
+            function = _without(loop, function, program.var_defs)
+        functions[function.name] = function
+    changed = program.with_functions(functions)
+    return program if changed == program else changed
+
+
+def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
+    for block in graph:
+        if not block.sync and all(map(_is_known, block.instructions)):
+            loop = uniform_loop(graph, block, shared)
+            if loop is not None:
+                yield loop
+
+
+def _is_known(op: Op) -> bool:
+    """Whether an operation computes what can be traced; code that was read from a module stays as it is."""
+    return isinstance(op, PrimOp) and (type(op.function) is TracedFunction or op.function in MADE_HERE)
+
+
+def _without(loop: UniformLoop, function: Function, types: Mapping[str, Type]) -> Function:
+    """The function with a primitive in the place of a loop."""
+    wanted = frozenset(function.vars_out) if loop.after == HALT else liveness(function).before[loop.after]
+    instructions = _Code(loop, wanted, types).instructions
+    changed = {loop.block.name: loop.block.replace(instructions=instructions, terminator=GotoOp(loop.after))}
+    changed |= {each.name: each.replace(terminator=GotoOp(loop.block.name)) for each in loop.before}
+    blocks = tuple(changed.get(block.name, block) for block in function.graph)
+    return function.replace(graph=simplify_graph(ControlFlowGraph(blocks)))
+
+
+@dataclass(frozen=True)
+class _Code:
+    """What a loop computes.
+
+    Attributes:
+        loop: The loop.
+        wanted: Variables that may be read after it.
+        types: Of all variables.
+    """
+
+    loop: UniformLoop
+    wanted: Names
+    types: Mapping[str, Type]
+
+    @property
+    def instructions(self) -> tuple[PrimOp, ...]:
+        """All of it as one primitive, if anything of it is wanted."""
+        if not self.results:
+            return ()
+        in_types, out_types = (tuple(self.types[v] for v in names) for names in (self.given, self.results))
+        leaves = [leaf for type_ in in_types for leaf in type_.tensor_leaves]
+        jaxpr = jax.make_jaxpr(self._run)(*(leaf.aval for leaf in leaves))
+        head = f"{self.loop.turns} turns" if self.loop.turns else f"while {self._test.text}"
+        text = f"{head}: {'; '.join(op.text for op in self._ops)}"
+        function = TracedFunction(in_types, out_types, jaxpr)
+        return (PrimOp(self.given, self.results, function, text, self.loop.block.location),)
+
+    # What of it is wanted, and what that takes
+
+    @cached_property
+    def _test(self) -> PrimOp:
+        """What computes the condition of another turn."""
+        (condition,) = self.loop.block.terminator.uses
+        return next(op for op in reversed(self._all) if condition in op.defs)
+
+    @property
+    def _all(self) -> list[PrimOp]:
+        return [op for op in self.loop.block.instructions if isinstance(op, PrimOp)]
+
+    @property
+    def _asked(self) -> Names:
+        """What is read to decide on a turn, where they are not counted beforehand."""
+        return frozenset() if self.loop.turns else frozenset(self._test.vars_in)
+
+    @cached_property
+    def _ops(self) -> list[PrimOp]:
+        """The operations of a turn of which something is wanted, in that turn, a later one or after the loop."""
+        entering: Names = frozenset()
+        while True:
+            live, kept = self.wanted | self._asked | entering, list[PrimOp]()
+            for op in reversed(self._all):
+                if live.intersection(op.defs):
+                    kept.insert(0, op)
+                    live = before(op, live)
+            if live == entering:
+                return kept
+            entering = live
+
+    @cached_property
+    def _changed(self) -> list[str]:
+        """The variables that a turn writes."""
+        return list(dict.fromkeys(v for op in self._ops for v in op.defs))
+
+    @cached_property
+    def _entering(self) -> list[str]:
+        """The variables whose values before the loop matter."""
+        read, written = dict[str, None](), set[str]()
+        for op in self._ops:
+            read |= {v: None for v in op.uses if v not in written}
+            written.update(op.defs)
+        if not self.loop.turns:  # it may not turn at all
+            read |= dict.fromkeys([*self._asked, *self.results])
+        return list(read)
+
+    @cached_property
+    def results(self) -> tuple[str, ...]:
+        return tuple(v for v in self._changed if v in self.wanted)
+
+    @cached_property
+    def given(self) -> tuple[str, ...]:
+        return tuple(v for v in self._entering if v not in self.loop.starts)
+
+    @cached_property
+    def _carried(self) -> list[str]:
+        """What a turn leaves to the next, or to what is after the loop."""
+        return [v for v in self._changed if v in self._entering or v in self.wanted]
+
+    # Its meaning on one lane
+
+    def _run(self, *tensors: Any) -> list[Any]:
+        supply = iter(tensors)
+        values = {v: [to_physical(next(supply), leaf) for leaf in self._leaves(v)] for v in self.given}
+        values |= {v: lane_function(op, self.types)() for v, op in self.loop.starts.items() if v in self._entering}
+        for v in self._carried:
+            blank = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in map(physical, self._leaves(v))]
+            values.setdefault(v, blank)  # the first turn writes it
+        values = self._after(values)
+        pairs = ((values[v], self._leaves(v)) for v in self.results)
+        return [from_physical(a, leaf) for arrays, leaves in pairs for a, leaf in zip(arrays, leaves, strict=True)]
+
+    def _after(self, values: Values) -> Values:
+        """The values after the last turn."""
+        turns = self.loop.turns
+        if turns and (turns == 1 or self._are_few(turns)):
+            for _ in range(turns):
+                values = self._turn(values)
+            return values
+        carried = {v: values[v] for v in self._carried}
+
+        def turn(carried: Values) -> Values:
+            after = self._turn({**values, **carried})
+            return {v: after[v] for v in self._carried}
+
+        if turns:
+            return dict(jax.lax.fori_loop(0, turns, lambda _, carried: turn(carried), carried))
+        return dict(jax.lax.while_loop(lambda carried: self._holds({**values, **carried}), turn, carried))
+
+    def _turn(self, values: Values) -> Values:
+        """The values after one turn."""
+        values = dict(values)
+        for op in self._ops:
+            self._apply(op, values)
+        return values
+
+    def _holds(self, values: Values) -> Any:
+        """Whether there is another turn."""
+        values = dict(values)
+        self._apply(self._test, values)
+        ((holds,),) = (values[v] for v in self.loop.block.terminator.uses)
+        return holds
+
+    def _apply(self, op: PrimOp, values: Values) -> None:
+        supply = iter(lane_function(op, self.types)(*(array for v in op.vars_in for array in values[v])))
+        values.update({v: [next(supply) for _ in self._leaves(v)] for v in op.vars_out})
+
+    def _leaves(self, variable: str) -> Sequence[TensorType]:
+        return self.types[variable].tensor_leaves
+
+    def _are_few(self, turns: int) -> bool:
+        """Whether the turns are so small that they are better written out."""
+        functions = [op.function for op in self._ops]
+        traced = [f for f in functions if isinstance(f, TracedFunction)]
+        if any(f.primitives & LOOPS for f in traced):
+            return False
+        equations = len(functions) - len(traced) + sum(len(f.inlined.jaxpr.eqns) for f in traced)
+        return turns * equations <= UNROLLED
