@@ -198,8 +198,10 @@ class _Code:
             return {v: after[v] for v in self._carried}
 
         if turns:
-            return dict(jax.lax.fori_loop(0, turns, lambda _, carried: turn(carried), carried))
-        return dict(jax.lax.while_loop(lambda carried: self._holds({**values, **carried}), turn, carried))
+            last: Values = jax.lax.fori_loop(0, turns, lambda _, carried: turn(carried), carried)
+        else:
+            last = jax.lax.while_loop(lambda carried: self._holds({**values, **carried}), turn, carried)
+        return last
 
     def _turn(self, values: Values) -> Values:
         """The values after one turn."""
