@@ -14,7 +14,8 @@
 
 The caller saves what is live after the call and may be overwritten during it, nothing else. Return addresses live in a
 variable per recursion group (``$return``), which needs a stack only if the group calls itself other than in tail
-position. A call in tail position within its group moves the arguments and jumps: no push, no return address.
+position. A call in tail position within its group moves the arguments and jumps: no push, no return address. Nor has a
+group one that is entered by a single call: its functions know where to go back to, and become part of their caller.
 
 All graphs become one; blocks keep their order, main's first, then each function's. The initial top of every ``$return``
 is ``HALT``, so that main's own tail call needs no return address either.
@@ -24,6 +25,7 @@ Reference: seed data model, "the post-lowering function call sequence"; paper se
 
 from __future__ import annotations
 
+import collections
 from collections.abc import Iterator, Mapping
 
 import numpy as np
@@ -31,7 +33,7 @@ import numpy as np
 from hlobatch.analysis.allocation import COUNTER, allocate, is_recursive_call, saved_across
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.diagnostics import Location
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp, Terminator
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program, VariableAllocation
 from hlobatch.ir.types import tensor
 
@@ -81,13 +83,31 @@ class _Lowering:
         self.graph = CallGraph(program)
         self.saved = saved_across(program)
         self.sites = {(s.function.name, s.block.name): s for s in self.graph.sites}
+        self.way_back = self._ways_back()
         self.counters = self._counters()
+
+    def _ways_back(self) -> Mapping[str, str]:
+        """The block that a group of functions goes back to, where there is but one such block."""
+        entering: dict[str, list[CallSite]] = collections.defaultdict(list)
+        for site in self.graph.sites:
+            within = site.function.name != MAIN and self._group(site.function.name) == self._group(site.op.function)
+            if not (within and self._is_jump(site)):
+                entering[self._group(site.op.function)].append(site)
+        only = {group: sites[0] for group, sites in entering.items() if len(sites) == 1}
+        return {
+            group: f"{site.function.name}.{site.block.name}.return"
+            for group, site in only.items()
+            if not self._is_jump(site) and not is_recursive_call(self.graph, site)
+        }
+
+    def _group(self, function: str) -> str:
+        return self.graph.group(function)
 
     def _counters(self) -> Mapping[str, VariableAllocation]:
         """The return-address variable of each recursion group that is returned to, with its allocation."""
         found: dict[str, VariableAllocation] = {}
         for site in self.graph.sites:
-            if not self._is_jump(site):
+            if not self._is_jump(site) and self._group(site.op.function) not in self.way_back:
                 counter = self.counter(site.op.function)
                 recursive = is_recursive_call(self.graph, site)
                 full = recursive or found.get(counter) is VariableAllocation.FULL
@@ -95,12 +115,12 @@ class _Lowering:
         return found
 
     def counter(self, function: str) -> str:
-        return self.graph.group(function) + COUNTER
+        return self._group(function) + COUNTER
 
     def _is_jump(self, site: CallSite) -> bool:
         """Whether a call is a plain jump: in tail position, within its group, and with the same result variables."""
         caller, callee = site.function, self.source.function(site.op.function)
-        same_group = caller.name == MAIN or self.graph.group(caller.name) == self.graph.group(callee.name)
+        same_group = caller.name == MAIN or self._group(caller.name) == self._group(callee.name)
         return site.is_tail and same_group and caller.vars_out == callee.vars_out
 
     def program(self) -> Program:
@@ -120,11 +140,15 @@ class _Lowering:
             site = self.sites.get((function.name, block.name))
             name = f"{function.name}.{block.name}"
             if site is None:
-                terminator = block.terminator.retarget(lambda b: b if b == HALT else f"{function.name}.{b}")
-                yield block.replace(name=name, terminator=terminator)
+                yield block.replace(name=name, terminator=self._onward(function, block.terminator))
                 yield from leave
             else:
                 yield from self._call(site, block.replace(name=name))
+
+    def _onward(self, function: Function, terminator: Terminator) -> Terminator:
+        """Where a block goes, in the one graph of all functions."""
+        end = HALT if function.name == MAIN else self.way_back.get(self._group(function.name), HALT)
+        return terminator.retarget(lambda name: end if name == HALT else f"{function.name}.{name}")
 
     def _returns(self, function: Function) -> bool:
         """Whether a function is left through a return address."""
@@ -159,12 +183,13 @@ class _Lowering:
         saved = tuple(sorted(self.saved[site.function.name, site.block.name]))
         back = f"{block.name}.return"
         push = (PushOp(saved, location=location),) if saved else ()
-        terminator = PushGotoOp(back, target, self.counter(callee.name), location=location)
+        terminator: Terminator = PushGotoOp(back, target, self.counter(callee.name), location=location)
+        if self._group(callee.name) in self.way_back:
+            terminator = GotoOp(target, location=location)
         yield block.replace(instructions=(*before, *push, *arguments), terminator=terminator)
         pop = (PopOp(saved, location=location),) if saved else ()
         results = self._moves(op.vars_out, callee.vars_out, location)
-        onward = block.terminator.retarget(lambda b: b if b == HALT else f"{site.function.name}.{b}")
-        yield Block(back, (*pop, *results), onward, location)
+        yield Block(back, (*pop, *results), self._onward(site.function, block.terminator), location)
 
     def _moves(self, targets: tuple[str, ...], sources: tuple[str, ...], location: Location) -> tuple[Op, ...]:
         """One parallel copy of what needs copying."""

@@ -28,6 +28,7 @@ from hlobatch.transforms.reduce_strength import reduce_strength
 from hlobatch.transforms.rotate_loops import rotate_loops
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
+from hlobatch.transforms.split_aggregates import split_aggregates
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 from hlobatch.transforms.split_shared import split_shared
 from hlobatch.transforms.uniform_loops import convert_uniform_loops
@@ -49,6 +50,7 @@ class Optimizations:
         rotate_loops: Test loop conditions where turns end.
         uniform_loops: Make one primitive of a loop that turns equally often in every lane.
         dead_code: Drop what nothing reads.
+        split_aggregates: Give each array of a variable that holds several a variable of its own.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
         compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
@@ -66,6 +68,7 @@ class Optimizations:
     rotate_loops: bool = True
     uniform_loops: bool = True
     dead_code: bool = True
+    split_aggregates: bool = True
     pop_push: bool = True
     coalesce: bool = True
     compaction: bool = True
@@ -128,7 +131,13 @@ def _from_inside_out(before_loops: Sequence[Pass], program: Program) -> Program:
 
 def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:
     """From a typed program with calls to one with explicit stacks."""
-    passes: dict[str, Pass] = {"lower-calls": lower_calls, "simplify-lowered": simplify_cfg}
+    passes: dict[str, Pass] = {}
+    if optimizations.split_aggregates:
+        passes["split-aggregates"] = split_aggregates
+        if optimizations.dead_code:
+            passes["dead-parts"] = eliminate_dead_code
+        passes["allocate-parts"] = allocate
+    passes |= {"lower-calls": lower_calls, "simplify-lowered": simplify_cfg}
     if optimizations.pop_push:
         passes["pop-push-elimination"] = eliminate_pop_push
     if optimizations.coalesce:

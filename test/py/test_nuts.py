@@ -111,11 +111,12 @@ def test_single_example_python_draws_the_same() -> None:
 
 
 def test_little_lives_across_the_recursion() -> None:
-    """``build_tree`` keeps on stacks where its loop stands and ends, and half a subtree, nothing else."""
+    """``build_tree`` keeps on stacks where its loop stands and ends, and two momenta of half a subtree."""
     sample, chains = few_draws()
     program = sample.trace(chains).lowered_program
     full = {name for name, kind in program.var_alloc.items() if kind is hb.VariableAllocation.FULL}
-    assert full == {"build_tree.depth", "build_tree.$turns5", "build_tree.near", "build_tree.$return"}
+    momenta = {"build_tree.near:first_momentum", "build_tree.near:momentum_sum"}
+    assert full == {"build_tree.depth", "build_tree.$turns5", "build_tree.$return", *momenta}
 
 
 def test_each_segment_is_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:

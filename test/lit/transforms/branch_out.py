@@ -13,7 +13,7 @@ def at_least(n):
 
 @hb.batch
 def f(n):
-    return at_least(n) + n
+    return at_least(n) + at_least(n - 9)
 
 
 # CHECK: branch %at_least.$if{{[0-9]+}}, at_least.after_if.leave, at_least.or

@@ -1,0 +1,300 @@
+"""Gives each array of a variable that holds several a variable of its own.
+
+::
+
+    %f.state = prim "State(x, n + 1)" (%f.x, %f.n)          %f.state:position = prim "move" (%f.x)
+                                                     ==>    %f.state:count = prim "State(x, n + 1)" (%f.n)
+    %f.r = call @g(%f.state)                                %f.r = call @g(%f.state:position, %f.state:count)
+
+A variable holds what the user assigns to a name, which may be a tuple, a dict or an object of many arrays. To say of
+one of them that it is dead, saved, copied or updated in place, each needs a name. What a statement only passes on
+becomes a copy, which ``coalesce.py`` may then drop.
+
+What the program is given and gives back stays as it is: main takes it apart and puts it together. Variables stay whole
+if no part of them is passed on to a variable by itself, or was one: then there is nothing to gain.
+
+Source: "scalar replacement of aggregates", Muchnick, "Advanced Compiler Design and Implementation", 1997, section 12.2.
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from hlobatch._jax import Literal
+from hlobatch.analysis.evaluation import evaluated, traced, variables_among
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.updates import tensors
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.transforms.coalesce import is_copy
+from hlobatch.transforms.if_conversion import MADE_HERE, select
+from hlobatch.transforms.lower_calls import move
+
+Parts = Mapping[str, tuple[str, ...]]
+"""For each variable that is split, those that its arrays go to."""
+
+
+def split_aggregates(program: Program) -> Program:
+    """The typed program with calls, in which a variable that something happens to holds at most one array."""
+    if not all(_is_known(op) for op in program.ops if isinstance(op, PrimOp)):
+        return program  # code that was read from a module stays as it is
+    wanted = _taken_apart(program)
+    kept = frozenset((*program.vars_in, *program.vars_out))
+    parts: dict[str, tuple[str, ...]] = {}
+    types = {v: t for v, t in program.var_defs.items() if v in kept or v not in wanted}
+    for name, places in wanted.items():
+        paths, leaves = _paths(program.var_defs[name]), program.var_defs[name].leaves
+        parts[name] = tuple(_fresh(name + paths[i], types, leaves[i]) for i in places)
+    if not parts:
+        return program
+    splitter = _Splitter(program.var_defs, parts, wanted)
+    functions = {f.name: splitter.function(f) for f in program.all_functions}
+    return program.with_functions(functions).replace(var_defs=types)
+
+
+def _is_known(op: PrimOp) -> bool:
+    return type(op.function) is TracedFunction or op.function in (*MADE_HERE, move)
+
+
+def _is_aggregate(type_: Type) -> bool:
+    """Whether a variable of a type holds values in a container, and not one by itself."""
+    return bool(type_.leaves) and type_ != Type(type_.leaves[0])
+
+
+def _paths(type_: Type) -> list[str]:
+    """Where each leaf is in a type, as the end of a name."""
+    found, _ = jax.tree_util.tree_flatten_with_path(type_.tensors, lambda x: isinstance(x, (TensorType, Static)))
+    return ["".join(f":{jax.tree_util.keystr((key,), simple=True)}" for key in path) for path, _ in found]
+
+
+def _fresh(name: str, types: dict[str, Type], leaf: Leaf) -> str:
+    """A new variable of a leaf's type."""
+    while name in types:
+        name += ":"
+    types[name] = Type(leaf)
+    return name
+
+
+def _taken_apart(program: Program) -> Mapping[str, Sequence[int]]:
+    """The variables to split, each with the places of the leaves that get a variable.
+
+    They are those of which a part is passed on by itself, and those that are split with them: an argument and the
+    parameter it is given to, a result and what receives it. A Python number in one of these may be an array in another,
+    and gets a variable then.
+    """
+    types, web = program.var_defs, _webs(program)
+    wanted = set()
+    for op in program.ops:
+        if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
+            for target, source in _passed_on(op, op.function):
+                if web[target] != web[source]:
+                    wanted |= {web[v] for v in (target, source) if _is_aggregate(types[v])}
+    places: dict[int, set[int]] = {number: set() for number in wanted}
+    for v, type_ in types.items():
+        if web[v] in wanted:
+            places[web[v]] |= {i for i, leaf in enumerate(type_.leaves) if isinstance(leaf, TensorType)}
+    unlike = {web[v] for v, type_ in types.items() if web[v] in wanted and not _is_aggregate(type_)}
+    return {v: sorted(places[web[v]]) for v in types if web[v] in wanted - unlike}
+
+
+def _webs(program: Program) -> Mapping[str, int]:
+    """For each variable the number of those that are handed over to each other."""
+    alike: dict[str, set[str]] = collections.defaultdict(set)
+    for one, other in _handed_over(program):
+        alike[one].add(other)
+        alike[other].add(one)
+    web: dict[str, int] = {}
+    for number, start in enumerate(program.var_defs):
+        pending = [start]
+        while pending:
+            name = pending.pop()
+            if name not in web:
+                web[name] = number
+                pending += alike[name]
+    return web
+
+
+def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
+    """Variables whose values become those of others as they are: in calls, in returns, and where one is chosen."""
+    for op in program.ops:
+        if isinstance(op, FunctionCallOp):
+            callee = program.function(op.function)
+            yield from zip((*callee.vars_in, *callee.vars_out), (*op.vars_in, *op.vars_out), strict=True)
+        elif isinstance(op, PrimOp) and op.function is select:
+            yield from ((op.vars_out[0], side) for side in op.vars_in[1:])
+        elif isinstance(op, PrimOp) and is_copy(op):
+            yield from zip(op.vars_out, op.vars_in, strict=True)
+
+
+def _passed_on(op: PrimOp, function: TracedFunction) -> Iterator[tuple[str, str]]:
+    """Variables that a primitive writes an array to, or one of several, that it reads from another, and that one."""
+    jaxpr: Any = function.jaxpr.jaxpr
+    sources = dict(zip(jaxpr.invars, tensors(op.vars_in, function.in_types), strict=True))
+    for v, atom in zip(tensors(op.vars_out, function.out_types), jaxpr.outvars, strict=True):
+        if not isinstance(atom, Literal) and atom in sources:
+            yield v, sources[atom]
+
+
+@dataclass(frozen=True)
+class _Splitter:
+    """Splits the variables of functions.
+
+    Attributes:
+        types: Of all variables, as they were.
+        parts: What becomes of those that are split.
+        places: The leaves that each of these is split into.
+    """
+
+    types: Mapping[str, Type]
+    parts: Parts
+    places: Mapping[str, Sequence[int]]
+
+    def function(self, function: Function) -> Function:
+        blocks = tuple(b.replace(instructions=tuple(self._ops(b.instructions))) for b in function.graph)
+        if function.name == MAIN:
+            return function.replace(graph=ControlFlowGraph(self._at_the_border(function, blocks)))
+        names = {"vars_in": self._names(function.vars_in), "vars_out": self._names(function.vars_out)}
+        return function.replace(graph=ControlFlowGraph(blocks), **names)
+
+    def _at_the_border(self, main: Function, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
+        """Main's blocks, which take apart what they are given and put together what they give back."""
+        apart = tuple(self._apart(v) for v in main.vars_in if v in self.parts)
+        entry, *rest = blocks
+        blocks = (entry.replace(instructions=(*apart, *entry.instructions)), *rest)
+        together = tuple(self._together(v) for v in main.vars_out if v in self.parts)
+        if not together:
+            return blocks
+        end = "results"
+        while end in main.graph:
+            end += "'"
+        ends = (b.replace(terminator=b.terminator.retarget(lambda name: end if name == HALT else name)) for b in blocks)
+        return (*ends, Block(end, together, GotoOp(HALT)))
+
+    def _apart(self, variable: str) -> PrimOp:
+        return self._same((variable,), self.parts[variable], variable)
+
+    def _together(self, variable: str) -> PrimOp:
+        return self._same(self.parts[variable], (variable,), variable)
+
+    def _same(self, given: tuple[str, ...], results: tuple[str, ...], variable: str) -> PrimOp:
+        """The arrays of a variable, to others."""
+        leaves = self.types[variable].tensor_leaves
+        of_parts = self._flat_types([variable], [self.types[variable]])
+        in_types, out_types = (
+            (self.types[variable],) if names == (variable,) else of_parts for names in (given, results)
+        )
+        jaxpr = jax.make_jaxpr(lambda *arrays: arrays)(*(leaf.aval for leaf in leaves))
+        return PrimOp(given, results, TracedFunction(in_types, out_types, jaxpr), variable.rpartition(".")[2])
+
+    def _names(self, variables: Sequence[str]) -> tuple[str, ...]:
+        return tuple(part for v in variables for part in self.parts.get(v, (v,)))
+
+    def _ops(self, ops: Sequence[Op]) -> Iterator[Op]:
+        for op in ops:
+            if self.parts.keys().isdisjoint((*op.uses, *op.defs)):
+                yield op
+            elif isinstance(op, PrimOp) and op.function is select:
+                condition, yes, no = op.vars_in
+                for each in zip(*(self._names([v]) for v in (*op.vars_out, yes, no)), strict=True):
+                    yield op.replace(vars_in=(condition, *each[1:]), vars_out=each[:1], read_at=())
+            elif isinstance(op, (PrimOp, FunctionCallOp)):
+                names = {"vars_in": self._names(op.vars_in), "vars_out": self._names(op.vars_out), "read_at": ()}
+                if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
+                    yield from _without_copies(op.replace(function=self._flat(op, op.function), **names))
+                else:
+                    yield op.replace(**names)
+
+    def _flat(self, op: PrimOp, function: TracedFunction) -> TracedFunction:
+        """The code of a primitive, for the parts of what it is given and gives back."""
+        in_types = self._flat_types(op.vars_in, function.in_types)
+        out_types = self._flat_types(op.vars_out, function.out_types)
+        return TracedFunction(in_types, out_types, function.jaxpr)
+
+    def _flat_types(self, variables: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
+        found: list[Type] = []
+        for v, type_ in zip(variables, types, strict=True):
+            found += [Type(type_.leaves[i]) for i in self.places[v]] if v in self.parts else [type_]
+        return tuple(found)
+
+
+def _without_copies(op: PrimOp) -> Iterator[PrimOp]:
+    """A primitive apart from what it only passes on, where one of the two can be written before the other is read."""
+    code = _Code(op)
+    passed_on = code.copied()
+    rest = [v for v in op.vars_out if v not in passed_on]
+    other = code.of(rest)
+    copied = {target: source for target, source in passed_on.items() if target != source}
+    if not copied:
+        yield from (other,) if rest else ()
+        return
+    copy = PrimOp(tuple(copied.values()), tuple(copied), move, op.text, op.location)
+    if not rest:
+        yield copy
+    elif not copied.keys() & {*other.vars_in}:
+        yield from (copy, other)
+    elif not {*rest} & {*copied.values()}:
+        yield from (other, copy)
+    else:
+        yield op
+
+
+class _Code:
+    """A primitive, with the atoms of its jaxpr that its variables are."""
+
+    def __init__(self, op: PrimOp) -> None:
+        assert isinstance(op.function, TracedFunction)
+        self.op = op
+        self.function = op.function
+        jaxpr: Any = op.function.jaxpr.jaxpr
+        self.jaxpr = jaxpr
+        self.given = _grouped(op.vars_in, self.function.in_types, jaxpr.invars)
+        self.results = _grouped(op.vars_out, self.function.out_types, jaxpr.outvars)
+
+    def copied(self) -> dict[str, str]:
+        """Variables to which it writes what it reads, each with the one that it reads."""
+        sources = {atoms[0]: (v, type_) for v, type_, atoms in self.given if len(atoms) == 1}
+        found: dict[str, str] = {}
+        for v, type_, atoms in self.results:
+            if len(atoms) == 1 and not isinstance(atoms[0], Literal) and atoms[0] in sources:
+                source, as_read = sources[atoms[0]]
+                found |= {v: source} if type_ == as_read else {}
+        return found
+
+    def of(self, wanted: Sequence[str]) -> PrimOp:
+        """What computes some of the results, and reads nothing else."""
+        kept = [each for each in self.results if each[0] in wanted]
+        needed = set(variables_among(a for _, _, atoms in kept for a in atoms))
+        equations: list[Any] = []
+        for equation in reversed(self.jaxpr.eqns):
+            if needed.intersection(equation.outvars):
+                equations.insert(0, equation)
+                needed.update(variables_among(equation.invars))
+        given = [each for each in self.given if needed.intersection(each[2])]
+        if len(given) == len(self.given) and len(kept) == len(self.results):
+            return self.op
+        inputs = [v for _, _, atoms in given for v in atoms]
+
+        def run(*arrays: Any) -> list[Any]:
+            known = dict(zip(inputs, arrays, strict=True))
+            known |= dict(zip(self.jaxpr.constvars, self.function.jaxpr.consts, strict=True))
+            return evaluated(equations, known, [a for _, _, atoms in kept for a in atoms])
+
+        (vars_in, in_types), (vars_out, out_types) = (
+            ([v for v, _, _ in each], tuple(t for _, t, _ in each)) for each in (given, kept)
+        )
+        function = TracedFunction(in_types, out_types, traced(run, inputs))
+        return self.op.replace(vars_in=tuple(vars_in), vars_out=tuple(vars_out), function=function, read_at=())
+
+
+def _grouped(
+    variables: Sequence[str], types: Sequence[Type], atoms: Sequence[Any]
+) -> list[tuple[str, Type, list[Any]]]:
+    """For each variable its type and its atoms, of those of all."""
+    supply = iter(atoms)
+    return [(v, t, [next(supply) for _ in t.tensor_leaves]) for v, t in zip(variables, types, strict=True)]
