@@ -24,6 +24,17 @@ def known_at_first(closed: ClosedJaxpr, arrays: Sequence[Any]) -> dict[Any, Any]
     return dict(zip((*jaxpr.constvars, *jaxpr.invars), (*closed.consts, *arrays), strict=True))
 
 
+def needed_for(atoms: Iterable[Any], equations: Sequence[Any], known: Iterable[Any] = ()) -> list[Any]:
+    """The equations, in order, that it takes to compute some atoms, where some variables are known."""
+    given, needed = set(known), set(variables_among(atoms))
+    found: list[Any] = []
+    for equation in reversed(equations):
+        if needed.difference(given).intersection(equation.outvars):
+            found.append(equation)
+            needed.update(variables_among(equation.invars))
+    return found[::-1]
+
+
 def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
     """The results of an equation."""
     return function_of(equation)(*values)

@@ -12,7 +12,9 @@ once for all functions (see ``hoist_shared``) stays if any of them reads it.
 
 from __future__ import annotations
 
-from hlobatch.analysis.liveness import before, liveness
+from collections.abc import Sequence
+
+from hlobatch.analysis.liveness import Names, before, liveness
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 
@@ -38,11 +40,16 @@ def _function(function: Function, elsewhere: frozenset[str]) -> Function:
 
 
 def _block(block: Block, live: frozenset[str]) -> Block:
-    live = before(block.terminator, live)
+    kept, _ = needed(block.instructions, before(block.terminator, live))
+    return block.replace(instructions=tuple(kept))
+
+
+def needed(ops: Sequence[Op], live: Names) -> tuple[list[Op], Names]:
+    """The operations but for dead primitives, and what is live before them, given what is live after them."""
     kept: list[Op] = []
-    for op in reversed(block.instructions):
+    for op in reversed(ops):
         if isinstance(op, PrimOp) and not live.intersection(op.vars_out):
             continue
         live = before(op, live)
         kept.append(op)
-    return block.replace(instructions=tuple(reversed(kept)))
+    return kept[::-1], live

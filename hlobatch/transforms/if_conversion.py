@@ -35,7 +35,7 @@ import jax.numpy as jnp
 from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
-from hlobatch.analysis.tracing import leaf_type
+from hlobatch.analysis.tracing import TracedFunction, leaf_type
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
@@ -73,6 +73,11 @@ def neither_but(first: Any, second: Any) -> tuple[Any]:
 def unless(first: Any, second: Any) -> tuple[Any]:
     """The function of a primitive that holds where the first condition does not or the second does."""
     return (jnp.logical_or(jnp.logical_not(first), second),)
+
+
+def is_traced(op: PrimOp) -> bool:
+    """Whether it is known what a primitive computes; code that was read from a module is one piece."""
+    return type(op.function) is TracedFunction or op.function in MADE_HERE
 
 
 def convert_ifs(program: Program) -> Program:

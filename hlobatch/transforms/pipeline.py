@@ -129,14 +129,19 @@ def _from_inside_out(before_loops: Sequence[Pass], program: Program) -> Program:
     return program
 
 
+def _split(program: Program, *, dead_code: bool) -> Program:
+    """The allocated program with aggregates split; parts that nothing reads are gone."""
+    split = split_aggregates(program)
+    if split is program:
+        return program
+    return allocate(eliminate_dead_code(split) if dead_code else split)
+
+
 def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:
     """From a typed program with calls to one with explicit stacks."""
     passes: dict[str, Pass] = {}
     if optimizations.split_aggregates:
-        passes["split-aggregates"] = split_aggregates
-        if optimizations.dead_code:
-            passes["dead-parts"] = eliminate_dead_code
-        passes["allocate-parts"] = allocate
+        passes["split-aggregates"] = partial(_split, dead_code=optimizations.dead_code)
     passes |= {"lower-calls": lower_calls, "simplify-lowered": simplify_cfg}
     if optimizations.pop_push:
         passes["pop-push-elimination"] = eliminate_pop_push

@@ -26,14 +26,14 @@ from typing import Any
 import jax
 
 from hlobatch._jax import Literal
-from hlobatch.analysis.evaluation import evaluated, traced, variables_among
+from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import tensors
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.transforms.coalesce import is_copy
-from hlobatch.transforms.if_conversion import MADE_HERE, select
+from hlobatch.transforms.if_conversion import is_traced, select
 from hlobatch.transforms.lower_calls import move
 
 Parts = Mapping[str, tuple[str, ...]]
@@ -42,7 +42,7 @@ Parts = Mapping[str, tuple[str, ...]]
 
 def split_aggregates(program: Program) -> Program:
     """The typed program with calls, in which a variable that something happens to holds at most one array."""
-    if not all(_is_known(op) for op in program.ops if isinstance(op, PrimOp)):
+    if not all(is_traced(op) for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
     wanted = _taken_apart(program)
     kept = frozenset((*program.vars_in, *program.vars_out))
@@ -56,10 +56,6 @@ def split_aggregates(program: Program) -> Program:
     splitter = _Splitter(program.var_defs, parts, wanted)
     functions = {f.name: splitter.function(f) for f in program.all_functions}
     return program.with_functions(functions).replace(var_defs=types)
-
-
-def _is_known(op: PrimOp) -> bool:
-    return type(op.function) is TracedFunction or op.function in (*MADE_HERE, move)
 
 
 def _is_aggregate(type_: Type) -> bool:
@@ -269,13 +265,10 @@ class _Code:
     def of(self, wanted: Sequence[str]) -> PrimOp:
         """What computes some of the results, and reads nothing else."""
         kept = [each for each in self.results if each[0] in wanted]
-        needed = set(variables_among(a for _, _, atoms in kept for a in atoms))
-        equations: list[Any] = []
-        for equation in reversed(self.jaxpr.eqns):
-            if needed.intersection(equation.outvars):
-                equations.insert(0, equation)
-                needed.update(variables_among(equation.invars))
-        given = [each for each in self.given if needed.intersection(each[2])]
+        results = [a for _, _, atoms in kept for a in atoms]
+        equations = needed_for(results, self.jaxpr.eqns)
+        read = {*variables_among(results), *(v for e in equations for v in variables_among(e.invars))}
+        given = [each for each in self.given if read.intersection(each[2])]
         if len(given) == len(self.given) and len(kept) == len(self.results):
             return self.op
         inputs = [v for _, _, atoms in given for v in atoms]
@@ -283,7 +276,7 @@ class _Code:
         def run(*arrays: Any) -> list[Any]:
             known = dict(zip(inputs, arrays, strict=True))
             known |= dict(zip(self.jaxpr.constvars, self.function.jaxpr.consts, strict=True))
-            return evaluated(equations, known, [a for _, _, atoms in kept for a in atoms])
+            return evaluated(equations, known, results)
 
         (vars_in, in_types), (vars_out, out_types) = (
             ([v for v, _, _ in each], tuple(t for _, t, _ in each)) for each in (given, kept)

@@ -28,7 +28,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
 from hlobatch.analysis.cost import RANDOM, bytes_of, equation_cost
-from hlobatch.analysis.evaluation import evaluated, traced, variables_among
+from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
@@ -209,12 +209,7 @@ class _Code:
     def rest(self, stored: Sequence[Any]) -> ClosedJaxpr:
         """What computes the primitive's results, from its inputs and the values that are stored."""
         jaxpr: Any = self.closed.jaxpr
-        wanted = set(variables_among(jaxpr.outvars)).difference(stored)
-        equations: list[Any] = []
-        for equation in reversed(self.equations):
-            if wanted.intersection(equation.outvars):
-                equations.insert(0, equation)
-                wanted.update(v for v in _read(equation) if v not in stored)
+        equations = needed_for(jaxpr.outvars, self.equations, stored)
         return self._traced(equations, [*jaxpr.invars, *stored], jaxpr.outvars)
 
     def _traced(self, equations: Sequence[Any], inputs: Sequence[Any], outputs: Sequence[Any]) -> ClosedJaxpr:

@@ -29,15 +29,16 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.liveness import Names, before, liveness
+from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.trip_counts import UniformLoop, uniform_loop
-from hlobatch.ir.ops import HALT, GotoOp, Op, PrimOp
+from hlobatch.ir.ops import HALT, GotoOp, PrimOp
 from hlobatch.ir.physical import from_physical, lane_function, physical, to_physical
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
-from hlobatch.transforms.if_conversion import MADE_HERE
+from hlobatch.transforms.dead_code import needed
+from hlobatch.transforms.if_conversion import is_traced
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 UNROLLED: Final = 64
@@ -63,15 +64,10 @@ def convert_uniform_loops(program: Program) -> Program:
 
 def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
     for block in graph:
-        if not block.sync and all(map(_is_known, block.instructions)):
+        if not block.sync and all(isinstance(op, PrimOp) and is_traced(op) for op in block.instructions):
             loop = uniform_loop(graph, block, shared)
             if loop is not None:
                 yield loop
-
-
-def _is_known(op: Op) -> bool:
-    """Whether an operation computes what can be traced; code that was read from a module stays as it is."""
-    return isinstance(op, PrimOp) and (type(op.function) is TracedFunction or op.function in MADE_HERE)
 
 
 def _without(loop: UniformLoop, function: Function, types: Mapping[str, Type]) -> Function:
@@ -133,13 +129,9 @@ class _Code:
         """The operations of a turn of which something is wanted, in that turn, a later one or after the loop."""
         entering: Names = frozenset()
         while True:
-            live, kept = self.wanted | self._asked | entering, list[PrimOp]()
-            for op in reversed(self._all):
-                if live.intersection(op.defs):
-                    kept.insert(0, op)
-                    live = before(op, live)
+            kept, live = needed(self._all, self.wanted | self._asked | entering)
             if live == entering:
-                return kept
+                return [op for op in kept if isinstance(op, PrimOp)]
             entering = live
 
     @cached_property

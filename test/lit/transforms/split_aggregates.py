@@ -13,8 +13,8 @@ def f(n, x):
 
 
 # CHECK-DAG: var register  %main.$result: (i32[], f32[4])
-# CHECK-DAG: var %f.$result:0: i32[]
-# CHECK-DAG: var %f.$result:1: f32[4]
+# CHECK-DAG: var register  %f.$result:0: i32[]
+# CHECK-DAG: var register  %f.$result:1: f32[4]
 # CHECK-LABEL: def main(%main.n, %main.x) -> (%main.$result):
 # CHECK:         %main.$result:0, %main.$result:1 = call @f(%main.n, %main.x)
 # CHECK-NEXT:    jump results
