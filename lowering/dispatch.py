@@ -177,7 +177,10 @@ class EachInOrder(Turn):
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
-        return [2 * here > jnp.sum(counter < self.layout.done, dtype=jnp.int32)]
+        are_most = 2 * here > jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)
+        if not self.layout.queue:
+            return [are_most]
+        return [are_most & ~self.lanes.are_enough(self.schedule.leaving(counter))]
 
 
 class Guarded(EachInOrder):

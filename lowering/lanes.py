@@ -147,7 +147,11 @@ class Lanes:
 
     def wants_turnover(self, waiting: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
-        return (waiting * self.share >= self.layout.lanes) | ((following >= self.layout.leave) & (waiting > 0))
+        return self.are_enough(waiting) | ((following >= self.layout.leave) & (waiting > 0))
+
+    def are_enough(self, waiting: Any) -> Any:
+        """Whether so many lanes wait for turnover that the others should not go on without them."""
+        return waiting * self.share >= self.layout.lanes
 
     # End
 

@@ -239,7 +239,7 @@ class Turn(ABC):
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
         step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=bool(self.told))
-        return replace(step, turns=any(block.block.name in block.block.terminator.successors for block in group))
+        return replace(step, turns=any(block.block.goes_on_to_itself for block in group))
 
     def _turnover_step(self, avals: Mapping[str, Any]) -> Step:
         lanes = self.lanes

@@ -61,6 +61,11 @@ class Block:
         """Instructions and terminator, in order."""
         return (*self.instructions, self.terminator)
 
+    @property
+    def goes_on_to_itself(self) -> bool:
+        """Whether it is a loop of one block."""
+        return self.name in self.terminator.successors
+
     def replace(self, **changes: Any) -> Block:
         return replace(self, **changes)
 

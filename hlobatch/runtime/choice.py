@@ -2,7 +2,8 @@
 
 What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
-* every block cheap: all of them in turn, masked with no test, and many rounds between tests of whether anyone is left;
+* every block cheap: all of them in turn, masked with no test, and many rounds between tests of whether anyone is left
+  where a test is dear;
 * the same in a single kernel, where a test costs nothing, with stacks, which are pushed and popped lane by lane, or
   with blocks of which a lane passes most by: the block with the most lanes;
 * otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
@@ -43,8 +44,9 @@ EXCESS: Final = 3.0
 run is one kernel."""
 SWEPT_LANES: Final = 1024
 """Lanes of a cheap program in flight at once: their state stays in the cache."""
-KERNEL_LANES: Final = 256
-"""The same where a run is one kernel, which has no kernels to start: fewer lanes end more nearly together."""
+KERNEL_LANES: Final = (128, 64)
+"""The same where a run is one kernel, which has no kernels to start: fewer lanes end more nearly together. Those below
+which a queue does not pay: what it takes to hand over is then no less than what idle lanes take."""
 SWEPT_STACKS: Final = (512, 192)
 """Lanes of a cheap program with stacks in flight at once, and those below which a queue does not pay. XLA pushes and
 pops them one by one, so that a lane costs nearly as much among few as among many."""
@@ -62,12 +64,13 @@ ACCELERATED_LANES: Final = 65536
 FITTING: Final = 2**28
 """Bytes of the largest array of all lanes, where each input goes through every block once, and all of them together."""
 ROUNDS: Final = 16
-"""Rounds of a sweep between two tests of whether anyone has something left to do."""
+"""Rounds of a sweep between two tests of whether anyone has something left to do, where such a test is dear: not in a
+single kernel, nor where a block goes on to itself, which is tested in every round."""
 STEP: Final = 40_000.0
 """What it takes to find a group of blocks and start its kernels, as operations of all lanes together."""
 KERNEL_STEP: Final = 4_000.0
 """The same where a run is one kernel, which has none to start."""
-LOOPING, RECURSIVE = (16, 10_000.0), (1, 1_000.0)
+LOOPING, RECURSIVE = (16, 30_000.0), (1, 1_000.0)
 """What is worth a thread: so many inputs, and so many operations and stored elements with all blocks run once for all
 of them. It is little where there is recursion, which runs them many times; a loop may turn but a few."""
 CHEAP_SHARE: Final = 8
@@ -197,6 +200,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     least, worth = RECURSIVE if has_stacks else LOOPING
     turns_around = repeated or has_inner_loops(program)
     threads = options.threads or (cores() if platform == "cpu" and turns_around else 1)
+    tests_are_dear = repeated and not one_kernel and not any(block.goes_on_to_itself for block in program.graph)
     is_auto = options.dispatch == options.schedule == "auto"
     return Choice(
         form=form,
@@ -204,7 +208,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         lanes=most,
         enough=enough,
         turns=2 if options.lanes is None else 1,
-        rounds=ROUNDS if form == "sweep" and repeated else 1,
+        rounds=ROUNDS if form == "sweep" and tests_are_dear else 1,
         share=CHEAP_SHARE if cheap else SHARE,
         threads=min(threads, options.lanes or threads),
         portion=1 if options.threads else max(least, round(worth / max(work, 1.0))),
@@ -259,9 +263,9 @@ def _in_flight(
         return KERNEL_MOST
     if form == "sweep" and has_stacks:
         return KERNEL_STACKS if one_kernel else SWEPT_STACKS
-    lanes = LANES
-    if form in SWEEPS and cheap:
-        lanes = KERNEL_LANES if one_kernel else SWEPT_LANES
+    if form in SWEEPS and cheap and one_kernel:
+        return KERNEL_LANES
+    lanes = SWEPT_LANES if form in SWEEPS and cheap else LANES
     return lanes, min(lanes, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
 
 

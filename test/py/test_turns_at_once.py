@@ -97,6 +97,32 @@ def test_a_loop_that_is_swept_makes_them(count: int, lanes: int | None) -> None:
     assert turns.tolist() == [int(value) for _, value in expected]
 
 
+@hb.batch
+def down(n: Any) -> Any:
+    while n > 0:
+        n -= 1
+    return n
+
+
+@pytest.mark.parametrize("one_kernel", [True, False])
+def test_lanes_that_wait_for_a_new_input_do_not_end_the_turns_of_others(one_kernel: bool) -> None:
+    """Three lanes of 32 are too few to take new inputs, and three more are still in their loop."""
+    inputs = jnp.asarray([1] * 27 + [100] * 3 + [5_000] * 3)
+    options = hb.Optimizations(one_kernel=one_kernel)
+    _, stats = hb.batch(down.function, lanes=32, threads=1, schedule="sweep", optimizations=options).with_stats(inputs)
+    rounds = min(block.executions for block in stats.blocks)
+    assert max(block.executions for block in stats.blocks) >= 5_000
+    assert rounds < 50
+
+
+@pytest.mark.parametrize("one_kernel", [True, False])
+def test_lanes_that_are_done_take_new_inputs_before_the_others_have_left_their_loop(one_kernel: bool) -> None:
+    inputs = jnp.asarray([2_000, *[1] * 7] * 16)
+    options = hb.Optimizations(one_kernel=one_kernel)
+    _, stats = hb.batch(down.function, lanes=64, threads=1, schedule="sweep", optimizations=options).with_stats(inputs)
+    assert max(block.executions for block in stats.blocks) < 2_500  # 4,000 in two batches of 64
+
+
 def test_they_are_one_reduction() -> None:
     together = turns_at_once(step, READS, ["n", "pc"])
     assert together is not None
