@@ -26,7 +26,8 @@ _PLACED = 8.0
 """Time of changing an element at a place that each lane has for itself."""
 _UNKNOWN_TRIPS = 8
 """Turns assumed for a loop whose count is not known."""
-_TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
+TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
+"""Primitives that are a polynomial or a call of a library."""
 RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x32"})
 """Primitives that draw random bits, or make keys of one."""
 
@@ -118,4 +119,4 @@ def equation_cost(equation: Any, contraction: float = 1.0) -> float:
         return min(elements, _PLACED * elements_updated(equation))
     if inner:
         return inner
-    return elements * (10.0 if name in _TRANSCENDENTAL else 40.0 if name in RANDOM else 1.0)
+    return elements * (10.0 if name in TRANSCENDENTAL else 40.0 if name in RANDOM else 1.0)

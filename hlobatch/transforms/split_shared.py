@@ -27,7 +27,7 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
-from hlobatch.analysis.cost import RANDOM, bytes_of, equation_cost
+from hlobatch.analysis.cost import RANDOM, TRANSCENDENTAL, bytes_of, equation_cost
 from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
@@ -43,6 +43,8 @@ LEAST: Final = 100.0
 """Operations that such a result takes in all."""
 LARGEST: Final = 2**28
 """Bytes of a result beyond which memory is dearer than time."""
+_DEAR: Final = RANDOM | TRANSCENDENTAL
+"""Primitives that take long for each number, so that what they compute of nothing at all may be worth an array."""
 _VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
 """Primitives that XLA makes part of whatever reads their results."""
 
@@ -224,7 +226,7 @@ class _Code:
 
 def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
-    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & RANDOM)
+    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & _DEAR)
 
 
 def _read(equation: Any) -> list[Any]:

@@ -197,7 +197,6 @@ QUICK: dict[str, tuple[int, ...]] = {
     "interpret": (2,),
     "interpret_lowered": (2,),
     "stackless_numpy": (0, ROWS),
-    "stackless_jax": (2,),
     "stackless_xla": (ROWS,),
     "case": (ROWS,),
     "chain": (ROWS,),

@@ -5,6 +5,7 @@
 # RUN: hlobatch trace %s:look_up --args "i32[8], f32[50000000]" | filecheck %s --check-prefix=SMALL
 # RUN: hlobatch trace %s:look_up --args "i32[8], f32[100000000]" | filecheck %s --check-prefix=HUGE
 # RUN: hlobatch trace %s:scale --args "f32[8,20], f32[30,20]" --disable hoist-shared | filecheck %s --check-prefix=LOCAL
+# RUN: hlobatch trace %s:wave --args "f32[8]" | filecheck %s --check-prefix=GRID
 import jax
 import jax.numpy as jnp
 
@@ -32,6 +33,15 @@ def look_up(i, data):
 
 # SMALL: %look_up.$shared1 = prim "jnp.exp(data)[i]" (%main.data)
 # HUGE-NOT: $shared
+
+
+@hb.batch
+def wave(x):
+    return jnp.sum(x * jnp.sin(jnp.linspace(0.0, 1.0, 64)))
+
+
+# What depends on nothing at all.
+# GRID: %wave.$shared1 = prim "jnp.sum(x * jnp.sin(jnp.linspace(0.0, 1.0, 64)))" ()
 
 
 @hb.batch(in_axes=(0, None))
