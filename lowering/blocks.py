@@ -113,7 +113,12 @@ class BlockFunction(Footprint):
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
         slots = dict(zip(self.reads, values, strict=True))
-        return _Run(self, slots, Everyone(slots[COUNTER] == self.index, self.layout.lane_axis)).result()
+        return _Run(self, slots, self.lanes(slots[COUNTER] == self.index)).result()
+
+    def lanes(self, mask: Any) -> Everyone:
+        """The lanes of a mask. Where a block makes several turns, arrays are in registers from one to the next."""
+        axis = self.layout.lane_axis
+        return Everyone(mask, axis, by_bits=bool(axis) and not self.block.goes_on_to_itself)
 
 
 @dataclass
@@ -163,7 +168,7 @@ class _Run:
 
     def _keep(self, mask: Any) -> None:
         """Go on with the lanes of a mask."""
-        self.lanes = Everyone(mask, self.layout.lane_axis)
+        self.lanes = self.function.lanes(mask)
 
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Carry out primitives on arrays of few lanes, where few are at the block."""
@@ -238,7 +243,7 @@ class _Run:
             self.slots[ACTIVE] = self.slots[ACTIVE].at[index].set(jnp.stack([total, high + carry]))
 
     def _goto(self, target: Any) -> None:
-        self.slots[COUNTER] = jnp.where(self.mask, target, self.slots[COUNTER])
+        self.slots[COUNTER] = self.lanes.put(self.slots[COUNTER], target)
 
     def _index(self, block: str) -> int:
         return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
@@ -410,7 +415,7 @@ class _Run:
     def _push_goto(self, op: PushGotoOp) -> None:
         self._push_variables(self.function.moved_by(op))
         (top,) = self.layout.tops(op.counter)
-        self.slots[top] = jnp.where(self.mask, self._index(op.push_block), self.slots[top])
+        self.slots[top] = self.lanes.put(self.slots[top], self._index(op.push_block))
         self._goto(self._index(op.goto_block))
 
     @run.register

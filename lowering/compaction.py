@@ -21,7 +21,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.lowering.stacks import IN_BOUNDS, from_active_lane, masked
+from hlobatch.lowering.masks import Put, from_active_lane, putting
+from hlobatch.lowering.stacks import IN_BOUNDS
 from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import Trimmed, trimmed
 
@@ -65,9 +66,11 @@ class Everyone(Selection):
 
     Attributes:
         axis: Where arrays have the axis of lanes.
+        by_bits: Whether they stay where they are, in a run that is one kernel with that axis last.
     """
 
     axis: int = 0
+    by_bits: bool = False
 
     @property
     def count(self) -> Any:
@@ -80,7 +83,11 @@ class Everyone(Selection):
         return from_active_lane(self.mask, array, self.axis)
 
     def put(self, array: Any, new: Any) -> Any:
-        return masked(self.mask, new, array, self.axis)
+        return self._put(array, new)
+
+    @cached_property
+    def _put(self) -> Put:
+        return putting(self.mask, self.axis, by_bits=self.by_bits)
 
 
 @dataclass(frozen=True)

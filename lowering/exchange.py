@@ -15,8 +15,9 @@ import jax.numpy as jnp
 
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
+from hlobatch.lowering.masks import masked
 from hlobatch.lowering.rows import row_of, with_row
-from hlobatch.lowering.stacks import IN_BOUNDS, masked
+from hlobatch.lowering.stacks import IN_BOUNDS
 
 
 @dataclass(frozen=True)

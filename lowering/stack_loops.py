@@ -16,8 +16,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.lowering.masks import putting
 from hlobatch.lowering.rows import part_of, row_of, with_part, with_row
-from hlobatch.lowering.stacks import Arrays, masked
+from hlobatch.lowering.stacks import Arrays
 
 NEAR: Final = 64
 """Rows of numbers up to which it takes less time to go through rows than through lanes."""
@@ -31,11 +32,13 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: i
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
     rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
 
-    def row(i: Any, frames: Any, top: Any) -> Any:
-        return with_row(frames, masked(rows == i, top, row_of(frames, i), axis), i)
+    def row(i: Any) -> Write:
+        put = putting(rows == i, axis, by_bits=bool(axis))
+        return lambda frames, top: with_row(frames, put(row_of(frames, i), top), i)
 
-    def lane(i: Any, frames: Any, top: Any) -> Any:
-        return with_part(frames, _lane(top, i, axis)[None], _place(row_of(rows, i), i, top, axis))
+    def lane(i: Any) -> Write:
+        place = row_of(rows, i)
+        return lambda frames, top: with_part(frames, _lane(top, i, axis)[None], _place(place, i, top, axis))
 
     return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
 
@@ -44,23 +47,31 @@ def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: in
     """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
     rows = jnp.where(mask, pointer, -1)
 
-    def row(i: Any, top: Any, frames: Any) -> Any:
-        return masked(rows == i, row_of(frames, i), top, axis)
+    def row(i: Any) -> Write:
+        put = putting(rows == i, axis, by_bits=bool(axis))
+        return lambda top, frames: put(top, row_of(frames, i))
 
-    def lane(i: Any, top: Any, frames: Any) -> Any:
-        old = row_of(top, i, axis)
-        new = part_of(frames, _place(row_of(pointer, i), i, top, axis), (1, *_lane(top, i, axis).shape))
-        return with_row(top, jnp.where(row_of(rows, i) >= 0, new.reshape(old.shape), old), i, axis)
+    def lane(i: Any) -> Write:
+        place, is_popped = row_of(pointer, i), row_of(rows, i) >= 0
+
+        def write(top: Any, frames: Any) -> Any:
+            old = row_of(top, i, axis)
+            new = part_of(frames, _place(place, i, top, axis), (1, *_lane(top, i, axis).shape))
+            return with_row(top, jnp.where(is_popped, new.reshape(old.shape), old), i, axis)
+
+        return write
 
     return _through_rows_or_lanes(row, lane, tops, stacks, pointer, mask, stacks)
 
 
-Write = Callable[[Any, Any, Any], Any]
-"""A number of a row or a lane, an array that is written and one that is read, to the former."""
+Write = Callable[[Any, Any], Any]
+"""An array that is written, in a row or a lane, and one that is read, to the former."""
+Writes = Callable[[Any], Write]
+"""The number of a row or a lane, to what writes it."""
 
 
 def _through_rows_or_lanes(
-    row: Write, lane: Write, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
+    row: Writes, lane: Writes, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
 ) -> list[Any]:
     depth, lanes = stacks[0].shape[0], pointer.shape[0]
     low, high = _lowest_and_highest(jnp.where(mask, pointer, depth), jnp.where(mask, pointer, -1))
@@ -91,9 +102,10 @@ def _lowest_and_highest(low: Any, high: Any) -> tuple[Any, Any]:
     return least, greatest
 
 
-def _loop(write: Write, written: Arrays, read: Arrays, first: Any, end: Any) -> list[Any]:
+def _loop(writes: Writes, written: Arrays, read: Arrays, first: Any, end: Any) -> list[Any]:
     def turn(i: Any, arrays: list[Any]) -> list[Any]:
-        return [write(i, array, given) for array, given in zip(arrays, read, strict=True)]
+        write = writes(i)
+        return [write(array, given) for array, given in zip(arrays, read, strict=True)]
 
     return list(jax.lax.fori_loop(first, end, turn, list(written)))
 

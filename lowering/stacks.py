@@ -1,4 +1,4 @@
-"""Masked writing, and pushing and popping on stacks ``[depth + 1, lanes, *event]``.
+"""Pushing and popping on stacks ``[depth + 1, lanes, *event]``.
 
 Every index is in bounds: lanes that do not take part write to the spare last row, and read a row that exists.
 
@@ -10,26 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
-
-def over_events(mask: Any, array: Any, axis: int) -> Any:
-    """A mask ``bool[lanes]`` shaped to broadcast against an array with its lanes at an axis, the first or the last."""
-    return mask if axis else mask.reshape(mask.shape + (1,) * (array.ndim - 1))
-
-
-def masked(mask: Any, new: Any, old: Any, axis: int) -> Any:
-    """``new`` in the lanes of the mask, ``old`` elsewhere."""
-    return jnp.where(over_events(mask, old, axis), new, old)
-
-
-def from_active_lane(mask: Any, array: Any, axis: int) -> Any:
-    """``array`` with one active lane's value in all inactive lanes."""
-    one = jax.lax.dynamic_index_in_dim(array, jnp.argmax(mask), axis)
-    return masked(mask, array, one, axis)
-
+from hlobatch.lowering.masks import masked
 
 Arrays = Sequence[Any]
 
