@@ -8,7 +8,7 @@ import os
 import platform
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
@@ -34,13 +34,19 @@ def environment() -> dict[str, Any]:
     }
 
 
+_VECTORS: Final = {"avx512f": "AVX-512", "avx2": "AVX2"}
+"""What processors call their vector units, the largest first; some say no more of themselves than who made them."""
+
+
 def _processor() -> str:
     try:
         lines = Path("/proc/cpuinfo").read_text().splitlines()
     except OSError:
         return platform.processor()
-    models = [line.split(":", 1)[1].strip() for line in lines if line.startswith("model name")]
-    return models[0] if models else platform.machine()
+    told = {name.strip(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+    model, flags = told.get("model name", platform.machine()), told.get("flags", "").split()
+    units = [name for flag, name in _VECTORS.items() if flag in flags]
+    return f"{model} with {units[0]}" if units else model
 
 
 def file_of(path: Path, environment: dict[str, Any]) -> Path:

@@ -71,8 +71,11 @@ def most_lanes(groups: Groups) -> Schedule:
     """The group with the most waiting lanes, the first of them if there are several."""
 
     def choose(counter: Any) -> Arrays:
-        waiting = _waiting(counter, groups)
-        return (_counter_of(_best(waiting, waiting, groups), groups),)
+        counts = _counts(counter, groups)
+        fits = isinstance(counter.shape[0], int) and counter.shape[0] * _size(groups) <= np.iinfo(np.int32).max
+        waiting = counts.astype(jnp.float32)
+        best = _most(counts, groups) if fits else _best(waiting, waiting, groups)
+        return (_counter_of(best, groups),)
 
     return Schedule((), choose, partial(_leaving, groups=groups))
 
@@ -151,6 +154,25 @@ def _best(score: Any, waiting: Any, groups: Groups) -> Any:
     none = places - len(groups)
     scores = jnp.where(none < 0, score, np.float32(-1))
     return jnp.argmax(jnp.where(waiting > 0, scores, np.where(none > 0, -2, -3).astype(np.float32))).astype(jnp.int32)
+
+
+def _size(groups: Groups) -> int:
+    """A power of two that is more than the number of groups and of what stands for none."""
+    return 1 << (len(groups) + 2).bit_length()
+
+
+def _most(counts: Any, groups: Groups) -> Any:
+    """The index of the group with the highest count, the first of them; the next two stand for none.
+
+    A number has the count in front and behind it how far from the end the group is. LLVM finds the greatest of several
+    whole numbers at a time, and the place of the greatest of several others one after the other.
+    """
+    size, past = _size(groups), len(groups)
+    places = np.arange(past + 2, dtype=np.int32)
+    behind = np.where(places < past, size - 1 - places, places == past).astype(np.int32)
+    in_front = counts * np.where(places < past, size, 0).astype(np.int32)
+    greatest = jnp.max(jnp.where(counts > 0, in_front + behind, np.where(places > past, 0, -1).astype(np.int32)))
+    return jnp.where(greatest >= size, size - 1 - (greatest & (size - 1)), past + 1 - greatest)
 
 
 def _counter_of(best: Any, groups: Groups) -> Any:

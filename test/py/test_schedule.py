@@ -3,8 +3,10 @@
 import jax
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from hlobatch.lowering.schedule import Schedule, Time, earliest, least_idle, most_lanes
+from hlobatch.lowering.schedule import Schedule, Time, _best, _most, earliest, least_idle, most_lanes
 
 ALONE = ((0,), (1,), (2,))
 NOBODY = 3
@@ -29,6 +31,17 @@ def test_earliest_is_the_smallest_counter() -> None:
 
 def test_most_lanes_takes_the_first_of_several() -> None:
     assert first_choice(most_lanes(ALONE), 2, 1, 2, 1, 0) == 1
+
+
+@given(st.lists(st.integers(0, 5) | st.integers(0, 1_000_000), min_size=3, max_size=60))
+def test_the_most_lanes_are_found_in_whole_numbers(counts: list[int]) -> None:
+    """As in a search through groups: the first with the highest count; then lanes past the last, then none."""
+    *waiting, past, _ = counts
+    groups = tuple((i,) for i in range(len(waiting)))
+    expected = waiting.index(max(waiting)) if any(waiting) else len(groups) + (past == 0)
+    found = _most(np.array([*waiting, past, 0], np.int32), groups)
+    floats = np.array([*waiting, past, 0], np.float32)
+    assert int(found) == int(_best(floats, floats, groups)) == expected
 
 
 def test_lanes_are_counted_for_the_group_together() -> None:
