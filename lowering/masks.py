@@ -5,8 +5,8 @@
     r = where(mask, new, r)    ==>    bits = -mask, in memory
                                       r    = r ^ ((r ^ new) & bits)
 
-LLVM makes a masked store of the former where ``r`` stays where it is. With AVX-512 that takes no longer than another;
-with AVX2, processors of AMD take some twenty cycles for it, and none hands on what was so stored to what reads it next.
+LLVM makes a masked store of the former where ``r`` stays where it is. With AVX2, processors of AMD take some twenty
+cycles for it, and half of the time of a recursion may go there; AVX-512 has other instructions for it.
 Of bits that are read from memory LLVM does not know that they are all alike in a lane, and that this is a choice.
 """
 

@@ -71,11 +71,11 @@ def most_lanes(groups: Groups) -> Schedule:
     """The group with the most waiting lanes, the first of them if there are several."""
 
     def choose(counter: Any) -> Arrays:
-        counts = _counts(counter, groups)
-        fits = isinstance(counter.shape[0], int) and counter.shape[0] * _size(groups) <= np.iinfo(np.int32).max
-        waiting = counts.astype(jnp.float32)
-        best = _most(counts, groups) if fits else _best(waiting, waiting, groups)
-        return (_counter_of(best, groups),)
+        (lanes,) = counter.shape
+        if isinstance(lanes, int) and lanes * _size(groups) <= np.iinfo(np.int32).max:
+            return (_counter_of(_most(_counts(counter, groups), groups), groups),)
+        waiting = _waiting(counter, groups)
+        return (_counter_of(_best(waiting, waiting, groups), groups),)
 
     return Schedule((), choose, partial(_leaving, groups=groups))
 

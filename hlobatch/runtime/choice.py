@@ -263,9 +263,11 @@ def _in_flight(
         return KERNEL_MOST
     if form == "sweep" and has_stacks:
         return KERNEL_STACKS if one_kernel else SWEPT_STACKS
-    if form in SWEEPS and cheap and one_kernel:
-        return KERNEL_LANES
-    lanes = SWEPT_LANES if form in SWEEPS and cheap else LANES
+    lanes = LANES
+    if form in SWEEPS and cheap:
+        if one_kernel:
+            return KERNEL_LANES
+        lanes = SWEPT_LANES
     return lanes, min(lanes, round(STEP / max(work, 1.0))) if form == "sweep" else ENOUGH
 
 

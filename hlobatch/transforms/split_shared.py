@@ -43,7 +43,7 @@ LEAST: Final = 100.0
 """Operations that such a result takes in all."""
 LARGEST: Final = 2**28
 """Bytes of a result beyond which memory is dearer than time."""
-_DEAR: Final = RANDOM | TRANSCENDENTAL
+_TAKING_LONG: Final = RANDOM | TRANSCENDENTAL
 """Primitives that take long for each number, so that what they compute of nothing at all may be worth an array."""
 _VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
 """Primitives that XLA makes part of whatever reads their results."""
@@ -226,7 +226,9 @@ class _Code:
 
 def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
-    return any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & _DEAR)
+    return (
+        any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & _TAKING_LONG)
+    )
 
 
 def _read(equation: Any) -> list[Any]:

@@ -197,6 +197,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "interpret": (2,),
     "interpret_lowered": (2,),
     "stackless_numpy": (0, ROWS),
+    "stackless_jax": (),
     "stackless_xla": (ROWS,),
     "case": (ROWS,),
     "chain": (ROWS,),
@@ -209,7 +210,8 @@ QUICK: dict[str, tuple[int, ...]] = {
     "accelerator_sweep": (ROWS,),
     "constants_inside_jit": (ROWS,),
 }
-"""The grid of the usual run; all else waits for the night. Of generated programs some are always run unoptimized."""
+"""The grid of the usual run; all else waits for the night, when each of these has every size. Of generated programs
+some are always run unoptimized."""
 
 
 def grid() -> Iterator[Any]:
