@@ -117,8 +117,8 @@ class BlockFunction(Footprint):
 
     def lanes(self, mask: Any) -> Everyone:
         """The lanes of a mask. Where a block makes several turns, arrays are in registers from one to the next."""
-        axis = self.layout.lane_axis
-        return Everyone(mask, axis, by_bits=bool(axis) and not self.block.goes_on_to_itself)
+        by_bits = self.layout.by_bits and not self.block.goes_on_to_itself
+        return Everyone(mask, self.layout.lane_axis, by_bits)
 
 
 @dataclass
@@ -363,9 +363,14 @@ class _Run:
         self._push_variables(op.vars)
 
     def _push_variables(self, variables: Sequence[str]) -> None:
+        layout = self.layout
         for slot, together in self._by_pointer(variables):
             tops, stacks = self._tops_and_stacks(together)
-            push = partial(push_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else push_at_once
+            push = (
+                partial(push_in_loops, axis=layout.lane_axis, by_bits=layout.by_bits)
+                if layout.one_kernel
+                else push_at_once
+            )
             row = self.rows.get(slot, self.slots[slot])
             pushed = push(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(stacks, pushed, strict=True))
@@ -377,12 +382,17 @@ class _Run:
         self._pop_variables(op.vars)
 
     def _pop_variables(self, variables: Sequence[str]) -> None:
+        layout = self.layout
         for slot, together in self._by_pointer(variables):
             if slot not in self.rows:
                 self.slots[slot] = moved_down(self.slots[slot], self.mask)
             row = self.rows.get(slot, self.slots[slot])
             tops, stacks = self._tops_and_stacks(together)
-            pop = partial(pop_in_loops, axis=self.layout.lane_axis) if self.layout.one_kernel else pop_at_once
+            pop = (
+                partial(pop_in_loops, axis=layout.lane_axis, by_bits=layout.by_bits)
+                if layout.one_kernel
+                else pop_at_once
+            )
             popped = pop(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(tops, popped, strict=True))
 

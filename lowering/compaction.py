@@ -66,7 +66,7 @@ class Everyone(Selection):
 
     Attributes:
         axis: Where arrays have the axis of lanes.
-        by_bits: Whether they stay where they are, in a run that is one kernel with that axis last.
+        by_bits: Whether results are put into them bit by bit; see ``masks.putting``.
     """
 
     axis: int = 0

@@ -56,6 +56,7 @@ class Layout:
         max_steps: Blocks an input may run, or None.
         stats: Whether executions are counted.
         one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
+        stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
     """
 
     program: Program
@@ -66,11 +67,17 @@ class Layout:
     max_steps: int | None = None
     stats: bool = False
     one_kernel: bool = False
+    stores_masked: bool = True
 
     @property
     def lane_axis(self) -> int:
         """Where arrays have the axis of lanes; those of all inputs have it in front."""
         return -1 if self.one_kernel and self.lanes >= MANY else 0
+
+    @property
+    def by_bits(self) -> bool:
+        """Whether what lanes keep is kept bit by bit; see ``masks.putting``."""
+        return bool(self.lane_axis) and not self.stores_masked
 
     @property
     def width(self) -> Dim:

@@ -6,7 +6,8 @@
                                       r    = r ^ ((r ^ new) & bits)
 
 LLVM makes a masked store of the former where ``r`` stays where it is. With AVX2, processors of AMD take some twenty
-cycles for it, and half of the time of a recursion may go there; AVX-512 has other instructions for it.
+cycles for it, and half of the time of a recursion may go there. With AVX-512 it is the better way (``by_bits`` of a
+``Layout`` says which processor this is).
 Of bits that are read from memory LLVM does not know that they are all alike in a lane, and that this is a choice.
 """
 
@@ -48,7 +49,7 @@ def putting(mask: Any, axis: int, *, by_bits: bool) -> Put:
     Args:
         mask: ``bool[lanes]``.
         axis: Where arrays have the axis of lanes.
-        by_bits: Whether they stay where they are, in a run that is one kernel with that axis last.
+        by_bits: Whether they stay where they are, and a masked store takes long.
     """
     if not by_bits:
         return lambda old, new: masked(mask, new, old, axis)

@@ -28,12 +28,12 @@ ROWS_OF_NUMBERS: Final = 2
 """Axes of a stack of numbers."""
 
 
-def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int) -> list[Any]:
+def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool = False) -> list[Any]:
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
     rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
 
     def row(i: Any) -> Write:
-        put = putting(rows == i, axis, by_bits=bool(axis))
+        put = putting(rows == i, axis, by_bits=by_bits)
         return lambda frames, top: with_row(frames, put(row_of(frames, i), top), i)
 
     def lane(i: Any) -> Write:
@@ -43,12 +43,12 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: i
     return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
 
 
-def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int) -> list[Any]:
+def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool = False) -> list[Any]:
     """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
     rows = jnp.where(mask, pointer, -1)
 
     def row(i: Any) -> Write:
-        put = putting(rows == i, axis, by_bits=bool(axis))
+        put = putting(rows == i, axis, by_bits=by_bits)
         return lambda top, frames: put(top, row_of(frames, i))
 
     def lane(i: Any) -> Write:

@@ -29,7 +29,7 @@ from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.dispatch import FORMS, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
-from hlobatch.runtime.threads import cores
+from hlobatch.runtime.processor import cores
 from hlobatch.runtime.widths import times
 from hlobatch.transforms.block_order import excess_of_a_sweep, repeated_blocks
 from hlobatch.transforms.pipeline import ALL, Optimizations

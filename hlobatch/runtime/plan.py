@@ -26,6 +26,7 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
+from hlobatch.runtime.processor import stores_masked
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
@@ -182,8 +183,17 @@ class Plan:
         """The state for a batch of ``inputs``."""
         lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
         queue = lanes is not None
-        max_steps = self.options.max_steps
-        return Layout(self.lowered, inputs, lanes if queue else inputs, depth, queue, max_steps, stats, one_kernel)
+        return Layout(
+            program=self.lowered,
+            inputs=inputs,
+            lanes=lanes if queue else inputs,
+            depth=depth,
+            queue=queue,
+            max_steps=self.options.max_steps,
+            stats=stats,
+            one_kernel=one_kernel,
+            stores_masked=stores_masked(),
+        )
 
     def _lanes(self, inputs: Any, choice: Choice) -> int | None:
         """Lanes in flight where they are fewer than the inputs, else None.

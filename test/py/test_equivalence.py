@@ -67,12 +67,16 @@ def compacted(**options: Any) -> Run:
     return everywhere
 
 
-def lanes_last(**options: Any) -> Run:
+def lanes_last(*, stores_masked: bool, **options: Any) -> Run:
     """With the axis of lanes behind all others, however few they are, where the run is one kernel."""
-    run = compiled_with(max_stack_depth=24, **options)  # a depth of its own, and so nothing that others have compiled
+    depth = 24 + stores_masked  # a depth of its own, and so nothing that others have compiled
+    run = compiled_with(max_stack_depth=depth, **options)
 
     def behind(program: ZooProgram, batch: int) -> Any:
-        with mock.patch("hlobatch.lowering.layout.MANY", 1):
+        with (
+            mock.patch("hlobatch.lowering.layout.MANY", 1),
+            mock.patch("hlobatch.runtime.plan.stores_masked", return_value=stores_masked),
+        ):
             return run(program, batch)
 
     return behind
@@ -178,8 +182,9 @@ EXECUTORS: dict[str, Run] = {
     "queue_sweep": compiled_with(lanes=3, dispatch="sweep"),
     "threads": compiled_with(threads=3),
     "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
-    "lanes_last": lanes_last(),
-    "lanes_last_queue": lanes_last(lanes=4, dispatch="chain", schedule="cost"),
+    "lanes_last": lanes_last(stores_masked=False),
+    "lanes_last_masked": lanes_last(stores_masked=True),
+    "lanes_last_queue": lanes_last(stores_masked=False, lanes=4, dispatch="chain", schedule="cost"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "accelerator_sweep": as_on_accelerator(dispatch="sweep"),

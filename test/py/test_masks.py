@@ -10,6 +10,7 @@ import pytest
 import hlobatch as hb
 from hlobatch.lowering.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime.processor import cores, stores_masked
 
 LANES = 40
 MASK = jnp.arange(LANES) % 3 == 0
@@ -60,8 +61,39 @@ def fibonacci(n: Any) -> Any:
     return fibonacci(n - 1) + fibonacci(n - 2)
 
 
-@pytest.mark.parametrize(("lanes", "by_bits"), [(40, True), (8, False)])
-def test_many_lanes_of_one_kernel_are_put_so(lanes: int, by_bits: bool) -> None:
+@pytest.mark.parametrize(
+    ("lanes", "stores_masked", "by_bits"), [(40, False, True), (40, True, False), (8, False, False)]
+)
+def test_many_lanes_of_one_kernel_are_put_so(
+    lanes: int, stores_masked: bool, by_bits: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("hlobatch.runtime.plan.stores_masked", lambda: stores_masked)
     plan = fibonacci.trace(jnp.arange(lanes)).plan
     text = str(to_stablehlo(plan.request(plan.on_one_cpu(lanes, plan.depth, False))))
     assert ("stablehlo.xor" in text) == by_bits
+
+
+@pytest.mark.parametrize(
+    ("baseline", "found", "expected"),
+    [
+        (["X86_V2"], ["X86_V3"], False),
+        (["SSE3"], ["AVX2", "FMA3"], False),
+        (["X86_V2"], ["X86_V3", "X86_V4", "AVX512_ICL"], True),
+        (["SSE3"], ["AVX2", "AVX512F", "AVX512_SKX"], True),
+        (["X86_V3", "X86_V4"], [], True),
+        (["X86_V2"], [], True),
+        (["NEON", "ASIMD"], ["SVE"], True),
+    ],
+)
+def test_which_processors_store_masked(
+    baseline: list[str], found: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = {"baseline": baseline, "found": found, "not found": []}
+    known = {"SIMD Extensions": {name: those for name, those in names.items() if those}}
+    monkeypatch.setattr(np, "show_config", lambda mode: known)
+    assert stores_masked.__wrapped__() == expected
+
+
+def test_this_processor() -> None:
+    assert cores() >= 1
+    assert isinstance(stores_masked(), bool)

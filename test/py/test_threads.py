@@ -258,10 +258,6 @@ def test_an_error_in_one_call_waits_for_the_others() -> None:
     assert done == ["slow", "slow"]
 
 
-def test_cores() -> None:
-    assert runtime_threads.cores() >= 1
-
-
 DEVICES = """
 import jax, numpy as np
 from jax.sharding import NamedSharding, PartitionSpec as P
