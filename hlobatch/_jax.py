@@ -65,6 +65,7 @@ __all__ = [
     "is_x64",
     "jaxpr_as_fun",
     "keys_of",
+    "leaves_loops_alone",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
@@ -94,6 +95,11 @@ _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_T
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
 _PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
+_PASSES_ON_LOOPS: Final = (
+    "simplify-while-loops",
+    "while-loop-invariant-code-motion",
+    "while-loop-trip-count-annotator",
+)
 _CAPTURED: Final = "xla_gpu_enable_command_buffer"
 _LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
     _CAPTURED: "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
@@ -111,7 +117,8 @@ class Compilation:
             times as long.
         one_kernel: All of it is one kernel. Its emitter knows no library of contractions, and it wants the small
             fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
-            those, it makes loops of scatters too.
+            those, it makes loops of scatters too. Its loops stay as they are: what does not change in one is there
+            because it is wanted only if that loop turns, and LLVM finds out the rest.
         little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
             level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
             instructions at hand that it has decoded.
@@ -126,6 +133,7 @@ class Compilation:
         without = {
             "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
             "dot-library-rewriter": self.one_kernel,
+            **dict.fromkeys(_PASSES_ON_LOOPS, self.one_kernel),
         }
         return ",".join(name for name, is_left_out in without.items() if is_left_out)
 
@@ -157,6 +165,11 @@ def _platform_version() -> str:
 def makes_small_fusions() -> bool:
     """Whether XLA makes the fusions of its older emitters, and loops of scatters, if it is asked for one kernel."""
     return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
+
+
+def leaves_loops_alone() -> bool:
+    """Whether XLA, asked for one kernel, leaves everything in the loop it is in."""
+    return _PASSES_LEFT_OUT not in _unknown_options()
 
 
 @cache

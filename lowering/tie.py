@@ -3,7 +3,7 @@
 A block that may be passed over stands in a loop that turns once or not at all. What it computes from registers that it
 does not change does not change in that loop, so XLA would move it out, to where it runs whether or not the block does.
 Here, such registers are first chosen by a condition on a scalar that the loop does change: to XLA they change too. The
-choice is fused into whatever reads the register.
+choice is fused into whatever reads the register. Where XLA can be asked to leave loops as they are, nothing is tied.
 """
 
 from __future__ import annotations

@@ -59,6 +59,7 @@ class Request:
         scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
         random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
             are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
+        moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
     """
 
     layout: Layout
@@ -77,6 +78,7 @@ class Request:
     on_one_cpu: bool = False
     scatters_in_loops: bool = False
     random_in_loops: bool = False
+    moves_out_of_loops: bool = True
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -190,7 +192,8 @@ class _Builder:
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
-        turn = make(layout, self.lanes, self.splicer, groups, fixed, request.schedule, request.rounds)
+        how = request.schedule, request.rounds, request.moves_out_of_loops
+        turn = make(layout, self.lanes, self.splicer, groups, fixed, *how)
         turn.splice(avals)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):

@@ -61,6 +61,7 @@ class Turn(ABC):
         fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
         schedule: Finds the next group, in the forms that run one at a time.
         rounds: Times that all blocks are run in a turn, in the form that runs all of them.
+        moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
     """
 
     layout: Layout
@@ -70,6 +71,7 @@ class Turn(ABC):
     fixed: Slots
     schedule: Schedule
     rounds: int = 1
+    moves_out_of_loops: bool = True
 
     # What a form says
 
@@ -267,7 +269,7 @@ class Turn(ABC):
         in_loop: bool,
     ) -> Step:
         part = trimmed(run, reads, writes, avals)
-        if in_loop:
+        if in_loop and self.moves_out_of_loops:
             registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)

@@ -24,6 +24,7 @@ from hlobatch._jax import (
     embed_module,
     is_for_export,
     is_for_one_cpu,
+    leaves_loops_alone,
     lower_as_jax,
     lowering_platforms,
     makes_small_fusions,
@@ -104,6 +105,7 @@ def _run_lowering(
         on_one_cpu=on_one_cpu,
         scatters_in_loops=one_kernel is None or not makes_small_fusions(),
         random_in_loops=not makes_small_fusions(),
+        moves_out_of_loops=not (one_kernel and leaves_loops_alone()),
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]

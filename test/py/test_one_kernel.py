@@ -6,8 +6,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from optimized_hlo import inside_loops
 
 import hlobatch as hb
+from hlobatch import _jax
 from hlobatch.analysis.one_kernel import SUPPORTED, fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
@@ -564,3 +566,29 @@ def test_what_is_dear_is_computed_once():
 def test_nothing_is_held_in_several_kernels():
     x, n = jnp.arange(48.0).reshape(16, 3) / 7, jnp.arange(16)
     assert "@held" not in module_of(chosen, x, n, one_kernel=False)
+
+
+def once_if(wanted, x):
+    """A loop in which something is computed that does not change."""
+    turns = jax.lax.while_loop(lambda s: s[0], lambda s: (s[1][0] > 0, jnp.tanh(x) * s[1]), (wanted, x))
+    return turns[1]
+
+
+@pytest.mark.parametrize("one_kernel", [False, True])
+def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
+    options = _jax.compiler_options("cpu", _jax.Compilation(one_kernel=one_kernel))
+    arguments = jnp.bool_(False), jnp.arange(1e4)
+    text = jax.jit(once_if, compiler_options=options).lower(*arguments).compile().as_text()
+    assert any("tanh" in instruction.line for instruction in inside_loops(text)) == one_kernel
+
+
+@pytest.mark.parametrize("left_alone", [False, True])
+def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkeypatch):
+    monkeypatch.setattr(primitive, "leaves_loops_alone", lambda: left_alone)
+    tied = []
+    monkeypatch.setattr("hlobatch.lowering.turn.tied", lambda part, *_: tied.append(part) or part)
+    function = looped(lambda x: jnp.tanh(x), dispatch="chain")
+    assert is_one_kernel(function, *examples())
+    assert bool(tied) != left_alone
+    jax.jit(function).lower(*examples())
+    assert tied, "in a user's own jax.jit, XLA does as it always does"
