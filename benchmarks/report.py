@@ -53,7 +53,8 @@ one thread reaches is in the ablations.
 `make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
 measures one workload and replaces its rows. TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
 own, named by the environment variable `HLOBATCH_TFP_PYTHON`, with tensorflow-cpu 2.18, tf-keras 2.18 and
-tensorflow-probability 0.25.
+tensorflow-probability 0.25. TFP's own sampler, `tfp`, runs on JAX alone; releases do not know this JAX,
+`tfp-nightly` does.
 """
 
 
