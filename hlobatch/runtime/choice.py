@@ -14,15 +14,16 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
-from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import taken_as_a_whole
-from hlobatch.ir.physical import elements
+from hlobatch.ir.physical import elements, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.compaction import Widths
@@ -73,6 +74,9 @@ KERNEL_STEP: Final = 4_000.0
 LOOPING, RECURSIVE = (16, 30_000.0), (1, 1_000.0)
 """What is worth a thread: so many inputs, and so many operations and stored elements with all blocks run once for all
 of them. It is little where there is recursion, which runs them many times; a loop may turn but a few."""
+MATRIX: Final = (2**20, 16)
+"""Bytes from which a core fetches a matrix anew for each product, and inputs that are worth fetching all of it. One
+product for all of them XLA divides among cores, so that each fetches its part."""
 CHEAP_SHARE: Final = 8
 SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
@@ -198,6 +202,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     if options.lanes is not None:
         most = enough = options.lanes
     least, worth = RECURSIVE if has_stacks else LOOPING
+    if largest_matrix(program) >= MATRIX[0]:
+        least = max(least, MATRIX[1])
     turns_around = repeated or has_inner_loops(program)
     threads = options.threads or (cores() if platform == "cpu" and turns_around else 1)
     tests_are_dear = repeated and not one_kernel and not any(block.goes_on_to_itself for block in program.graph)
@@ -285,6 +291,18 @@ def work_per_lane(program: Program) -> float:
     whole = taken_as_a_whole(program.graph)
     stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name in whole]
     return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
+
+
+def largest_matrix(program: Program) -> int:
+    """Bytes of the largest array, the same for all lanes, that code with a product of matrices is given in the loop."""
+    sizes = [0]
+    for op in (op for block in program.graph for op in program.primitives_in_loop(block)):
+        if isinstance(op.function, TracedFunction) and "dot_general" in op.function.primitives:
+            shared = (v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
+            leaves = (physical(t) for v in shared for t in program.var_defs[v].tensor_leaves)
+            sizes += map(bytes_of, op.function.jaxpr.jaxpr.constvars)
+            sizes += (math.prod(t.shape) * int(t.dtype.itemsize) for t in leaves)
+    return max(sizes)
 
 
 def has_inner_loops(program: Program) -> bool:

@@ -230,6 +230,29 @@ def test_auto_divides_what_is_worth_it() -> None:
     assert straight.trace(np.ones(4, np.float32)).plan.choice.threads_for(10**9) == 1
 
 
+@pytest.mark.parametrize("how", ["captured", "shared"])
+@pytest.mark.parametrize(("columns", "least"), [(1024, 16), (64, 1)])
+def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, columns: int, least: int) -> None:
+    matrix = jnp.full((512, columns), 0.01)
+
+    @hb.batch
+    def captured(x):
+        if x.max() < 1:
+            return x
+        return 0.5 * captured(matrix @ (x @ matrix))
+
+    @hb.batch(in_axes=(0, None))
+    def shared(x, matrix):
+        if x.max() < 1:
+            return x
+        return 0.5 * shared(matrix @ (x @ matrix), matrix)
+
+    x = jnp.ones((4, 512))
+    traced = captured.trace(x) if how == "captured" else shared.trace(x, matrix)
+    choice = traced.plan.choice
+    assert [choice.threads_for(count) for count in (2 * least - 1, 2 * least)] == [1, 2]
+
+
 def test_platforms_with_cores_of_their_own_get_one_part() -> None:
     program = fibonacci.trace(INPUTS).lowered_program
     assert choose(program, Options(), "cuda").threads_for(10**6) == 1
