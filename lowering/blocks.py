@@ -363,14 +363,9 @@ class _Run:
         self._push_variables(op.vars)
 
     def _push_variables(self, variables: Sequence[str]) -> None:
-        layout = self.layout
+        push = self._on_stacks(push_in_loops, push_at_once)
         for slot, together in self._by_pointer(variables):
             tops, stacks = self._tops_and_stacks(together)
-            push = (
-                partial(push_in_loops, axis=layout.lane_axis, by_bits=layout.by_bits)
-                if layout.one_kernel
-                else push_at_once
-            )
             row = self.rows.get(slot, self.slots[slot])
             pushed = push(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(stacks, pushed, strict=True))
@@ -382,19 +377,19 @@ class _Run:
         self._pop_variables(op.vars)
 
     def _pop_variables(self, variables: Sequence[str]) -> None:
-        layout = self.layout
+        pop = self._on_stacks(pop_in_loops, pop_at_once)
         for slot, together in self._by_pointer(variables):
             if slot not in self.rows:
                 self.slots[slot] = moved_down(self.slots[slot], self.mask)
             row = self.rows.get(slot, self.slots[slot])
             tops, stacks = self._tops_and_stacks(together)
-            pop = (
-                partial(pop_in_loops, axis=layout.lane_axis, by_bits=layout.by_bits)
-                if layout.one_kernel
-                else pop_at_once
-            )
             popped = pop(list(stacks.values()), row, list(tops.values()), self.mask)
             self.slots.update(zip(tops, popped, strict=True))
+
+    def _on_stacks(self, in_loops: Callable[..., list[Any]], at_once: Callable[..., list[Any]]) -> Any:
+        """How the stacks of this run are pushed or popped."""
+        layout = self.layout
+        return partial(in_loops, axis=layout.lane_axis, by_bits=layout.by_bits) if layout.one_kernel else at_once
 
     def _tops_and_stacks(self, variables: Sequence[str]) -> tuple[Slots, Slots]:
         """What variables with stacks hold on top, and what is saved, by slot."""

@@ -6,8 +6,8 @@
                                       r    = r ^ ((r ^ new) & bits)
 
 LLVM makes a masked store of the former where ``r`` stays where it is. With AVX2, processors of AMD take some twenty
-cycles for it, and half of the time of a recursion may go there. With AVX-512 it is the better way (``by_bits`` of a
-``Layout`` says which processor this is).
+cycles for it, and half of the time of a recursion may go there. With AVX-512 it is the better way
+(``stores_masked`` of a ``Layout``).
 Of bits that are read from memory LLVM does not know that they are all alike in a lane, and that this is a choice.
 """
 

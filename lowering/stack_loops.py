@@ -28,7 +28,7 @@ ROWS_OF_NUMBERS: Final = 2
 """Axes of a stack of numbers."""
 
 
-def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool = False) -> list[Any]:
+def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
     rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
 
@@ -43,7 +43,7 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: i
     return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
 
 
-def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool = False) -> list[Any]:
+def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
     """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
     rows = jnp.where(mask, pointer, -1)
 

@@ -344,10 +344,10 @@ def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
     assert all(outputs[i] == truth[n[i]] for i in started if i not in caught.value.lanes)
 
 
-@pytest.mark.parametrize("axis", [0, -1])
+@pytest.mark.parametrize(("axis", "by_bits"), [(0, False), (-1, False), (-1, True)])
 @pytest.mark.parametrize("event", [(), (3,), (2, 3)])
 @pytest.mark.parametrize("apart", [3, NEAR // 2, NEAR + 20])
-def test_stacks_in_loops_are_stacks(axis, event, apart):
+def test_stacks_in_loops_are_stacks(axis, by_bits, event, apart):
     rng = np.random.default_rng(1)
     depth, lanes = NEAR + 30, 9
     stack = jnp.asarray(rng.standard_normal((depth, lanes, *event)), jnp.float32)
@@ -358,12 +358,12 @@ def test_stacks_in_loops_are_stacks(axis, event, apart):
     pointer = jnp.asarray([0, apart, *rng.integers(0, apart, lanes - 2)], jnp.int32)
     for mask in (rng.random(lanes) < 0.5, np.zeros(lanes, bool), np.ones(lanes, bool)):
         wanted = push_at_once(stacks, pointer, tops, mask)
-        got = push_in_loops(turned, pointer, tops_turned, mask, axis)
+        got = push_in_loops(turned, pointer, tops_turned, mask, axis, by_bits)
         for one, other in zip(wanted, got, strict=True):
             other = jnp.moveaxis(other, axis, 1) if axis else other
             np.testing.assert_array_equal(one[:-1], other[:-1])  # the last row is spare
         wanted = pop_at_once(stacks, pointer, tops, mask)
-        got = pop_in_loops(turned, pointer, tops_turned, mask, axis)
+        got = pop_in_loops(turned, pointer, tops_turned, mask, axis, by_bits)
         for one, other in zip(wanted, got, strict=True):
             np.testing.assert_array_equal(one, jnp.moveaxis(other, axis, 0))
 
