@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any, Final
 
-from hlobatch._jax import subjaxprs, subjaxprs_of
+from hlobatch._jax import subjaxprs
 from hlobatch.analysis.cost import multiplications
 from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
@@ -18,8 +18,8 @@ from hlobatch.ir.program import Program
 FEW_LANES: Final = 32
 """Lanes that make bad use of a library."""
 MULTIPLICATIONS: Final = 250_000
-"""Of all contractions of a block, of all lanes together, if the lanes are few: what takes about as long as to start the
-kernels of a run without it."""
+"""Of a contraction, of all lanes together, if the lanes are few: what takes about as long as to start a kernel for
+it, and those of the operations around it."""
 FEW_MULTIPLICATIONS: Final = 8_192
 """The same if they are not."""
 
@@ -61,7 +61,7 @@ def fits_one_kernel(program: Program, lanes: int) -> bool:
         return False
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
-    most = max(sum(map(_multiplications, block)) for block in jaxprs)
+    most = max((_largest(jaxpr) for block in jaxprs for jaxpr in block), default=0)
     return lanes * most <= (MULTIPLICATIONS if lanes <= FEW_LANES else FEW_MULTIPLICATIONS)
 
 
@@ -79,13 +79,7 @@ def _is_known_equation(equation: Any) -> bool:
     return name in SUPPORTED or name == "dot_general"
 
 
-def _multiplications(jaxpr: Any) -> int:
-    """Of all contractions, for one lane."""
-    return sum(map(_of_equation, jaxpr.eqns))
-
-
-def _of_equation(equation: Any) -> int:
-    if equation.primitive.name == "dot_general":
-        return multiplications(equation)
-    turns = equation.params["length"] if equation.primitive.name == "scan" else 1
-    return int(turns * sum(map(_multiplications, subjaxprs_of(equation))))
+def _largest(jaxpr: Any) -> int:
+    """Multiplications of the largest contraction, for one lane."""
+    own = (multiplications(equation) for equation in jaxpr.eqns if equation.primitive.name == "dot_general")
+    return max((*own, *map(_largest, subjaxprs(jaxpr))), default=0)

@@ -21,6 +21,7 @@ import numpy as np
 from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
@@ -85,7 +86,8 @@ class Division:
             states: By part.
 
         Returns:
-            For each part that ran its results and, if it may have to go on, what stopped it and its state.
+            For each part that ran its results and, if it may have to go on, what stopped it and its state, which
+            ``state`` makes of the rest.
         """
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
@@ -94,6 +96,11 @@ class Division:
         arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
         return together([partial(executable, *each) for each in arguments])
+
+    def state(self, depth: int, output: Arrays) -> list[Any]:
+        """The state in which a part stopped, given what it gave back."""
+        packing = Packing.of(self.layout(depth), spread=self._is_spread)
+        return packing.unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
 
     def status(self, depth: int, state: Arrays) -> Any:
         """What became of each input of a part, given the state that it stopped in."""
@@ -108,7 +115,8 @@ class Division:
         key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
         if key not in self.plan.compiled:
             layout = self.layout(depth)
-            part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
+            entry = _entry(self.plan, layout, resume, spread=self._is_spread, shared_given=self._shares)
+            part = partial(self._part, entry)
             jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
@@ -148,7 +156,7 @@ def entry_point(
     key = (size, depth, stats, resume, spread)
     if key not in plan.compiled:
         layout = _layout(plan, size, depth, stats, spread)
-        plan.compiled[key] = _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
+        plan.compiled[key] = _jitted(_entry(plan, layout, resume, spread=spread), plan, layout, busy=False)
     return plan.compiled[key]
 
 
@@ -157,12 +165,21 @@ def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Lay
     return plan.on_one_cpu(size, depth, stats) if alone else plan.layout(size, depth, stats)
 
 
-def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., Any]:
+def _entry(
+    plan: Plan, layout: Layout, resume: bool, *, spread: bool, shared_given: bool = False
+) -> Callable[..., list[Any]]:
     keep_state = layout.may_stop or layout.stats
     how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
-    count = len(plan.out_type.tensor_leaves)
-    return run if keep_state else lambda *operands: run(*operands)[:count]  # each array given back takes a microsecond
+    count, packing = len(plan.out_type.tensor_leaves), Packing.of(layout, spread=spread)
+
+    def entry(*operands: Any) -> list[Any]:
+        outputs = run(*operands)
+        if not keep_state:
+            return list(outputs[:count])
+        return [*outputs[: count + 1], *packing.pack(outputs[count + 1 :])]
+
+    return entry
 
 
 def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:

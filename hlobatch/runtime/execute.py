@@ -71,26 +71,32 @@ def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
 
 def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence[Any]], depth: int) -> Outcome:
     """Bring a run to its end, given what each of its parts gave back after the first stretch."""
-    plan, count, resumptions = division.plan, len(division.plan.out_type.tensor_leaves), 0
+    plan, count = division.plan, len(division.plan.out_type.tensor_leaves)
+    depths, resumptions = [depth] * len(outputs), 0
+
+    def states_at_end() -> list[Arrays]:
+        return [division.state(own, out) for own, out in zip(depths, outputs, strict=True)]
+
     if plan.may_stop:
-        while full := [part for part, out in enumerate(outputs) if int(out[count]) & PARKED]:
+        stops = [int(out[count]) for out in outputs]
+        while full := [part for part, stop in enumerate(stops) if stop & PARKED]:
             if depth >= config.STACK_DEPTH_LIMIT:
                 break
             layout = division.layout(depth)
+            states = {part: grown_state(layout, division.state(depth, outputs[part]), 2 * depth) for part in full}
             depth, resumptions = 2 * depth, resumptions + 1
-            states = {part: grown_state(layout, outputs[part][count + 1 :], depth) for part in full}
             for part, output in zip(full, division.run(operands, depth, states), strict=True):
-                outputs[part] = output
+                outputs[part], stops[part], depths[part] = output, int(output[count]), depth
             plan.grown[:] = [depth]
-        if any(int(out[count]) for out in outputs):
-            statuses = [division.status(depth, out[count + 1 :]) for out in outputs]
+        if any(stops):
+            statuses = map(division.status, depths, states_at_end())
             parts = [[*out[:count], status] for out, status in zip(outputs, statuses, strict=True)]
             *results, status = division.join(parts)
             raise stop_error(plan, status, depth=depth, outputs=rebuild(results, plan.out_type))
     results = division.join([out[:count] for out in outputs])
     if not division.stats:
         return Outcome(results)
-    return Outcome(results, _stats(division, depth, [out[count + 1 :] for out in outputs], resumptions))
+    return Outcome(results, _stats(division, depth, states_at_end(), resumptions))
 
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:

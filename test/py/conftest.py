@@ -27,6 +27,12 @@ def two_cores() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(params=["packed", "as it is"])
+def state_given_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The state of a run comes back in both ways, whatever its size."""
+    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", 2**30 if request.param == "packed" else -1)
+
+
 def pytest_report_header() -> list[str]:
     devices = Counter(device.device_kind for device in jax.devices())
     counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())

@@ -125,6 +125,12 @@ def contractions(x):
 BODIES = [arithmetic, integers, complex_numbers, shapes, reductions, control, random_numbers, contractions]
 
 
+@pytest.fixture(autouse=True)
+def state_as_it_is(monkeypatch):
+    """Nothing is looked for beside the kernel, where the state would be packed."""
+    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+
+
 def looped(body, **options):
     """A loop, and a recursion with an array and a scalar on the stack, around ``body``."""
 

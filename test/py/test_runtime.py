@@ -37,6 +37,7 @@ def variant(**options: object) -> hb.BatchedFunction:
     return hb.batch(fibonacci.function, **options)
 
 
+@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize(
     ("dispatch", "lanes"), [("chain", None), ("chain", 4), ("case", 1), ("guarded", 4), ("sweep", 1)]
 )
@@ -134,6 +135,7 @@ def test_no_work_is_lost_when_stacks_grow() -> None:
     assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
 
@@ -150,6 +152,7 @@ def test_endless_recursion_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     assert caught.value.outputs[2] == 5
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_inputs_that_had_not_started_when_the_stacks_were_full_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
 
@@ -168,6 +171,7 @@ def test_inputs_that_had_not_started_when_the_stacks_were_full_are_counted(monke
     assert caught.value.outputs[0] == 3
 
 
+@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Those too that were stopped by something else than what is reported."""
@@ -190,6 +194,7 @@ def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: 
     assert "error.unfinished" in error.help
 
 
+@pytest.mark.usefixtures("state_given_back")
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_one_endless_lane_stops_alone(lanes: int | None) -> None:
     @hb.batch(max_steps=200, lanes=lanes)
@@ -352,6 +357,7 @@ def test_interpreters_may_share_a_cache() -> None:
             assert hb.stackless.execute(program, backend, cache, INPUTS[:2])[0].tolist() == truth
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_stats_add_up() -> None:
     found, stats = variant(dispatch="chain", schedule="earliest").with_stats(INPUTS[:4])
     assert found.tolist() == TRUTH[:4]
@@ -413,6 +419,7 @@ def test_stages() -> None:
         lowered.as_text("llvm")
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_compiled_program_grows_too() -> None:
     assert variant(max_stack_depth=2).trace(INPUTS).lower().compile()(INPUTS).tolist() == TRUTH
 

@@ -95,6 +95,7 @@ def test_what_it_was_called_with_before_does_not_matter() -> None:
         assert divided(inputs).tolist() == TRUTH[: len(inputs)]
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_stacks_of_one_part_grow() -> None:
     """The second of two threads has the deep inputs; the first is done long before."""
     inputs = np.array([0, 12, 1, 11, 0, 13], np.int32)
@@ -145,6 +146,7 @@ def test_growth_is_remembered() -> None:
     assert shallow.with_stats(INPUTS)[1].resumptions == 0
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_counts_are_of_all_parts() -> None:
     _, divided = variant(threads=2).with_stats(INPUTS[:6])
     _, whole = variant(threads=1).with_stats(INPUTS[:6])
@@ -156,6 +158,7 @@ def test_counts_are_of_all_parts() -> None:
     assert (nothing.steps, nothing.utilization) == (0, 1.0)
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_endless_recursion_names_lanes_of_the_whole_batch(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 64)
 
@@ -171,6 +174,7 @@ def test_endless_recursion_names_lanes_of_the_whole_batch(monkeypatch: pytest.Mo
     assert np.delete(np.asarray(caught.value.outputs), [2, 5]).tolist() == [3, 5, 7, 9, 11]
 
 
+@pytest.mark.usefixtures("state_given_back")
 def test_step_limit_names_lanes_of_the_whole_batch() -> None:
     @hb.batch(max_steps=100, threads=3)
     def count_down(n):
@@ -182,6 +186,24 @@ def test_step_limit_names_lanes_of_the_whole_batch() -> None:
         count_down(np.array([3, 5, -1, 7, 9, 1, 11], np.int32))
     assert caught.value.lanes == (2,)
     assert np.delete(np.asarray(caught.value.outputs), 2).tolist() == [0] * 6
+
+
+@pytest.mark.usefixtures("state_given_back")
+def test_parts_that_stop_at_different_depths() -> None:
+    """The first of two threads is done before stacks grow in the second, one input of which is endless."""
+
+    @hb.batch(max_steps=1_000, threads=2, max_stack_depth=2)
+    def down(n):
+        while n < 0:
+            n = n + 0
+        if n == 0:
+            return 0
+        return 1 + down(n - 1)
+
+    with pytest.raises(hb.StepLimitError, match="lane 3 of 'down'") as caught:
+        down(np.array([0, 12, 1, -1, 0, 13], np.int32))
+    assert caught.value.unfinished == (3,)
+    assert np.delete(np.asarray(caught.value.outputs), 3).tolist() == [0, 12, 1, 0, 13]
 
 
 def test_settings_of_the_calling_thread_hold() -> None:
