@@ -1,11 +1,13 @@
 """A workload and a size -> rows of figures: contenders are compiled, compared, and timed in turn.
 
 Repetitions are interleaved: in each round every contender runs once, the next round begins with the next contender. So
-whatever else slows the machine slows all of them, and ratios are medians of ratios within one round.
+whatever else slows the machine slows all of them, and ratios are medians of ratios within one round. What is over soon
+runs several times in its turn: the first of them finds the caches as another contender left them.
 """
 
 from __future__ import annotations
 
+import math
 import os
 import statistics
 import time
@@ -21,6 +23,8 @@ from benchmarks.workload import Prepared, Size, Workload
 OURS: Final = "hlobatch"
 ROOFLINE: Final = "roofline"
 MIN_ROUNDS: Final = 3
+LONG_ENOUGH: Final = 0.02
+"""Seconds for which a contender runs in its turn; a single run may take longer."""
 RELATIVE_TOLERANCE: Final = 2e-3
 """Contenders add in different orders, in single precision, and choose their own steps where steps adapt."""
 ABSOLUTE_TOLERANCE: Final = 2e-3
@@ -124,19 +128,26 @@ def agree(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> bool:
 
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int, seconds: float) -> dict[str, list[float]]:
-    """Seconds of each run in each round. Each has run before, in preparation or to be compared."""
+    """Seconds that each run takes in each round. Each has run before, in preparation or to be compared."""
     names = list(runs)
     times: dict[str, list[float]] = {name: [] for name in names}
+    calls = {name: max(1, math.ceil(LONG_ENOUGH / _seconds(run, 1))) for name, run in runs.items()}
     end = time.perf_counter() + seconds
     for done in range(rounds):
         if done >= MIN_ROUNDS and time.perf_counter() > end:
             break
         first = done % len(names)
         for name in names[first:] + names[:first]:
-            begin = time.perf_counter()
-            runs[name]()
-            times[name].append(time.perf_counter() - begin)
+            times[name].append(_seconds(runs[name], calls[name]))
     return times
+
+
+def _seconds(run: Callable[[], Any], calls: int) -> float:
+    """What a run takes, on average over as many as are made one after the other."""
+    begin = time.perf_counter()
+    for _ in range(calls):
+        run()
+    return (time.perf_counter() - begin) / calls
 
 
 def _row(name: str, prepared: Mapping[str, Prepared], times: Mapping[str, list[float]]) -> Row:

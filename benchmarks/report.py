@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import plots, registry, results
-from benchmarks.measure import OURS, ROOFLINE, Row
+from benchmarks.measure import LONG_ENOUGH, OURS, ROOFLINE, Row
 from benchmarks.nuts import figure7
 from benchmarks.workload import Workload
 
@@ -24,7 +24,7 @@ NUMBA: Final = "numba, serial"
 PREDECESSOR: Final = "TFP auto_batching"
 CASE: Final = "hlobatch, case"
 
-HEAD: Final = """# Benchmarks
+HEAD: Final = f"""# Benchmarks
 
 <!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
 
@@ -32,8 +32,8 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
 
 - **Useful work** is what some lane wanted; lanes that were masked out do not count.
 - **Time** is the median over repetitions, with quartiles; compilation is apart. In each round every contender
-  runs once, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
-  slows all alike.
+  has a turn, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
+  slows all alike. A turn is one run, or as many as fit into {1e3 * LONG_ENOUGH:.0f} ms, and then time is their mean.
 - **hlobatch is … times as fast** compares useful work per second. Below 1, the contender is faster.
 - **Of roofline**: useful work per second as a fraction of what the bare batched kernel reaches in a
   `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to

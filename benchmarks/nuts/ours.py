@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -15,7 +16,9 @@ from examples import nuts
 
 def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
     """The sampler, compiled; `options` are those of `hb.batch`."""
-    return ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
+    prepared = ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
+    leaves = prepared.work / (len(problem.starts) * problem.num_draws * problem.leapfrogs_per_leaf)
+    return replace(prepared, note=f"{leaves:.1f} leaves a draw; {prepared.note}")
 
 
 def sampler(problem: Problem, *, gather: bool = False) -> hb.BatchedFunction:

@@ -1,6 +1,7 @@
 """The benchmarks measure the same work, and the page says what was measured."""
 
 import importlib.util
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -9,7 +10,7 @@ from pathlib import Path
 import jax
 import pytest
 
-from benchmarks import registry, report, results
+from benchmarks import measure, registry, report, results
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
@@ -65,12 +66,20 @@ def test_different_results_are_an_error() -> None:
         check_agreement({"a": fixed(1_000_000), "b": fixed(1_000_001)})
 
 
-def test_repetitions_take_turns() -> None:
+def test_repetitions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is over soon runs several times in its turn."""
     ran: list[str] = []
     runs = {name: lambda name=name: ran.append(name) for name in "abc"}
+    monkeypatch.setattr(measure, "LONG_ENOUGH", 0.0)
     times = interleaved(runs, rounds=3, seconds=60.0)
-    assert "".join(ran) == "abc" + "bca" + "cab"
+    assert "".join(ran) == "abc" + "abc" + "bca" + "cab"  # at first, to see how long they take
     assert {name: len(t) for name, t in times.items()} == {"a": 3, "b": 3, "c": 3}
+
+    ran.clear()
+    monkeypatch.setattr(measure, "LONG_ENOUGH", 0.005)
+    interleaved(runs, rounds=3, seconds=60.0)
+    assert [name for name, _ in itertools.groupby(ran)] == list("abc" + "abc" + "bca" + "cab")
+    assert len(ran) > 100
 
 
 def test_sizes_on_the_command_line() -> None:

@@ -61,11 +61,13 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
 
     leaves = [np.asarray(trace.leaves) for trace in run()]
     useful = ready.total(leaves)
+    draws = len(problem.starts) * problem.num_draws
     return Prepared(
         run=run,
         work=useful * problem.leapfrogs_per_leaf,
         compile_seconds=seconds,
         temp_bytes=ready.temp_bytes(compiled),
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
-        note="lanes used is an upper bound: chains that are done walk on, and can be the longest",
+        note=f"{useful / draws:.1f} leaves a draw; "
+        "lanes used is an upper bound: chains that are done walk on, and can be the longest",
     )
