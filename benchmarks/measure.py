@@ -12,7 +12,7 @@ import os
 import statistics
 import time
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Final
 
 import jax
@@ -129,25 +129,46 @@ def agree(got: np.ndarray[Any, Any], want: np.ndarray[Any, Any]) -> bool:
 
 def interleaved(runs: Mapping[str, Callable[[], Any]], rounds: int, seconds: float) -> dict[str, list[float]]:
     """Seconds that each run takes in each round. Each has run before, in preparation or to be compared."""
+    turns = {name: Timed(run) for name, run in runs.items()}
     names = list(runs)
-    times: dict[str, list[float]] = {name: [] for name in names}
-    calls = {name: max(1, math.ceil(LONG_ENOUGH / _seconds(run, 1))) for name, run in runs.items()}
     end = time.perf_counter() + seconds
     for done in range(rounds):
         if done >= MIN_ROUNDS and time.perf_counter() > end:
             break
         first = done % len(names)
         for name in names[first:] + names[:first]:
-            times[name].append(_seconds(runs[name], calls[name]))
-    return times
+            turns[name].take()
+    return {name: turn.times for name, turn in turns.items()}
 
 
-def _seconds(run: Callable[[], Any], calls: int) -> float:
-    """What a run takes, on average over as many as are made one after the other."""
-    begin = time.perf_counter()
-    for _ in range(calls):
-        run()
-    return (time.perf_counter() - begin) / calls
+@dataclass
+class Timed:
+    """A contender that takes turns with others.
+
+    Attributes:
+        run: One run.
+        calls: Runs in a turn, known from the first on.
+        times: Of a run, for each turn.
+    """
+
+    run: Callable[[], Any]
+    calls: int = 0
+    times: list[float] = field(default_factory=list)
+
+    def take(self) -> None:
+        """Take a turn; the first is taken again if that was too short."""
+        taken = self._seconds(max(1, self.calls))
+        if not self.calls:
+            self.calls = max(1, math.ceil(LONG_ENOUGH / taken))
+            taken = taken if self.calls == 1 else self._seconds(self.calls)
+        self.times.append(taken)
+
+    def _seconds(self, calls: int) -> float:
+        """What a run takes, on average over as many as are made one after the other."""
+        begin = time.perf_counter()
+        for _ in range(calls):
+            self.run()
+        return (time.perf_counter() - begin) / calls
 
 
 def _row(name: str, prepared: Mapping[str, Prepared], times: Mapping[str, list[float]]) -> Row:
