@@ -99,8 +99,7 @@ class Division:
 
     def state(self, depth: int, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
-        packing = Packing.of(self.layout(depth), spread=self._is_spread)
-        return packing.unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
+        return Packing.of(self.layout(depth)).unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
 
     def status(self, depth: int, state: Arrays) -> Any:
         """What became of each input of a part, given the state that it stopped in."""
@@ -115,8 +114,7 @@ class Division:
         key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
         if key not in self.plan.compiled:
             layout = self.layout(depth)
-            entry = _entry(self.plan, layout, resume, spread=self._is_spread, shared_given=self._shares)
-            part = partial(self._part, entry)
+            part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
             jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
             self.plan.compiled[key] = jitted.lower(*arguments).compile()
         return self.plan.compiled[key]
@@ -156,7 +154,7 @@ def entry_point(
     key = (size, depth, stats, resume, spread)
     if key not in plan.compiled:
         layout = _layout(plan, size, depth, stats, spread)
-        plan.compiled[key] = _jitted(_entry(plan, layout, resume, spread=spread), plan, layout, busy=False)
+        plan.compiled[key] = _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
     return plan.compiled[key]
 
 
@@ -165,13 +163,11 @@ def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Lay
     return plan.on_one_cpu(size, depth, stats) if alone else plan.layout(size, depth, stats)
 
 
-def _entry(
-    plan: Plan, layout: Layout, resume: bool, *, spread: bool, shared_given: bool = False
-) -> Callable[..., list[Any]]:
+def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., list[Any]]:
     keep_state = layout.may_stop or layout.stats
     how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
-    count, packing = len(plan.out_type.tensor_leaves), Packing.of(layout, spread=spread)
+    count, packing = len(plan.out_type.tensor_leaves), Packing.of(layout)
 
     def entry(*operands: Any) -> list[Any]:
         outputs = run(*operands)

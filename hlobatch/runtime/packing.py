@@ -1,8 +1,8 @@
 """The state of a run <-> few arrays, where there is little of it.
 
 An executable takes two microseconds or more for each array that it gives back. A state is dozens of them, and nobody
-looks at it unless the run was stopped. Where all of it takes less time to copy than so many arrays to give back, it is
-given back as one array for each type of element.
+looks at it unless the run was stopped. Where the run is one kernel, and all of the state takes less time to copy than
+so many arrays to give back, it is given back as one array for each type of element.
 """
 
 from __future__ import annotations
@@ -34,10 +34,10 @@ class Packing:
     packed: bool
 
     @classmethod
-    def of(cls, layout: Layout, *, spread: bool = False) -> Packing:
-        """How the state of a run is given back; ``spread`` says that its arrays lie on several devices."""
+    def of(cls, layout: Layout) -> Packing:
+        """How the state of a run is given back."""
         avals = tuple(layout.slots.values())
-        if spread or not isinstance(layout.inputs, int):
+        if not layout.one_kernel:
             return cls(avals, packed=False)
         return cls(avals, sum(math.prod(a.shape) * a.dtype.itemsize for a in avals) <= WORTH_PACKING)
 
