@@ -43,6 +43,7 @@ def _overview(rows: Sequence[Row]) -> Any:
         axes.plot([row["slower"] for row in own], heights, marker, color=color, label=contender)
     axes.axvline(1.0, color="black", linewidth=1)
     axes.set(xscale="log", xlabel="hlobatch is … times as fast as", yticks=range(len(places)), yticklabels=places)
+    axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.grid(axis="both", alpha=0.3)
     figure.legend(loc="outside lower center", ncols=4, fontsize="small")
