@@ -1,6 +1,6 @@
 """A workload and a size -> rows of figures: contenders are compiled, compared, and timed in turn.
 
-Repetitions are interleaved: in each round every contender runs once, the next round begins with the next contender. So
+Repetitions are interleaved: in each round every contender has a turn, the next round begins with the next contender. So
 whatever else slows the machine slows all of them, and ratios are medians of ratios within one round. What is over soon
 runs several times in its turn: the first of them finds the caches as another contender left them.
 """

@@ -33,7 +33,7 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
 - **Useful work** is what some lane wanted; lanes that were masked out do not count.
 - **Time** is the median over repetitions, with quartiles; compilation is apart. In each round every contender
   has a turn, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
-  slows all alike. A turn is one run, or as many as fit into {1e3 * LONG_ENOUGH:.0f} ms, and then time is their mean.
+  slows all alike. A turn is one run, or as many as fill {1e3 * LONG_ENOUGH:.0f} ms, and then time is their mean.
 - **hlobatch is … times as fast** compares useful work per second. Below 1, the contender is faster.
 - **Of roofline**: useful work per second as a fraction of what the bare batched kernel reaches in a
   `fori_loop` with as many lanes in the same process. The kernel of a loop that is all control is next to

@@ -17,8 +17,7 @@ from examples import nuts
 def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
     """The sampler, compiled; `options` are those of `hb.batch`."""
     prepared = ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
-    leaves = prepared.work / (len(problem.starts) * problem.num_draws * problem.leapfrogs_per_leaf)
-    return replace(prepared, note=f"{leaves:.1f} leaves a draw; {prepared.note}")
+    return replace(prepared, note=f"{problem.leaves_per_draw(prepared.work)}; {prepared.note}")
 
 
 def sampler(problem: Problem, *, gather: bool = False) -> hb.BatchedFunction:

@@ -45,6 +45,11 @@ class Problem:
     leapfrogs_per_leaf: int = 1
     max_depth: int = MAX_DEPTH
 
+    def leaves_per_draw(self, gradients: float) -> str:
+        """What a sampler that needed so many gradients for all draws says of its trajectories."""
+        draws = len(self.starts) * self.num_draws
+        return f"{gradients / (draws * self.leapfrogs_per_leaf):.1f} leaves a draw"
+
     def with_four_leapfrogs(self) -> Problem:
         """The same with leaves four steps apart, as in the paper; the longest trajectories are as long."""
         return replace(self, leapfrogs_per_leaf=4, max_depth=self.max_depth - 2)

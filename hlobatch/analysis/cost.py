@@ -15,7 +15,7 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES, elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.physical import elements
+from hlobatch.ir.physical import array_bytes, elements
 from hlobatch.ir.program import STORED, Block, Program
 
 _CONTRACTION = 0.125
@@ -77,7 +77,7 @@ def _largest(jaxpr: Any) -> int:
 
 def bytes_of(variable: Any) -> int:
     """Bytes of the array that a variable of a jaxpr stands for."""
-    return int(math.prod(variable.aval.shape) * variable.aval.dtype.itemsize)
+    return array_bytes(variable.aval)
 
 
 @singledispatch

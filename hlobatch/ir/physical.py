@@ -61,6 +61,11 @@ def rebuild(arrays: list[Any], type_: Type) -> Any:
     return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])
 
 
+def array_bytes(array: Any) -> int:
+    """Bytes of an array, which may be anything that has a shape and a dtype."""
+    return int(math.prod(array.shape) * array.dtype.itemsize)
+
+
 def elements(type_: Type) -> int:
     """Number of elements a variable of a type has in a lane."""
     return sum(math.prod(physical(leaf).shape) for leaf in type_.tensor_leaves)

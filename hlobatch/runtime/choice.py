@@ -14,7 +14,6 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Final
@@ -23,7 +22,7 @@ from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import taken_as_a_whole
-from hlobatch.ir.physical import elements, physical
+from hlobatch.ir.physical import array_bytes, elements, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.compaction import Widths
@@ -299,9 +298,8 @@ def largest_matrix(program: Program) -> int:
     for op in (op for block in program.graph for op in program.primitives_in_loop(block)):
         if isinstance(op.function, TracedFunction) and "dot_general" in op.function.primitives:
             shared = (v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
-            leaves = (physical(t) for v in shared for t in program.var_defs[v].tensor_leaves)
             sizes += map(bytes_of, op.function.jaxpr.jaxpr.constvars)
-            sizes += (math.prod(t.shape) * int(t.dtype.itemsize) for t in leaves)
+            sizes += (array_bytes(physical(t)) for v in shared for t in program.var_defs[v].tensor_leaves)
     return max(sizes)
 
 

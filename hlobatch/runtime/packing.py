@@ -15,6 +15,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch.ir.physical import array_bytes
 from hlobatch.lowering.layout import Layout
 
 WORTH_PACKING: Final = 512 * 1024
@@ -37,9 +38,7 @@ class Packing:
     def of(cls, layout: Layout) -> Packing:
         """How the state of a run is given back."""
         avals = tuple(layout.slots.values())
-        if not layout.one_kernel:
-            return cls(avals, packed=False)
-        return cls(avals, sum(math.prod(a.shape) * a.dtype.itemsize for a in avals) <= WORTH_PACKING)
+        return cls(avals, layout.one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
 
     def pack(self, state: Sequence[Any]) -> list[Any]:
         """What is given back, as part of a computation."""

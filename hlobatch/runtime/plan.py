@@ -6,7 +6,6 @@ of a JAX primitive.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -18,7 +17,7 @@ from hlobatch._jax import is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
-from hlobatch.ir.physical import physical
+from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
@@ -120,8 +119,8 @@ class Plan:
         """Whether what is computed once for all lanes is so large that threads had better read the same."""
         program = self.lowered
         computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
-        leaves = (physical(t) for v in computed for t in program.var_defs[v].tensor_leaves)
-        return sum(math.prod(t.shape) * int(t.dtype.itemsize) for t in leaves) >= WORTH_SHARING
+        leaves = (t for v in computed for t in program.var_defs[v].tensor_leaves)
+        return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:
@@ -151,8 +150,7 @@ class Plan:
         if not isinstance(layout.inputs, int):
             return False
         touched_in_part = layout.buffers.union(layout.outputs(), *map(layout.tops, self.touched_in_part))
-        carried = (aval for slot, aval in layout.slots.items() if slot not in touched_in_part)
-        sizes = (math.prod(aval.shape) * aval.dtype.itemsize for aval in carried)
+        sizes = (array_bytes(aval) for slot, aval in layout.slots.items() if slot not in touched_in_part)
         return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
 
     def fits_one_kernel(self, lanes: int) -> bool:

@@ -233,6 +233,21 @@ def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
     assert not fits_one_kernel(program, 100)
 
 
+def test_several_contractions_do_not_add_up_to_a_large_one():
+    weights = jnp.ones((100, 100), jnp.float32) / 100
+
+    @hb.batch
+    def run(x, n):
+        while n > 0:
+            x = weights @ jnp.tanh(weights @ jnp.tanh(weights @ jnp.tanh(weights @ x)))
+            n = n - 1
+        return x
+
+    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    assert fits_one_kernel(program, 25)
+    assert not fits_one_kernel(program, 26)
+
+
 def test_an_argument_that_nothing_uses_is_given_back():
     """XLA's emitter ends the process on an argument that is left without a use."""
 

@@ -8,6 +8,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import stopping
 
 import hlobatch as hb
 from benchmarks.workloads import interpreter
@@ -177,16 +178,9 @@ def test_all_inputs_without_a_result_are_listed(lanes: int | None, monkeypatch: 
     """Those too that were stopped by something else than what is reported."""
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 16)
 
-    @hb.batch(lanes=lanes, threads=1, max_stack_depth=16, max_steps=500)
-    def down(n):
-        while n < 0:
-            n = n + 0
-        if n == 0:
-            return 0
-        return 1 + down(n - 1)
-
+    batched = hb.batch(stopping.down, lanes=lanes, threads=1, max_stack_depth=16, max_steps=500)
     with pytest.raises(hb.StepLimitError, match="lane 1 of 'down' had not finished") as caught:
-        down(np.array([3, -1, 5, 100, 2], np.int32))
+        batched(np.array([3, -1, 5, 100, 2], np.int32))
     error = caught.value
     assert error.lanes == (1,)
     assert error.unfinished == ((1, 3) if lanes is None else (1, 3, 4))

@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import stopping
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -191,17 +192,9 @@ def test_step_limit_names_lanes_of_the_whole_batch() -> None:
 @pytest.mark.usefixtures("state_given_back")
 def test_parts_that_stop_at_different_depths() -> None:
     """The first of two threads is done before stacks grow in the second, one input of which is endless."""
-
-    @hb.batch(max_steps=1_000, threads=2, max_stack_depth=2)
-    def down(n):
-        while n < 0:
-            n = n + 0
-        if n == 0:
-            return 0
-        return 1 + down(n - 1)
-
+    divided = hb.batch(stopping.down, max_steps=1_000, threads=2, max_stack_depth=2)
     with pytest.raises(hb.StepLimitError, match="lane 3 of 'down'") as caught:
-        down(np.array([0, 12, 1, -1, 0, 13], np.int32))
+        divided(np.array([0, 12, 1, -1, 0, 13], np.int32))
     assert caught.value.unfinished == (3,)
     assert np.delete(np.asarray(caught.value.outputs), 3).tolist() == [0, 12, 1, 0, 13]
 

@@ -61,13 +61,13 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
 
     leaves = [np.asarray(trace.leaves) for trace in run()]
     useful = ready.total(leaves)
-    draws = len(problem.starts) * problem.num_draws
+    gradients = useful * problem.leapfrogs_per_leaf
     return Prepared(
         run=run,
-        work=useful * problem.leapfrogs_per_leaf,
+        work=gradients,
         compile_seconds=seconds,
         temp_bytes=ready.temp_bytes(compiled),
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
-        note=f"{useful / draws:.1f} leaves a draw; "
+        note=f"{problem.leaves_per_draw(gradients)}; "
         "lanes used is an upper bound: chains that are done walk on, and can be the longest",
     )
