@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
+from operator import attrgetter
 from typing import Any, Final
 
 import jax
@@ -16,7 +17,6 @@ import jax.numpy as jnp
 from jax._src import config as _config
 from jax._src import source_info_util as _source
 from jax._src.core import trace_ctx as _trace_context
-from jax._src.core import trace_state_clean as _trace_state_clean
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax.core import ShapedArray as _ShapedArray
@@ -221,9 +221,17 @@ def is_tracer(value: Any) -> bool:
     return isinstance(value, jax.core.Tracer)
 
 
+tracing_context: Final = _config.trace_context
+"""A function of nothing: all settings of JAX that change what a trace is, such as 64-bit types and the default matmul
+precision. Each call asks, and so it is JAX's own function and not one around it."""
+
+abstract: Final = attrgetter("aval")
+"""A concrete JAX array's abstract value (``AttributeError`` for what is none); ``jax.typeof`` is ten times slower."""
+
+
 def is_tracing() -> bool:
     """Whether what is called now becomes part of a computation that JAX is tracing, arrays that are known or not."""
-    return not _trace_state_clean()
+    return not _trace_context.is_top_level()
 
 
 def is_of_this_trace(tracer: Any) -> bool:
@@ -237,11 +245,6 @@ def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa
     if axes:
         return _ShapedArray(shape, dtype, vma=axes)  # type: ignore[call-arg]
     return _ShapedArray(shape, dtype)
-
-
-def tracing_context() -> Any:
-    """All settings of JAX that change what a trace is, such as 64-bit types and the default matmul precision."""
-    return _config.trace_context()
 
 
 def default_device() -> Any:
@@ -436,11 +439,6 @@ def in_place_of(equation: Any) -> Iterator[None]:
     names = _source.current_name_stack() + equation.source_info.name_stack
     with _source.user_context(equation.source_info.traceback, name_stack=names), equation.ctx.manager:
         yield
-
-
-def abstract(array: Any) -> Any:
-    """The abstract value of a concrete JAX array; ``jax.typeof`` says the same and takes ten times as long."""
-    return array.aval
 
 
 def is_key(array: Any) -> bool:

@@ -19,6 +19,7 @@ from typing import Any
 
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
+from hlobatch.analysis.machine_liveness import never_goes_back
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.compaction import Widths
@@ -34,7 +35,6 @@ from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Splicer, type_of
 from hlobatch.lowering.turn import input_slot
 from hlobatch.lowering.twofold import reduce_twofold
-from hlobatch.transforms.block_order import never_goes_back
 
 
 @dataclass(frozen=True)

@@ -27,6 +27,13 @@ def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
     }
 
 
+def never_goes_back(program: Program) -> bool:
+    """Whether every block of a lowered program leads to later ones only, so that each lane gets by in one round."""
+    after = onward(program)
+    place = {name: index for index, name in enumerate(after)}
+    return all(place.get(other, len(after)) > place[name] for name, others in after.items() for other in others)
+
+
 def live_out(program: Program) -> dict[str, Names]:
     """For each block, what may be read after it."""
     successors = onward(program)

@@ -2,7 +2,8 @@
 
 XLA emits loops, branches and everything on elements into such a kernel, but calls no library from there: no sort, no
 FFT, no LAPACK, nothing on the host. A contraction becomes nested loops of one multiplication at a time, which a library
-does sixteen of; ``lowering/contractions.py`` has better loops, and a library is still faster where there is much to do.
+does sixteen of; ``lowering/contractions.py`` has better loops, and a library is still faster where there is much to do,
+or where nothing but products takes the time: in a run of which each block runs once, loops are inside of primitives.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ from typing import Any, Final
 
 from hlobatch._jax import subjaxprs
 from hlobatch.analysis.cost import multiplications
+from hlobatch.analysis.machine_liveness import never_goes_back
 from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
@@ -22,6 +24,12 @@ MULTIPLICATIONS: Final = 250_000
 it, and those of the operations around it."""
 FEW_MULTIPLICATIONS: Final = 8_192
 """The same if they are not."""
+MULTIPLICATIONS_ONCE: Final = 40_000
+"""The same, of any number of lanes, where each block runs once, so that kernels for the rest of a turn are few."""
+ROWS: Final = 8
+"""Lanes of which a library makes good use there, if there is enough for each."""
+MULTIPLICATIONS_OF_A_ROW: Final = 256
+"""Of one lane: that is enough."""
 
 _ARITHMETIC: Final = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp clz complex conj
@@ -62,7 +70,14 @@ def fits_one_kernel(program: Program, lanes: int) -> bool:
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
     most = max((_largest(jaxpr) for block in jaxprs for jaxpr in block), default=0)
+    if never_goes_back(program) and (lanes * most > MULTIPLICATIONS_ONCE or _suits_a_library(most, lanes)):
+        return False
     return lanes * most <= (MULTIPLICATIONS if lanes <= FEW_LANES else FEW_MULTIPLICATIONS)
+
+
+def _suits_a_library(multiplications: int, lanes: int) -> bool:
+    """Whether a contraction, of so many multiplications for one lane, fills a library's tiles."""
+    return lanes >= ROWS and multiplications >= MULTIPLICATIONS_OF_A_ROW
 
 
 def _is_known(jaxpr: Any) -> bool:

@@ -104,10 +104,3 @@ def repeated_blocks(program: Program) -> frozenset[str]:
     """Blocks of a lowered program that a lane may come back to."""
     after = onward(program)
     return frozenset(name for name in after if name in reachable(after, after[name]))
-
-
-def never_goes_back(program: Program) -> bool:
-    """Whether every block of a lowered program leads to later ones only, so that each lane gets by in one round."""
-    after = onward(program)
-    place = {name: index for index, name in enumerate(after)}
-    return all(place.get(other, len(after)) > place[name] for name, others in after.items() for other in others)

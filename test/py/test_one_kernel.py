@@ -248,6 +248,20 @@ def test_several_contractions_do_not_add_up_to_a_large_one():
     assert not fits_one_kernel(program, 26)
 
 
+@pytest.mark.parametrize(
+    ("lanes", "width", "fits"), [(1, 64, True), (4, 64, True), (4, 128, False), (10, 8, True), (10, 64, False)]
+)
+def test_products_that_a_library_does_well_leave_one_kernel_where_each_block_runs_once(lanes, width, fits):
+    @hb.batch(in_axes=(0, None))
+    def layers(x, weights):
+        for _ in range(100):
+            x = jnp.tanh(x @ weights)
+        return x
+
+    program = layers.trace(jnp.ones((3, width)), jnp.ones((width, width))).plan.lowered
+    assert fits_one_kernel(program, lanes) == fits
+
+
 def test_an_argument_that_nothing_uses_is_given_back():
     """XLA's emitter ends the process on an argument that is left without a use."""
 

@@ -313,6 +313,48 @@ def test_calls_with_arrays_are_found_again(first: Callable[[object], Callable[..
     np.testing.assert_array_equal(found["x"], wanted["x"])
 
 
+def test_calls_of_arrays_in_a_row_have_a_shorter_way() -> None:
+    @hb.batch(in_axes=(0, None))
+    def powers(x, base):
+        total = x * 0
+        while x >= base:
+            x, total = x // base, total + base
+        return total + x
+
+    def long_way(*args: object) -> bool:
+        with mock.patch("hlobatch.runtime.shortcuts.Shortcuts.look_up", side_effect=LookupError):
+            try:
+                powers(*args)
+            except LookupError:
+                return True
+            return False
+
+    x, base = jnp.arange(6), jnp.int32(2)
+    wanted = powers(x, base).tolist()
+    assert not long_way(x, base)
+    assert powers(x[::-1], base).tolist() == wanted[::-1]
+    others = [
+        (jnp.arange(7), base),
+        (x.astype(jnp.float32), base),
+        (x, jnp.asarray(2)),  # a weak type
+        (x, 2),
+        (np.arange(6, dtype=np.int32), base),
+        ((x,), base),
+        (x,),
+    ]
+    assert all(long_way(*args) for args in others)
+    assert powers(x.astype(jnp.float32), base).dtype == jnp.float32
+    assert powers(x, jnp.asarray(2)).tolist() == powers(np.arange(6), 2).tolist() == wanted
+    with jax.numpy_dtype_promotion("strict"):
+        assert long_way(x, base)
+    with jax.enable_x64(True):
+        assert long_way(x, base)
+    with hb.disable_batching():
+        assert powers(5, 2) == 5
+    assert jax.jit(lambda x: powers(x, base))(x).tolist() == wanted
+    assert not long_way(x, base)
+
+
 def test_calls_with_typed_keys_are_found_again() -> None:
     @hb.batch
     def draw(pair, n):
