@@ -33,6 +33,7 @@ from hlobatch._jax import (
     random_function,
 )
 from hlobatch.lowering.batching_rules import RULES, Value, Values
+from hlobatch.lowering.where import where
 
 Function = Callable[..., Sequence[Any]]
 
@@ -198,7 +199,7 @@ def _while(batch: _Batch, params: Any, values: Values) -> list[Value]:
         if not go_on.varies:
             return after
         pairs = zip(batch.spread(after, [True] * len(after)), carry, strict=True)
-        return [Value(jnp.where(go_on.array, new.array, old.everywhere(batch.lanes)), True) for new, old in pairs]
+        return [Value(where(go_on.array, new.array, old.everywhere(batch.lanes)), True) for new, old in pairs]
 
     carry = batch.carried(turn, entering)
     arrays = lax.while_loop(

@@ -21,6 +21,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES
@@ -36,6 +37,7 @@ from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 from hlobatch.lowering.stack_loops import pop_in_loops, push_in_loops
 from hlobatch.lowering.stacks import moved_down, pop_at_once, push_at_once
 from hlobatch.lowering.updates import held, updating
+from hlobatch.lowering.where import where
 
 Slots = dict[str, Any]
 
@@ -209,7 +211,7 @@ class _Run:
             full = over if full is None else full | over
         if full is not None:
             parked = self.mask & full
-            self.slots[COUNTER] = jnp.where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
+            self.slots[COUNTER] = where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
             self._keep(self.mask & ~full)
 
     def _move_frames(self) -> None:
@@ -231,7 +233,7 @@ class _Run:
         if STEPS in self.slots:
             assert self.layout.max_steps is not None
             spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
-            self.slots[COUNTER] = jnp.where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
+            self.slots[COUNTER] = where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
             self._keep(self.mask & ~spent)
             self.slots[STEPS] = self.slots[STEPS] + self.mask.astype(jnp.int32)
         if EXECUTIONS in self.slots:
@@ -414,7 +416,7 @@ class _Run:
     @run.register
     def _branch(self, op: BranchOp) -> None:
         (condition,) = self._value(op.cond_var)
-        self._goto(jnp.where(condition, self._index(op.true_block), self._index(op.false_block)))
+        self._goto(where(condition, np.int32(self._index(op.true_block)), self._index(op.false_block)))
 
     @run.register
     def _push_goto(self, op: PushGotoOp) -> None:

@@ -25,6 +25,7 @@ from hlobatch.lowering.masks import Put, from_active_lane, putting
 from hlobatch.lowering.stacks import IN_BOUNDS
 from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import Trimmed, trimmed
+from hlobatch.lowering.where import where
 
 Values = Mapping[str, Any]
 
@@ -102,7 +103,7 @@ class Few(Selection):
 
     @cached_property
     def _positions(self) -> Any:
-        rank = jnp.where(self.mask, jnp.cumsum(self.mask, dtype=jnp.int32) - 1, self.width)
+        rank = where(self.mask, jnp.cumsum(self.mask, dtype=jnp.int32) - 1, self.width)
         first = jnp.full(self.width + 1, jnp.argmax(self.mask), jnp.int32)  # one more, for the lanes that are not there
         return first.at[rank].set(jnp.arange(self.mask.shape[0], dtype=jnp.int32), **IN_BOUNDS)[: self.width]
 
@@ -149,7 +150,7 @@ def compacted(
     changed = parts[-1].writes
     waiting = jnp.sum(mask, dtype=jnp.int32)
     width = jnp.sum(waiting > np.asarray(widths, np.int32), dtype=jnp.int32)
-    carried = {WIDTH: jnp.where(waiting > 0, width, len(parts)), **{name: values[name] for name in changed}}
+    carried = {WIDTH: where(waiting > 0, width, len(parts)), **{name: values[name] for name in changed}}
     for index, part in enumerate(parts):
         part = tied(part, [name for name in part.reads if name in (MASK, *varying) and name not in changed], WIDTH)
         turn = partial(_turn, part, values, jnp.int32(len(parts)))

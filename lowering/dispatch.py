@@ -32,6 +32,7 @@ from hlobatch.lowering.scalars import add, compare, constant, scalar_aval
 from hlobatch.lowering.splice import Spliced
 from hlobatch.lowering.turn import NEXT, Step, Turn
 from hlobatch.lowering.turns_at_once import turns_at_once
+from hlobatch.lowering.where import where
 
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
@@ -108,8 +109,8 @@ class ChainOfOne(OneAtATime):
         if not self.layout.queue:
             return [following, *remembered]
         wanted = self.lanes.wants_turnover(self.schedule.leaving(counter), following)
-        kept = [jnp.where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
-        return [jnp.where(wanted, self.layout.leave, following), *kept]
+        kept = [where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
+        return [where(wanted, self.layout.leave, following), *kept]
 
     def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         if self.layout.one_kernel:

@@ -12,12 +12,14 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
 from hlobatch.lowering.masks import masked
 from hlobatch.lowering.rows import row_of, with_row
 from hlobatch.lowering.stacks import IN_BOUNDS
+from hlobatch.lowering.where import where
 
 
 @dataclass(frozen=True)
@@ -45,13 +47,13 @@ class Exchange:
         """The slots that change, of what lanes have, and of what they have and keep."""
         axis, count = self.layout.lane_axis, self.inputs
         done = slots[COUNTER] == self.layout.leave
-        rows = jnp.where(done & (slots[ITEM] >= 0), slots[ITEM], count)
+        rows = where(done & (slots[ITEM] >= 0), slots[ITEM], count)
         following = slots[HEAD] + jnp.cumsum(done.astype(jnp.int32)) - 1
         takes = done & (following < count)
         changed: Slots = {
             HEAD: jnp.minimum(slots[HEAD] + jnp.sum(done, dtype=jnp.int32), count),
-            ITEM: jnp.where(done, jnp.where(takes, following, -1), slots[ITEM]),
-            COUNTER: jnp.where(done, jnp.where(takes, 0, self.layout.done), slots[COUNTER]),
+            ITEM: where(done, where(takes, following, -1), slots[ITEM]),
+            COUNTER: where(done, where(takes, np.int32(0), self.layout.done), slots[COUNTER]),
         }
         values = {**finished, **slots}
         for out, top in self.leaving.items():
@@ -61,7 +63,7 @@ class Exchange:
         for top, array in self.entering.items():
             changed[top] = masked(takes, jnp.moveaxis(array[places], 0, axis), slots[top], axis)
         for slot, first in self.afresh.items():
-            changed[slot] = jnp.where(done, first, slots[slot])
+            changed[slot] = where(done, first, slots[slot])
         return changed
 
     def in_loops(self, slots: Slots, finished: Slots) -> Slots:
@@ -73,14 +75,14 @@ class Exchange:
             lane, following = row_of(lanes, i), head + i
             takes, values, changed = following < count, {**finished, **changing}, {}
             item = row_of(slots[ITEM], lane)  # not of what changes, which XLA would copy in each turn
-            row = jnp.where(item >= 0, item, count)
+            row = where(item >= 0, item, count)
             for out, top in self.leaving.items():
                 changed[out] = with_row(changing[out], row_of(values[top], lane, axis), row)
             for top, array in self.entering.items():
                 old, new = row_of(changing[top], lane, axis), row_of(array, following)
-                changed[top] = with_row(changing[top], jnp.where(takes, new, old), lane, axis)
-            changed[ITEM] = with_row(changing[ITEM], jnp.where(takes, following, -1), lane)
-            changed[COUNTER] = with_row(changing[COUNTER], jnp.where(takes, 0, self.layout.done), lane)
+                changed[top] = with_row(changing[top], where(takes, new, old), lane, axis)
+            changed[ITEM] = with_row(changing[ITEM], where(takes, following, -1), lane)
+            changed[COUNTER] = with_row(changing[COUNTER], where(takes, np.int32(0), self.layout.done), lane)
             for slot, first in self.afresh.items():
                 changed[slot] = with_row(changing[slot], first, lane)
             return changed

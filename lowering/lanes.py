@@ -22,6 +22,7 @@ from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.exchange import Exchange
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
 from hlobatch.lowering.stacks import IN_BOUNDS
+from hlobatch.lowering.where import where
 from hlobatch.transforms.lower_calls import return_addresses
 
 
@@ -87,7 +88,7 @@ class Lanes:
                 slots |= dict(zip(self.layout.tops(v), map(self._filled, named[v]), strict=True))
         if self.layout.lane_axis:
             are_lanes = np.arange(self.layout.width) < self.layout.lanes
-            slots[COUNTER] = jnp.where(are_lanes, slots[COUNTER], self.layout.done)
+            slots[COUNTER] = where(are_lanes, slots[COUNTER], self.layout.done)
         return [slots[name] for name in self.layout.slots]
 
     def _filled(self, array: Any) -> Any:
@@ -102,7 +103,7 @@ class Lanes:
         slots = dict(zip(self.layout.slots, state, strict=True))
         counter = slots[COUNTER]
         parked = (counter >= self.layout.parked) & (counter < self.layout.limited)
-        slots[COUNTER] = jnp.where(parked, counter - self.layout.parked, counter)
+        slots[COUNTER] = where(parked, counter - self.layout.parked, counter)
         return list(slots.values())
 
     # The block between inputs
@@ -193,8 +194,8 @@ class Lanes:
             return code[: self.layout.inputs]
         count = jnp.asarray(self.layout.inputs, jnp.int32)
         rows = jnp.arange(self.layout.inputs + 1, dtype=jnp.int32)
-        status = jnp.where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
-        held = jnp.where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
+        status = where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
+        held = where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
         return status.at[held].set(code, **IN_BOUNDS)[: self.layout.inputs]
 
 

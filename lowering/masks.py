@@ -20,6 +20,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.lowering.where import where
+
 Put = Callable[[Any, Any], Any]
 """An array, and what is new in the lanes of a mask -> the array with it."""
 
@@ -34,7 +36,7 @@ def over_events(mask: Any, array: Any, axis: int) -> Any:
 
 def masked(mask: Any, new: Any, old: Any, axis: int) -> Any:
     """``new`` in the lanes of the mask, ``old`` elsewhere."""
-    return jnp.where(over_events(mask, old, axis), new, old)
+    return where(over_events(mask, old, axis), new, old)
 
 
 def from_active_lane(mask: Any, array: Any, axis: int) -> Any:

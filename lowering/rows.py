@@ -11,17 +11,21 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 
 def row_of(array: Any, index: Any, axis: int = 0) -> Any:
     """The row at an index of an axis, without that axis."""
-    return jax.lax.dynamic_index_in_dim(array, index, axis, keepdims=False, allow_negative_indices=False)
+    axis %= array.ndim
+    sizes = [1 if i == axis else size for i, size in enumerate(array.shape)]
+    return jax.lax.squeeze(part_of(array, _starts(array, index, axis), sizes), (axis,))
 
 
 def with_row(array: Any, row: Any, index: Any, axis: int = 0) -> Any:
     """The array with another row there."""
-    row = jnp.asarray(row, array.dtype)
-    return jax.lax.dynamic_update_index_in_dim(array, row, index, axis, allow_negative_indices=False)
+    axis %= array.ndim
+    row = jax.lax.expand_dims(jnp.asarray(row, array.dtype), (axis,))
+    return with_part(array, row, _starts(array, index, axis))
 
 
 def part_of(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
@@ -32,3 +36,9 @@ def part_of(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
 def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
     """The array with another part there."""
     return jax.lax.dynamic_update_slice(array, part, starts, allow_negative_indices=False)
+
+
+def _starts(array: Any, index: Any, axis: int) -> list[Any]:
+    """Where the row begins."""
+    first = getattr(index, "dtype", np.dtype(int)).type(0)
+    return [index if i == axis else first for i in range(array.ndim)]

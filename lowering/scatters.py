@@ -13,6 +13,7 @@ import numpy as np
 from hlobatch._jax import stablehlo
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 from hlobatch.lowering.rows import part_of, row_of, with_part
+from hlobatch.lowering.where import where
 
 Axes = tuple[int, ...]
 
@@ -53,7 +54,7 @@ class Scatter:
             start = list(row_of(starts, i))
             old = part_of(array, start, updates.shape[1:])
             new = COMBINATIONS[self.combination](old, row_of(updates, i))
-            return with_part(array, jnp.where(row_of(fits, i), new, old), start)
+            return with_part(array, where(row_of(fits, i), new, old), start)
 
         return jax.lax.fori_loop(0, math.prod(sizes), write, array)
 

@@ -25,6 +25,7 @@ import numpy as np
 
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.lowering.rows import row_of
+from hlobatch.lowering.where import where
 
 Arrays = tuple[Any, ...]
 
@@ -95,9 +96,9 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
         waiting = _waiting(counter, groups)
         weights = _times_for(waiting, taken)
         score = (idle + waiting * (AHEAD * longest)) / weights
-        best = _best(jnp.where(last, 0.0, score), waiting, groups)
+        best = _best(where(last, 0.0, score), waiting, groups)
         lost = waiting * row_of(weights, best)
-        return _counter_of(best, groups), jnp.where(np.arange(len(taken)) == best, 0.0, idle + lost)
+        return _counter_of(best, groups), where(np.arange(len(taken)) == best, 0.0, idle + lost)
 
     return Schedule((jax.ShapeDtypeStruct((len(taken),), np.float32),), choose, partial(_leaving, groups=groups))
 
@@ -109,7 +110,7 @@ def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
     limits, taken = np.asarray(alike, np.float32).transpose(2, 1, 0)
     found = jnp.asarray(taken[-1])
     for limit, less in reversed(list(zip(limits[:-1], taken[:-1], strict=True))):
-        found = jnp.where(waiting <= limit, less, found)
+        found = where(waiting <= limit, less, found)
     return found
 
 
@@ -142,7 +143,7 @@ def _group_of(counter: Any, groups: Groups) -> Any:
     group_of = np.empty(blocks, np.int32)
     for index, group in enumerate(groups):
         group_of[list(group)] = index
-    return jnp.where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
+    return where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
 
 
 def _best(score: Any, waiting: Any, groups: Groups) -> Any:
@@ -152,8 +153,8 @@ def _best(score: Any, waiting: Any, groups: Groups) -> Any:
     """
     places = np.arange(len(groups) + 2)
     none = places - len(groups)
-    scores = jnp.where(none < 0, score, np.float32(-1))
-    return jnp.argmax(jnp.where(waiting > 0, scores, np.where(none > 0, -2, -3).astype(np.float32))).astype(jnp.int32)
+    scores = where(none < 0, score, np.float32(-1))
+    return jnp.argmax(where(waiting > 0, scores, np.where(none > 0, -2, -3).astype(np.float32))).astype(jnp.int32)
 
 
 def _size(groups: Groups) -> int:
@@ -171,11 +172,11 @@ def _most(counts: Any, groups: Groups) -> Any:
     places = np.arange(past + 2, dtype=np.int32)
     behind = np.where(places < past, size - 1 - places, places == past).astype(np.int32)
     in_front = counts * np.where(places < past, size, 0).astype(np.int32)
-    greatest = jnp.max(jnp.where(counts > 0, in_front + behind, np.where(places > past, 0, -1).astype(np.int32)))
-    return jnp.where(greatest >= size, size - 1 - (greatest & (size - 1)), past + 1 - greatest)
+    greatest = jnp.max(where(counts > 0, in_front + behind, np.where(places > past, 0, -1).astype(np.int32)))
+    return where(greatest >= size, size - 1 - (greatest & (size - 1)), past + 1 - greatest)
 
 
 def _counter_of(best: Any, groups: Groups) -> Any:
     """The group as it is; past the last, the counter past the last block, or one after it."""
     more = _past(groups) - len(groups)
-    return jnp.where(best < len(groups), best, best + more) if more else best
+    return where(best < len(groups), best, best + more) if more else best

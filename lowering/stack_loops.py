@@ -19,6 +19,7 @@ import numpy as np
 from hlobatch.lowering.masks import putting
 from hlobatch.lowering.rows import part_of, row_of, with_part, with_row
 from hlobatch.lowering.stacks import Arrays
+from hlobatch.lowering.where import where
 
 NEAR: Final = 64
 """Rows of numbers up to which it takes less time to go through rows than through lanes."""
@@ -30,7 +31,7 @@ ROWS_OF_NUMBERS: Final = 2
 
 def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
-    rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
+    rows = where(mask, pointer, stacks[0].shape[0] - 1)
 
     def row(i: Any) -> Write:
         put = putting(rows == i, axis, by_bits=by_bits)
@@ -45,7 +46,7 @@ def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: i
 
 def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
     """The tops with what was saved in the lanes of the mask; the pointer has moved already."""
-    rows = jnp.where(mask, pointer, -1)
+    rows = where(mask, pointer, -1)
 
     def row(i: Any) -> Write:
         put = putting(rows == i, axis, by_bits=by_bits)
@@ -57,7 +58,7 @@ def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: in
         def write(top: Any, frames: Any) -> Any:
             old = row_of(top, i, axis)
             new = part_of(frames, _place(place, i, top, axis), (1, *_lane(top, i, axis).shape))
-            return with_row(top, jnp.where(is_popped, new.reshape(old.shape), old), i, axis)
+            return with_row(top, where(is_popped, new.reshape(old.shape), old), i, axis)
 
         return write
 
@@ -74,7 +75,7 @@ def _through_rows_or_lanes(
     row: Writes, lane: Writes, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
 ) -> list[Any]:
     depth, lanes = stacks[0].shape[0], pointer.shape[0]
-    low, high = _lowest_and_highest(jnp.where(mask, pointer, depth), jnp.where(mask, pointer, -1))
+    low, high = _lowest_and_highest(where(mask, pointer, depth), where(mask, pointer, -1))
     results = list(written)
     for near, of_numbers in ((NEAR, True), (NEAR_EVENTS, False)):
         at = [i for i, frames in enumerate(stacks) if (frames.ndim == ROWS_OF_NUMBERS) == of_numbers]
@@ -85,8 +86,8 @@ def _through_rows_or_lanes(
             arrays = _loop(row, before, given, low, high + 1)
         else:
             is_near = high - low < near
-            arrays = _loop(row, before, given, low, jnp.where(is_near, high + 1, low))
-            arrays = _loop(lane, arrays, given, jnp.where(is_near, lanes, 0), lanes)
+            arrays = _loop(row, before, given, low, where(is_near, high + 1, low))
+            arrays = _loop(lane, arrays, given, where(is_near, lanes, 0), lanes)
         for i, array in zip(at, arrays, strict=True):
             results[i] = array
     return results

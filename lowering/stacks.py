@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.lowering.masks import masked
+from hlobatch.lowering.where import where
 
 Arrays = Sequence[Any]
 
@@ -23,7 +24,7 @@ IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negati
 
 def push_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
-    rows = jnp.where(mask, pointer, stacks[0].shape[0] - 1)
+    rows = where(mask, pointer, stacks[0].shape[0] - 1)
     return [_scattered(frames, rows, top) for frames, top in zip(stacks, tops, strict=True)]
 
 

@@ -15,6 +15,7 @@ from typing import Any
 import jax.numpy as jnp
 
 from hlobatch.lowering.trim import Trimmed
+from hlobatch.lowering.where import where
 
 
 def tied(part: Trimmed, slots: Sequence[str], anchor: str) -> Trimmed:
@@ -35,4 +36,4 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str) -> Trimmed:
 
 def _if(always: Any, array: Any) -> Any:
     """The array, by way of a choice that always falls on it."""
-    return jnp.where(always, array, jnp.zeros((), array.dtype))
+    return where(always, array, jnp.zeros((), array.dtype))

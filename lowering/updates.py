@@ -26,6 +26,7 @@ from jax import lax
 from hlobatch._jax import ClosedJaxpr, function_of
 from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.analysis.updates import SLICE, UPDATES, Code
+from hlobatch.lowering.where import where
 
 
 @dataclass(frozen=True)
@@ -162,15 +163,15 @@ def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]
     if equation.primitive.name == SLICE:
         update, *starts = rest
         old = lax.dynamic_slice(array, starts, update.shape, allow_negative_indices=False)
-        return function_of(equation)(array, jnp.where(active, update, old), *starts)
+        return function_of(equation)(array, where(active, update, old), *starts)
     index, update = rest
     if not _goes_past_the_end(equation, place_varies):
-        return function_of(equation)(array, index, jnp.where(active, update, _there(equation, array, index, update)))
+        return function_of(equation)(array, index, where(active, update, _there(equation, array, index, update)))
     past = np.array([array.shape[d] for d in equation.params["dimension_numbers"].scatter_dims_to_operand_dims])
     if past.max() > np.iinfo(index.dtype).max:
         index = index.astype(jnp.int32)
     scatter = function_of(equation, mode=lax.GatherScatterMode.FILL_OR_DROP)
-    return scatter(array, jnp.where(active, index, past.astype(index.dtype)), update)
+    return scatter(array, where(active, index, past.astype(index.dtype)), update)
 
 
 def _there(equation: Any, array: Any, index: Any, update: Any) -> Any:

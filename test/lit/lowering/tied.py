@@ -16,4 +16,5 @@ def f(x, n):
 # CHECK-LABEL: func.func private @block_1.f.body(
 # CHECK-SAME: [[NEXT:%[a-z0-9]+]]: tensor<i32>) ->
 # CHECK: [[ALWAYS:%[0-9]+]] = stablehlo.compare GE, [[NEXT]]
-# CHECK: call @_where{{(_[0-9]+)?}}([[ALWAYS]],
+# CHECK: [[CHOSEN:%[0-9]+]] = stablehlo.broadcast_in_dim [[ALWAYS]], dims = []
+# CHECK: stablehlo.select [[CHOSEN]],
