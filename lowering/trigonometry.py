@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.lowering.splice import aval_of
+from hlobatch.lowering.where import where
 
 LIMIT: Final = 1024.0
 """Arguments from which multiples of the parts of `OCTANT` are not exact."""
@@ -42,7 +43,7 @@ class Trigonometric:
     def _either(self, x: Any) -> Any:
         """Of each number what it has alone: the others do not change a lane's result."""
         library = jax.lax.sin if self.is_sine else jax.lax.cos
-        return jnp.where(_is_small(x), self._approximated(x), library(x))
+        return where(_is_small(x), self._approximated(x), library(x))
 
     def _approximated(self, x: Any) -> Any:
         eighths = jnp.floor(jnp.abs(x) * np.float32(4 / math.pi)).astype(jnp.int32)
@@ -56,8 +57,8 @@ class Trigonometric:
         cosine = _polynomial(COSINE, square) * square * square - 0.5 * square + 1
         swapped = (quarter & 1) == 1
         if self.is_sine:
-            return jnp.where((quarter >= 2) ^ jnp.signbit(x), -1, 1) * jnp.where(swapped, cosine, sine)
-        return jnp.where((quarter == 1) | (quarter == 2), -1, 1) * jnp.where(swapped, sine, cosine)
+            return where((quarter >= 2) ^ jnp.signbit(x), -1, 1) * where(swapped, cosine, sine)
+        return where((quarter == 1) | (quarter == 2), -1, 1) * where(swapped, sine, cosine)
 
 
 def _is_small(x: Any) -> Any:
