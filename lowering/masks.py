@@ -20,6 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.lowering.rows import row_of
 from hlobatch.lowering.where import where
 
 Put = Callable[[Any, Any], Any]
@@ -41,7 +42,7 @@ def masked(mask: Any, new: Any, old: Any, axis: int) -> Any:
 
 def from_active_lane(mask: Any, array: Any, axis: int) -> Any:
     """``array`` with one active lane's value in all inactive lanes."""
-    one = jax.lax.dynamic_index_in_dim(array, jnp.argmax(mask), axis)
+    one = jnp.expand_dims(row_of(array, jnp.argmax(mask), axis), axis)
     return masked(mask, array, one, axis)
 
 

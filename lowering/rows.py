@@ -11,7 +11,6 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 
 def row_of(array: Any, index: Any, axis: int = 0) -> Any:
@@ -40,5 +39,4 @@ def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
 
 def _starts(array: Any, index: Any, axis: int) -> list[Any]:
     """Where the row begins."""
-    first = getattr(index, "dtype", np.dtype(int)).type(0)
-    return [index if i == axis else first for i in range(array.ndim)]
+    return [index if i == axis else index.dtype.type(0) for i in range(array.ndim)]

@@ -70,14 +70,10 @@ def fits_one_kernel(program: Program, lanes: int) -> bool:
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
     most = max((_largest(jaxpr) for block in jaxprs for jaxpr in block), default=0)
-    if never_goes_back(program) and (lanes * most > MULTIPLICATIONS_ONCE or _suits_a_library(most, lanes)):
+    fills_tiles = lanes >= ROWS and most >= MULTIPLICATIONS_OF_A_ROW
+    if (fills_tiles or lanes * most > MULTIPLICATIONS_ONCE) and never_goes_back(program):
         return False
     return lanes * most <= (MULTIPLICATIONS if lanes <= FEW_LANES else FEW_MULTIPLICATIONS)
-
-
-def _suits_a_library(multiplications: int, lanes: int) -> bool:
-    """Whether a contraction, of so many multiplications for one lane, fills a library's tiles."""
-    return lanes >= ROWS and multiplications >= MULTIPLICATIONS_OF_A_ROW
 
 
 def _is_known(jaxpr: Any) -> bool:
