@@ -93,6 +93,7 @@ __all__ = [
 
 _SEQUENTIAL: Final[dict[str, Any]] = {"xla_cpu_scheduler_type": "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED"}
 _FUSIONS_OF_ONE: Final[dict[str, Any]] = {"xla_cpu_use_fusion_emitters": False}  # unknown from jaxlib 0.12 on
+_WIDE_VECTORS: Final[dict[str, Any]] = {"xla_cpu_prefer_vector_width": 512}  # bits, where the processor has so many
 _LITTLE_UNROLLED: Final[dict[str, Any]] = {"xla_backend_optimization_level": 2}
 _PASSES_LEFT_OUT: Final = "xla_disable_hlo_passes"
 _PASSES_ON_LOOPS: Final = (
@@ -104,7 +105,7 @@ _CAPTURED: Final = "xla_gpu_enable_command_buffer"
 _LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
     _CAPTURED: "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
 }
-_ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
+_ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _WIDE_VECTORS | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
 
 
 @dataclass(frozen=True)
@@ -117,8 +118,8 @@ class Compilation:
             times as long.
         one_kernel: All of it is one kernel. Its emitter knows no library of contractions, and it wants the small
             fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
-            those, it makes loops of scatters too. Its loops stay as they are: what does not change in one is there
-            because it is wanted only if that loop turns, and LLVM finds out the rest.
+            those, it makes loops of scatters too. Vectors are as wide as the processor's. Loops stay as they are: what
+            does not change in one is there because it is wanted only if that loop turns, and LLVM finds out the rest.
         little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
             level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
             instructions at hand that it has decoded.
@@ -145,7 +146,8 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     A release that does not know an option goes without. On a CPU, operations run one after the other: blocks are many
     of a microsecond or less, and handing half of them to another thread takes longer than they do. On a GPU of NVIDIA,
     loops and conditionals become nodes of a CUDA graph, as everything else does by default: else the host waits for the
-    device at each test, and a turn has one for each block. ``XLA_FLAGS`` that name that option stand.
+    device at each test, and a turn has one for each block. ``XLA_FLAGS`` that name that option stand, and those that
+    say how wide vectors are.
     """
     if platform in ("cuda", "gpu"):
         is_free = not (config.names_xla_flag(_CAPTURED) or "rocm" in _platform_version())
@@ -154,7 +156,9 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
         return {}
     passes = how.passes_left_out()
     wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
-    wanted |= (_FUSIONS_OF_ONE if how.one_kernel else {}) | (_LITTLE_UNROLLED if how.little_unrolled else {})
+    wanted |= _FUSIONS_OF_ONE if how.one_kernel else {}
+    wanted |= _WIDE_VECTORS if how.one_kernel and not config.names_xla_flag(*_WIDE_VECTORS) else {}
+    wanted |= _LITTLE_UNROLLED if how.little_unrolled else {}
     return {name: value for name, value in wanted.items() if name not in _unknown_options()}
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
 from hlobatch.lowering.masks import masked
-from hlobatch.lowering.rows import row_of, with_row
+from hlobatch.lowering.rows import places_in, row_of, with_row
 from hlobatch.lowering.stacks import IN_BOUNDS
 from hlobatch.lowering.where import where
 
@@ -69,7 +69,7 @@ class Exchange:
     def in_loops(self, slots: Slots, finished: Slots) -> Slots:
         """The same, lane after lane."""
         axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
-        lanes, number = _first(slots[COUNTER] == self.layout.leave)
+        lanes, number = places_in(slots[COUNTER] == self.layout.leave)
 
         def exchange(i: Any, changing: Slots) -> Slots:
             lane, following = row_of(lanes, i), head + i
@@ -90,16 +90,3 @@ class Exchange:
         names = (COUNTER, ITEM, *self.leaving, *self.entering, *self.afresh)
         changed = jax.lax.fori_loop(0, number, exchange, {name: slots[name] for name in names})
         return {**changed, HEAD: jnp.minimum(head + number, count)}
-
-
-def _first(mask: Any) -> tuple[Any, Any]:
-    """The numbers of the lanes in a mask, in front of an array of all, and how many they are."""
-
-    def put(lane: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
-        lanes, count = found
-        return with_row(lanes, lane, count), count + row_of(mask, lane).astype(jnp.int32)
-
-    lanes, count = jax.lax.fori_loop(
-        jnp.int32(0), jnp.int32(mask.shape[0]), put, (jnp.zeros(mask.shape, jnp.int32), jnp.int32(0))
-    )
-    return lanes, count

@@ -16,6 +16,7 @@ look into a call that is not to be inlined. In a run of several kernels that wou
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ from hlobatch.lowering.splice import aval_of
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
 _BARRIER: Final = "stablehlo.optimization_barrier"
 _CALL: Final = "func.call"
+_GATHER: Final = "stablehlo.gather"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
 _DEAR: Final = frozenset(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "power", "sine", "tan"))
@@ -52,7 +54,7 @@ def hold(module: Any) -> None:
             hold_all(operation, list(operation.results))
             continue
         for result in operation.results:
-            if _is_dear(operation) or _broadcasts(result, functions) > 1:
+            if _is_dear(operation) or _broadcasts(result, functions) > 1 or _places_rows(result):
                 hold_all(operation, [result])
 
 
@@ -82,6 +84,12 @@ def _broadcasts(value: Any, functions: Any) -> int:
             called = functions[ir.FlatSymbolRefAttr(use.owner.attributes["callee"]).value]
             count += _broadcasts(called.regions[0].blocks[0].arguments[use.operand_number], functions)
     return count
+
+
+def _places_rows(value: Any) -> bool:
+    """Whether several elements are gathered from each of the places that a value says."""
+    owners = (use.owner for use in value.uses if use.owner.name == _GATHER and use.operand_number == 1)
+    return any(math.prod(ir.DenseI64ArrayAttr(owner.attributes["slice_sizes"])) > 1 for owner in owners)
 
 
 def _identity(module: Any, name: str, kinds: Sequence[Any]) -> Any:

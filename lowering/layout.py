@@ -10,10 +10,10 @@ Program counters::
 
 Lanes that are parked or limited are never run; everything at or past ``done`` ends the loop.
 
-Arrays are ``[lanes, *event]``; where a run of many lanes is one kernel on a CPU, they are ``[*event, lanes]``: every
-innermost loop is over lanes then, several of which LLVM does at a time. Stacks have one more axis in front, of
-``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that do not push write there, so that
-every index is in bounds (consumers do not agree on what happens to others).
+Arrays are ``[lanes, *event]``; where a run of many lanes is one kernel on a CPU, they are ``[*event, lanes]``, unless
+events have long rows: every innermost loop is over lanes then, several of which LLVM does at a time. Stacks have one
+more axis in front, of ``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that do not
+push write there, so that every index is in bounds (consumers do not agree on what happens to others).
 """
 
 from __future__ import annotations
@@ -35,8 +35,6 @@ Dim = Any
 
 MANY: Final = 32
 """Lanes from which they are the last axis of arrays in one kernel; before fewer, an event is the longer axis."""
-VECTOR: Final = 8
-"""Lanes that a vector unit does at a time: numbers of 32 bits in the 256 that XLA has LLVM use."""
 UNROLLED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 
@@ -56,6 +54,8 @@ class Layout:
         max_steps: Blocks an input may run, or None.
         stats: Whether executions are counted.
         one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
+        long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are, and better to copy.
+        vector: Numbers of 32 bits that the processor does at a time.
         stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
     """
 
@@ -67,12 +67,14 @@ class Layout:
     max_steps: int | None = None
     stats: bool = False
     one_kernel: bool = False
+    long_rows: bool = False
+    vector: int = 8
     stores_masked: bool = True
 
     @property
     def lane_axis(self) -> int:
         """Where arrays have the axis of lanes; those of all inputs have it in front."""
-        return -1 if self.one_kernel and self.lanes >= MANY else 0
+        return -1 if self.one_kernel and self.lanes >= MANY and not self.long_rows else 0
 
     @property
     def by_bits(self) -> bool:
@@ -82,7 +84,7 @@ class Layout:
     @property
     def width(self) -> Dim:
         """Size of that axis; where it is the last, in whole vectors, and the lanes at its end may be none."""
-        return max(UNROLLED, -(-self.lanes // VECTOR) * VECTOR) if self.lane_axis else self.lanes
+        return -(-max(UNROLLED, self.lanes) // self.vector) * self.vector if self.lane_axis else self.lanes
 
     def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
         """An array of all lanes, with axes in front of theirs."""

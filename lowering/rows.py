@@ -12,6 +12,8 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hlobatch.lowering.where import where
+
 
 def row_of(array: Any, index: Any, axis: int = 0) -> Any:
     """The row at an index of an axis, without that axis."""
@@ -40,3 +42,16 @@ def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
 def _starts(array: Any, index: Any, axis: int) -> list[Any]:
     """Where the row begins."""
     return [index if i == axis else index.dtype.type(0) for i in range(array.ndim)]
+
+
+def places_in(mask: Any, *, unless: Any = False) -> tuple[Any, Any]:
+    """The numbers of the lanes in a mask, in front of an array of all, and how many they are; or none."""
+
+    def put(lane: Any, found: tuple[Any, Any]) -> tuple[Any, Any]:
+        lanes, count = found
+        return with_row(lanes, lane, count), count + row_of(mask, lane).astype(jnp.int32)
+
+    size, none = jnp.int32(mask.shape[0]), jnp.int32(0)
+    end = size if unless is False else where(unless, none, size)
+    lanes, count = jax.lax.fori_loop(none, end, put, (jnp.zeros(mask.shape, jnp.int32), none))
+    return lanes, count

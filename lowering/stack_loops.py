@@ -3,13 +3,13 @@
 Loops cost next to nothing there, and a scatter or a gather is a loop over its indices.
 
 Lanes that run together are mostly about as deep as each other. Then the rows between the shallowest and the deepest are
-written or read one after the other, each in the lanes that it is for, many lanes at a time; where they are many, it is
-lane after lane.
+written or read one after the other, each in the lanes that it is for, many lanes at a time. Where rows are many, or the
+numbers of a lane stand together, it is one lane of the mask after the other.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax
@@ -17,31 +17,30 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.lowering.masks import putting
-from hlobatch.lowering.rows import part_of, row_of, with_part, with_row
+from hlobatch.lowering.rows import part_of, places_in, row_of, with_part, with_row
 from hlobatch.lowering.stacks import Arrays
 from hlobatch.lowering.where import where
 
 NEAR: Final = 64
 """Rows of numbers up to which it takes less time to go through rows than through lanes."""
-NEAR_EVENTS: Final = 8
-"""The same where a row has several numbers for each lane."""
+LANES_TO_A_ROW: Final = 6
+"""Lanes that take as long as a row, where it has several numbers for each lane."""
 ROWS_OF_NUMBERS: Final = 2
 """Axes of a stack of numbers."""
 
 
 def push_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
     """The stacks with ``tops`` saved in the lanes of the mask; the pointer, which they share, moves apart from them."""
-    rows = where(mask, pointer, stacks[0].shape[0] - 1)
+    rows = where(mask, pointer, -1)
 
     def row(i: Any) -> Write:
         put = putting(rows == i, axis, by_bits=by_bits)
         return lambda frames, top: with_row(frames, put(row_of(frames, i), top), i)
 
     def lane(i: Any) -> Write:
-        place = row_of(rows, i)
-        return lambda frames, top: with_part(frames, _lane(top, i, axis)[None], _place(place, i, top, axis))
+        return lambda frames, top: with_part(frames, _lane(top, i, axis)[None], _place(pointer, i, top, axis))
 
-    return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks)
+    return _through_rows_or_lanes(row, lane, stacks, tops, pointer, mask, stacks, axis)
 
 
 def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: int, by_bits: bool) -> list[Any]:
@@ -53,16 +52,14 @@ def pop_in_loops(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any, axis: in
         return lambda top, frames: put(top, row_of(frames, i))
 
     def lane(i: Any) -> Write:
-        place, is_popped = row_of(pointer, i), row_of(rows, i) >= 0
-
         def write(top: Any, frames: Any) -> Any:
-            old = row_of(top, i, axis)
-            new = part_of(frames, _place(place, i, top, axis), (1, *_lane(top, i, axis).shape))
-            return with_row(top, where(is_popped, new.reshape(old.shape), old), i, axis)
+            sizes = _lane(top, i, axis).shape
+            saved = part_of(frames, _place(pointer, i, top, axis), (1, *sizes))
+            return with_row(top, saved.reshape(sizes).squeeze(axis), i, axis)
 
         return write
 
-    return _through_rows_or_lanes(row, lane, tops, stacks, pointer, mask, stacks)
+    return _through_rows_or_lanes(row, lane, tops, stacks, pointer, mask, stacks, axis)
 
 
 Write = Callable[[Any, Any], Any]
@@ -72,24 +69,34 @@ Writes = Callable[[Any], Write]
 
 
 def _through_rows_or_lanes(
-    row: Writes, lane: Writes, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays
+    row: Writes, lane: Writes, written: Arrays, read: Arrays, pointer: Any, mask: Any, stacks: Arrays, axis: int
 ) -> list[Any]:
-    depth, lanes = stacks[0].shape[0], pointer.shape[0]
+    depth, results = stacks[0].shape[0], list(written)
     low, high = _lowest_and_highest(where(mask, pointer, depth), where(mask, pointer, -1))
-    results = list(written)
-    for near, of_numbers in ((NEAR, True), (NEAR_EVENTS, False)):
-        at = [i for i, frames in enumerate(stacks) if (frames.ndim == ROWS_OF_NUMBERS) == of_numbers]
-        if not at:
-            continue
-        before, given = [written[i] for i in at], [read[i] for i in at]
-        if depth <= near:
-            arrays = _loop(row, before, given, low, high + 1)
-        else:
-            is_near = high - low < near
-            arrays = _loop(row, before, given, low, where(is_near, high + 1, low))
-            arrays = _loop(lane, arrays, given, where(is_near, lanes, 0), lanes)
+    numbers = [i for i, frames in enumerate(stacks) if frames.ndim == ROWS_OF_NUMBERS]
+    events = [i for i, frames in enumerate(stacks) if frames.ndim != ROWS_OF_NUMBERS]
+
+    def through(writes: Writes, at: Sequence[int], first: Any, end: Any) -> None:
+        arrays = _loop(writes, [results[i] for i in at], [read[i] for i in at], first, end)
         for i, array in zip(at, arrays, strict=True):
             results[i] = array
+
+    def through_lanes(at: Sequence[int], unless: Any = False) -> None:
+        lanes, count = places_in(mask, unless=unless)
+        through(lambda i: lane(row_of(lanes, i)), at, jnp.int32(0), count)
+
+    def through_either(at: Sequence[int], is_by_rows: Any) -> None:
+        through(row, at, low, where(is_by_rows, high + 1, low))
+        through_lanes(at, unless=is_by_rows)
+
+    if numbers and depth <= NEAR:
+        through(row, numbers, low, high + 1)
+    elif numbers:
+        through_either(numbers, high - low < NEAR)
+    if events and axis:
+        through_either(events, (high - low) * LANES_TO_A_ROW < jnp.sum(mask, dtype=jnp.int32))
+    elif events:
+        through_lanes(events)
     return results
 
 
@@ -115,8 +122,8 @@ def _lane(array: Any, i: Any, axis: int) -> Any:
     return jax.lax.dynamic_slice_in_dim(array, i, 1, axis, allow_negative_indices=False)
 
 
-def _place(row: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
-    """Where in a stack a lane has its frame in a row; numbers of one dtype, whatever a count of turns has."""
-    event = [0] * (top.ndim - 1)
+def _place(pointer: Any, lane: Any, top: Any, axis: int) -> tuple[Any, ...]:
+    """Where in a stack the frame is that a lane's pointer is at; in one dtype, whatever a count of turns has."""
+    row, event = row_of(pointer, lane), [0] * (top.ndim - 1)
     places = (row, *event, lane) if axis else (row, lane, *event)
     return tuple(jnp.asarray(place, jnp.int32) for place in places)

@@ -19,7 +19,7 @@ from typing import Any
 
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
-from hlobatch.analysis.machine_liveness import never_goes_back
+from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.compaction import Widths

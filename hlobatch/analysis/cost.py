@@ -7,6 +7,7 @@ per element of its result.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from functools import singledispatch
 from typing import Any
 
@@ -53,9 +54,9 @@ def _written(op: Op) -> set[str]:
     return taken_as_a_whole_by(op).intersection(op.defs)
 
 
-def primitives_time(program: Program, block: Block) -> float:
-    """What a block's primitives take of that."""
-    return sum((primitive_cost(op, _CONTRACTION) for op in program.primitives_in_loop(block)), 0.0)
+def primitives_time(program: Program, block: Block, contraction: float = _CONTRACTION) -> float:
+    """What a block's primitives take of that, where each operation of a contraction takes ``contraction``."""
+    return sum((primitive_cost(op, contraction) for op in program.primitives_in_loop(block)), 0.0)
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
@@ -66,13 +67,17 @@ def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
 def largest_array(block: Block) -> int:
     """Bytes per lane of the largest array that a block computes, inside its primitives too; an update computes none."""
     functions = [op.function for op in block.instructions if isinstance(op, PrimOp)]
-    return max((_largest(f.jaxpr.jaxpr) for f in functions if isinstance(f, TracedFunction)), default=0)
+    jaxprs = [f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)]
+    return max((bytes_of(v) for jaxpr in jaxprs for v in _computed(jaxpr)), default=0)
 
 
-def _largest(jaxpr: Any) -> int:
-    computed = (e for e in jaxpr.eqns if e.primitive.name not in UPDATES and called_by(e) is None)
-    own = (bytes_of(v) for equation in computed for v in equation.outvars)
-    return max([0, *own, *map(_largest, subjaxprs(jaxpr))])
+def _computed(jaxpr: Any) -> Iterator[Any]:
+    """The variables of what a jaxpr computes; an update computes none."""
+    for equation in jaxpr.eqns:
+        if equation.primitive.name not in UPDATES and called_by(equation) is None:
+            yield from equation.outvars
+    for inner in subjaxprs(jaxpr):
+        yield from _computed(inner)
 
 
 def bytes_of(variable: Any) -> int:

@@ -9,13 +9,12 @@ Reference: Wu and Larus, "Static branch frequency and program profile analysis",
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlobatch.analysis.machine_liveness import onward
-from hlobatch.ir.ops import HALT
+from hlobatch.analysis.machine_flow import onward, reachable
 from hlobatch.ir.program import Program
 
 STAYS: Final = 0.9
@@ -50,15 +49,3 @@ def _chances(name: str, successors: Sequence[str], after: Mapping[str, Sequence[
     if not staying or not leaving:
         return [1 / len(successors)] * len(successors)
     return [STAYS / len(staying) if s in staying else (1 - STAYS) / leaving for s in successors]
-
-
-def reachable(after: Mapping[str, Sequence[str]], start: Any) -> set[str]:
-    """The blocks, ``HALT`` left out, that may run from some on, themselves included."""
-    seen: set[str] = set()
-    pending = list(start)
-    while pending:
-        name = pending.pop()
-        if name not in seen and name != HALT:
-            seen.add(name)
-            pending += after[name]
-    return seen

@@ -6,32 +6,12 @@ bounds: safe for deciding that two variables may share storage.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 
 from hlobatch.analysis.liveness import Names, before, through
-from hlobatch.ir.ops import HALT, IndirectGotoOp, Op, PushGotoOp
+from hlobatch.analysis.machine_flow import onward
+from hlobatch.ir.ops import HALT, Op
 from hlobatch.ir.program import Block, Program
-
-
-def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
-    """For each block, where a lane may stand next; for a return, after every call that it may return from."""
-    returns: dict[str, list[str]] = {}
-    for block in program.graph:
-        if isinstance(block.terminator, PushGotoOp):
-            returns.setdefault(block.terminator.counter, [HALT]).append(block.terminator.push_block)
-    return {
-        block.name: tuple(returns.get(block.terminator.counter, [HALT]))
-        if isinstance(block.terminator, IndirectGotoOp)
-        else block.terminator.successors
-        for block in program.graph
-    }
-
-
-def never_goes_back(program: Program) -> bool:
-    """Whether every block of a lowered program leads to later ones only, so that each lane gets by in one round."""
-    after = onward(program)
-    place = {name: index for index, name in enumerate(after)}
-    return all(place.get(other, len(after)) > place[name] for name, others in after.items() for other in others)
 
 
 def live_out(program: Program) -> dict[str, Names]:

@@ -8,22 +8,28 @@ or where nothing but products takes the time: in a run of which each block runs 
 
 from __future__ import annotations
 
+import math
+from collections.abc import Iterator
 from typing import Any, Final
 
 from hlobatch._jax import subjaxprs
-from hlobatch.analysis.cost import multiplications
-from hlobatch.analysis.machine_liveness import never_goes_back
+from hlobatch.analysis.cost import multiplications, primitives_time
+from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
 from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 
-FEW_LANES: Final = 32
-"""Lanes that make bad use of a library."""
-MULTIPLICATIONS: Final = 250_000
-"""Of a contraction, of all lanes together, if the lanes are few: what takes about as long as to start a kernel for
-it, and those of the operations around it."""
-FEW_MULTIPLICATIONS: Final = 8_192
-"""The same if they are not."""
+MULTIPLICATIONS: Final = 330_000
+"""Of a contraction, of all lanes together: what takes about as long as to start a kernel for it, and those of the
+operations around it."""
+MANY: Final = 32
+"""Lanes that fill vectors."""
+AS_MANY_AGAIN: Final = 4
+"""Times so much if lanes are many, and vectors long or most of the time is not spent on contractions."""
+LONG: Final = 16
+"""Numbers of 32 bits that are a long vector; with shorter ones, a library gains more on our loops."""
+RESULTS: Final = 20_000
+"""Numbers of all lanes together that a contraction may then give: those that follow are to find them in the cache."""
 MULTIPLICATIONS_ONCE: Final = 40_000
 """The same, of any number of lanes, where each block runs once, so that kernels for the rest of a turn are few."""
 ROWS: Final = 8
@@ -61,19 +67,38 @@ DTYPES: Final = frozenset(
 """Those of arrays that XLA's emitter is known to work on, random keys among them."""
 
 
-def fits_one_kernel(program: Program, lanes: int) -> bool:
-    """Whether all that the program computes can be, and does well to be, part of one kernel."""
+def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
+    """Whether all that the program computes can be, and does well to be, part of one kernel.
+
+    Args:
+        program: Calls lowered.
+        lanes: How many there are.
+        vector: Numbers of 32 bits that the processor does at a time.
+    """
     blocks = [[op.function for op in block.instructions if isinstance(op, PrimOp)] for block in program.graph]
     jaxprs = [[f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)] for functions in blocks]
     if not all(_is_known(jaxpr) for block in jaxprs for jaxpr in block):
         return False
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
-    most = max((_largest(jaxpr) for block in jaxprs for jaxpr in block), default=0)
+    contractions = [equation for block in jaxprs for jaxpr in block for equation in _contractions(jaxpr)]
+    most = max(map(multiplications, contractions), default=0)
     fills_tiles = lanes >= ROWS and most >= MULTIPLICATIONS_OF_A_ROW
     if (fills_tiles or lanes * most > MULTIPLICATIONS_ONCE) and never_goes_back(program):
         return False
-    return lanes * most <= (MULTIPLICATIONS if lanes <= FEW_LANES else FEW_MULTIPLICATIONS)
+    if lanes * most <= MULTIPLICATIONS:
+        return True
+    is_worth_more = lanes >= MANY and (vector >= LONG or not _is_mostly_contractions(program))
+    results = max(math.prod(equation.outvars[0].aval.shape) for equation in contractions)
+    return is_worth_more and lanes * most <= AS_MANY_AGAIN * MULTIPLICATIONS and lanes * results <= RESULTS
+
+
+def _is_mostly_contractions(program: Program) -> bool:
+    """Whether contractions take most of the time of blocks that lanes come to again and again."""
+    repeated = repeated_blocks(program)
+    blocks = [block for block in program.graph if block.name in repeated]
+    others = sum(primitives_time(program, block, contraction=0.0) for block in blocks)
+    return 2 * others < sum(primitives_time(program, block) for block in blocks)
 
 
 def _is_known(jaxpr: Any) -> bool:
@@ -90,7 +115,7 @@ def _is_known_equation(equation: Any) -> bool:
     return name in SUPPORTED or name == "dot_general"
 
 
-def _largest(jaxpr: Any) -> int:
-    """Multiplications of the largest contraction, for one lane."""
-    own = (multiplications(equation) for equation in jaxpr.eqns if equation.primitive.name == "dot_general")
-    return max((*own, *map(_largest, subjaxprs(jaxpr))), default=0)
+def _contractions(jaxpr: Any) -> Iterator[Any]:
+    yield from (equation for equation in jaxpr.eqns if equation.primitive.name == "dot_general")
+    for inner in subjaxprs(jaxpr):
+        yield from _contractions(inner)

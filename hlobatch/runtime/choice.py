@@ -20,6 +20,7 @@ from typing import Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
+from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
@@ -29,9 +30,9 @@ from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.dispatch import FORMS, SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
-from hlobatch.runtime.processor import cores
+from hlobatch.runtime.processor import cores, vector
 from hlobatch.runtime.widths import times
-from hlobatch.transforms.block_order import excess_of_a_sweep, repeated_blocks
+from hlobatch.transforms.block_order import excess_of_a_sweep
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
@@ -52,8 +53,15 @@ SWEPT_STACKS: Final = (512, 192)
 pops them one by one, so that a lane costs nearly as much among few as among many."""
 KERNEL_STACKS: Final = (96, 96)
 """The same where a run is one kernel, which has no kernels to start, and whose loops LLVM unrolls up to so many."""
-KERNEL_MOST: Final = (96, 64)
-"""The same of one that runs the block with the most lanes."""
+KERNEL_MOST: Final = {8: (96, 64), 16: (128, 64)}
+"""The same of one that runs the block with the most lanes, by the numbers in a vector."""
+KERNEL_DEAR: Final = (64, 64)
+"""The same of any other program: enough to use vectors well, and few enough for products to stay in the smallest cache.
+More had better wait for their turn even where they are few."""
+KERNEL_TURNS: Final = 1.25
+"""Inputs per lane from which a queue pays there."""
+VECTORS: Final = 4
+"""Lanes in flight there are a multiple of so many vectors: what is left over is worked on one by one, or by halves."""
 LANES: Final = 256
 """Lanes of another program in flight at once; many fewer leave the vector units and the calls of kernels badly used."""
 ENOUGH: Final = 64
@@ -116,6 +124,7 @@ class Choice:
         lanes: Inputs in flight at once, or None for all.
         enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
             each lane takes several in turn, but never fewer than ``enough``.
+        multiple: Lanes are so many times a whole number then, which vectors are filled by.
         turns: Inputs per lane from which a queue pays.
         rounds: Turns between two tests of whether anyone has something left to do.
         share: One in so many lanes has to be done before those that are take new inputs.
@@ -128,7 +137,8 @@ class Choice:
     schedule: str
     lanes: int | None
     enough: int
-    turns: int
+    multiple: int
+    turns: float
     rounds: int
     share: int
     threads: int
@@ -149,7 +159,7 @@ class Choice:
         """Lanes in flight for a batch of ``inputs``."""
         if self.lanes is None:
             return inputs
-        lanes = min(self.lanes, max(self.enough, inputs // 4))
+        lanes = min(self.lanes, max(self.enough, inputs // 4 // self.multiple * self.multiple))
         return lanes if inputs >= self.turns * lanes else inputs
 
     def threads_for(self, inputs: int) -> int:
@@ -212,7 +222,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         schedule=schedule,
         lanes=most,
         enough=enough,
-        turns=2 if options.lanes is None else 1,
+        multiple=VECTORS * vector() if one_kernel else 1,
+        turns=1 if options.lanes else KERNEL_TURNS if one_kernel and not cheap else 2,
         rounds=ROUNDS if form == "sweep" and tests_are_dear else 1,
         share=CHEAP_SHARE if cheap else SHARE,
         threads=min(threads, options.lanes or threads),
@@ -265,9 +276,11 @@ def _in_flight(
 ) -> tuple[int, int]:
     """Lanes in flight at once that stay in a CPU's cache, and lanes that keep it busy."""
     if schedule == "most_lanes" and one_kernel:
-        return KERNEL_MOST
+        return KERNEL_MOST[vector()]
     if form == "sweep" and has_stacks:
         return KERNEL_STACKS if one_kernel else SWEPT_STACKS
+    if one_kernel and not cheap and form not in SWEEPS:
+        return KERNEL_DEAR
     lanes = LANES
     if form in SWEEPS and cheap:
         if one_kernel:

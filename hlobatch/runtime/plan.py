@@ -6,6 +6,7 @@ of a JAX primitive.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -15,6 +16,7 @@ import jax
 
 from hlobatch._jax import is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, physical
@@ -25,13 +27,16 @@ from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
-from hlobatch.runtime.processor import stores_masked
+from hlobatch.runtime.processor import stores_masked, vector
 from hlobatch.runtime.widths import widths
-from hlobatch.transforms.block_order import repeated_blocks, seldom_backward
+from hlobatch.transforms.block_order import seldom_backward
 from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
+
+LONG: Final = 64
+"""Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
 
 WORTH_SHARING: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
@@ -123,6 +128,14 @@ class Plan:
         return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING
 
     @cached_property
+    def has_long_rows(self) -> bool:
+        """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
+        pushed = (v for v, alloc in self.lowered.var_alloc.items() if alloc is Alloc.FULL)
+        shapes = [physical(t).shape for v in pushed for t in self.lowered.var_defs[v].tensor_leaves]
+        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG)
+        return 2 * in_long_rows > sum(map(math.prod, shapes))
+
+    @cached_property
     def block_costs(self) -> tuple[float, ...]:
         return tuple(block_cost(self.lowered, block) for block in self.lowered.graph)
 
@@ -156,7 +169,7 @@ class Plan:
     def fits_one_kernel(self, lanes: int) -> bool:
         """Whether a run of so many lanes may be one kernel on a CPU."""
         if lanes not in self._fits:
-            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes)
+            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes, vector())
         return self._fits[lanes]
 
     @cached_property
@@ -190,6 +203,8 @@ class Plan:
             max_steps=self.options.max_steps,
             stats=stats,
             one_kernel=one_kernel,
+            long_rows=self.has_long_rows,
+            vector=vector(),
             stores_masked=stores_masked(),
         )
 

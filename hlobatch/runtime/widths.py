@@ -15,12 +15,12 @@ from typing import Final
 
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
+from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Time
-from hlobatch.transforms.block_order import repeated_blocks
 
 FEW: Final = 8
 """One in so many lanes are few. More widths than this one did not pay, and each compiles the block again."""

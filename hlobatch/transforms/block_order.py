@@ -21,8 +21,7 @@ from typing import Final
 import numpy as np
 
 from hlobatch.analysis.cost import block_cost
-from hlobatch.analysis.frequency import Matrix, edge_frequencies, reachable
-from hlobatch.analysis.machine_liveness import onward
+from hlobatch.analysis.frequency import Matrix, edge_frequencies
 from hlobatch.ir.program import ControlFlowGraph, Program
 
 NEGLIGIBLE: Final = 1e-9
@@ -98,9 +97,3 @@ def _backward_at(block: int, rest: Sequence[int], frequencies: Matrix) -> Matrix
     back_from = np.concatenate([[0.0], np.cumsum(frequencies[block, rest])])
     back_to = np.concatenate([[0.0], np.cumsum(frequencies[rest, block])])
     return np.asarray(back_from + back_to[-1] - back_to)
-
-
-def repeated_blocks(program: Program) -> frozenset[str]:
-    """Blocks of a lowered program that a lane may come back to."""
-    after = onward(program)
-    return frozenset(name for name in after if name in reachable(after, after[name]))

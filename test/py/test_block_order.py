@@ -7,8 +7,9 @@ import pytest
 from zoo import ZOO, ZooProgram, ackermann, fibonacci
 
 import hlobatch as hb
-from hlobatch.analysis.frequency import edge_frequencies, reachable
-from hlobatch.transforms.block_order import least_backward, repeated_blocks, seldom_backward, weight_backward
+from hlobatch.analysis.frequency import edge_frequencies
+from hlobatch.analysis.machine_flow import reachable, repeated_blocks
+from hlobatch.transforms.block_order import least_backward, seldom_backward, weight_backward
 
 
 @pytest.mark.parametrize("seed", range(20))

@@ -16,7 +16,8 @@ from hlobatch.analysis.definedness import (
     user_name,
 )
 from hlobatch.analysis.liveness import liveness
-from hlobatch.analysis.machine_liveness import live_out, onward
+from hlobatch.analysis.machine_flow import onward
+from hlobatch.analysis.machine_liveness import live_out
 from hlobatch.instructions import (
     HALT,
     Block,

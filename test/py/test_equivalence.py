@@ -67,7 +67,7 @@ def compacted(**options: Any) -> Run:
     return everywhere
 
 
-def lanes_last(*, stores_masked: bool, **options: Any) -> Run:
+def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
     """With the axis of lanes behind all others, however few they are, where the run is one kernel."""
     depth = 24 + stores_masked  # a depth of its own, and so nothing that others have compiled
     run = compiled_with(max_stack_depth=depth, **options)
@@ -76,6 +76,7 @@ def lanes_last(*, stores_masked: bool, **options: Any) -> Run:
         with (
             mock.patch("hlobatch.lowering.layout.MANY", 1),
             mock.patch("hlobatch.runtime.plan.stores_masked", return_value=stores_masked),
+            mock.patch("hlobatch.runtime.plan.vector", return_value=vector),
         ):
             return run(program, batch)
 
@@ -183,7 +184,7 @@ EXECUTORS: dict[str, Run] = {
     "threads": compiled_with(threads=3),
     "threads_queue": compiled_with(threads=2, lanes=6, dispatch="chain", schedule="cost"),
     "lanes_last": lanes_last(stores_masked=False),
-    "lanes_last_masked": lanes_last(stores_masked=True),
+    "lanes_last_masked": lanes_last(stores_masked=True, vector=16),
     "lanes_last_queue": lanes_last(stores_masked=False, lanes=4, dispatch="chain", schedule="cost"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),

@@ -10,7 +10,8 @@ import pytest
 import hlobatch as hb
 from hlobatch.lowering.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.processor import cores, stores_masked
+from hlobatch.runtime import processor
+from hlobatch.runtime.processor import cores, stores_masked, vector
 
 LANES = 40
 MASK = jnp.arange(LANES) % 3 == 0
@@ -74,26 +75,31 @@ def test_many_lanes_of_one_kernel_are_put_so(
 
 
 @pytest.mark.parametrize(
-    ("baseline", "found", "expected"),
+    ("baseline", "found", "masked", "numbers"),
     [
-        (["X86_V2"], ["X86_V3"], False),
-        (["SSE3"], ["AVX2", "FMA3"], False),
-        (["X86_V2"], ["X86_V3", "X86_V4", "AVX512_ICL"], True),
-        (["SSE3"], ["AVX2", "AVX512F", "AVX512_SKX"], True),
-        (["X86_V3", "X86_V4"], [], True),
-        (["X86_V2"], [], True),
-        (["NEON", "ASIMD"], ["SVE"], True),
+        (["X86_V2"], ["X86_V3"], False, 8),
+        (["SSE3"], ["AVX2", "FMA3"], False, 8),
+        (["X86_V2"], ["X86_V3", "X86_V4", "AVX512_ICL"], True, 16),
+        (["SSE3"], ["AVX2", "AVX512F", "AVX512_SKX"], True, 16),
+        (["X86_V3", "X86_V4"], [], True, 16),
+        (["X86_V2"], [], True, 8),
+        (["NEON", "ASIMD"], ["SVE"], True, 8),
     ],
 )
-def test_which_processors_store_masked(
-    baseline: list[str], found: list[str], expected: bool, monkeypatch: pytest.MonkeyPatch
+def test_what_processors_do_with_vectors(
+    baseline: list[str], found: list[str], masked: bool, numbers: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     names = {"baseline": baseline, "found": found, "not found": []}
     known = {"SIMD Extensions": {name: those for name, those in names.items() if those}}
     monkeypatch.setattr(np, "show_config", lambda mode: known)
-    assert stores_masked.__wrapped__() == expected
+    processor.extensions.cache_clear()
+    try:
+        assert (stores_masked(), vector()) == (masked, numbers)
+    finally:
+        processor.extensions.cache_clear()
 
 
 def test_this_processor() -> None:
     assert cores() >= 1
     assert isinstance(stores_masked(), bool)
+    assert vector() in (8, 16)

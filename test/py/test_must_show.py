@@ -137,9 +137,9 @@ SEVERAL_KERNELS = hb.Optimizations(one_kernel=False)
 
 def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
     """The shapes ``[depth + 1, lanes, *event]`` of the stacks' buffers, and those with the first two axes as one."""
-    layout = traced.plan.layout(LANES, traced.plan.depth)
+    layout = traced.plan.on_one_cpu(LANES, traced.plan.depth)
     shapes = {layout.slots[slot].shape for variable in layout.stacked for slot in layout.frames(variable)}
-    return shapes | {(depth * lanes, *event) for depth, lanes, *event in shapes}
+    return shapes | {(first * second, *rest) for first, second, *rest in shapes}
 
 
 def test_hlo_is_read_in_full() -> None:

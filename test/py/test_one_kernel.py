@@ -229,8 +229,40 @@ def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
         return x
 
     program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
-    assert fits_one_kernel(program, 10)
-    assert not fits_one_kernel(program, 100)
+    assert fits_one_kernel(program, 33, vector=8)
+    assert not fits_one_kernel(program, 34, vector=8)
+    assert fits_one_kernel(program, 132, vector=16)
+    assert not fits_one_kernel(program, 133, vector=16)
+
+
+def test_more_multiplications_fit_among_other_operations():
+    weights = jnp.ones((100, 100), jnp.float32) / 100
+
+    @hb.batch
+    def run(x, n):
+        while n > 0:
+            x = jnp.exp(jnp.sin(jnp.log(jnp.tanh(jnp.exp(weights @ x)))))
+            n = n - 1
+        return x
+
+    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    assert fits_one_kernel(program, 132, vector=8)
+    assert not fits_one_kernel(program, 133, vector=8)
+
+
+def test_products_with_many_results_are_left_to_a_library():
+    first, second = jnp.ones((500, 10), jnp.float32) / 10, jnp.ones((10, 500), jnp.float32) / 500
+
+    @hb.batch
+    def run(x, n):
+        while n > 0:
+            x = second @ jnp.tanh(first @ x)
+            n = n - 1
+        return x
+
+    program = run.trace(jnp.ones((3, 10), jnp.float32), jnp.arange(3)).plan.lowered
+    assert fits_one_kernel(program, 66, vector=16)
+    assert not fits_one_kernel(program, 67, vector=16)
 
 
 def test_several_contractions_do_not_add_up_to_a_large_one():
@@ -244,8 +276,8 @@ def test_several_contractions_do_not_add_up_to_a_large_one():
         return x
 
     program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
-    assert fits_one_kernel(program, 25)
-    assert not fits_one_kernel(program, 26)
+    assert fits_one_kernel(program, 33, vector=8)
+    assert not fits_one_kernel(program, 34, vector=8)
 
 
 @pytest.mark.parametrize(
@@ -259,7 +291,7 @@ def test_products_that_a_library_does_well_leave_one_kernel_where_each_block_run
         return x
 
     program = layers.trace(jnp.ones((3, width)), jnp.ones((width, width))).plan.lowered
-    assert fits_one_kernel(program, lanes) == fits
+    assert fits_one_kernel(program, lanes, vector=16) == fits
 
 
 def test_an_argument_that_nothing_uses_is_given_back():
@@ -350,12 +382,20 @@ def fibonacci(n):
 
 
 @pytest.mark.parametrize(
-    ("lanes", "one_kernel", "axis", "width"),
-    [(31, True, 0, 31), (32, True, -1, 56), (56, True, -1, 56), (57, True, -1, 64), (57, False, 0, 57)],
+    ("lanes", "vector", "one_kernel", "axis", "width"),
+    [
+        (31, 8, True, 0, 31),
+        (32, 8, True, -1, 56),
+        (56, 8, True, -1, 56),
+        (57, 8, True, -1, 64),
+        (57, 8, False, 0, 57),
+        (32, 16, True, -1, 64),
+        (65, 16, True, -1, 80),
+    ],
 )
-def test_many_lanes_are_the_last_axis_in_whole_vectors(lanes, one_kernel, axis, width):
+def test_many_lanes_are_the_last_axis_in_whole_vectors(lanes, vector, one_kernel, axis, width):
     plan = fibonacci.trace(jnp.arange(lanes)).plan
-    layout = replace(plan.layout(lanes, 8), one_kernel=one_kernel)
+    layout = replace(plan.layout(lanes, 8), one_kernel=one_kernel, vector=vector)
     assert (layout.lane_axis, layout.width) == (axis, width)
     assert layout.array((2, 3), np.float32, 9).shape == ((9, 2, 3, width) if axis else (9, width, 2, 3))
 
@@ -570,6 +610,45 @@ def test_what_is_broadcast_more_than_once_is_computed_once():
     assert text.count("func.func private @held") == 1
     for got, wanted in zip(chosen(x, n), hb.batch(chosen.function, optimizations=THUNKS)(x, n), strict=True):
         np.testing.assert_allclose(got, wanted, rtol=1e-6)
+
+
+def test_a_place_that_a_row_is_gathered_from_is_computed_once():
+    """XLA computed it again for each number of the row."""
+
+    @hb.batch(in_axes=(0, 0, None))
+    def looked_up(places, n, table):
+        total = jnp.zeros(5)
+        while n > 0:
+            total = jnp.tanh(total + table[places[n] % 7])
+            n -= 1
+        return total
+
+    random = np.random.default_rng(0)
+    places, n = jnp.asarray(random.integers(0, 90, (40, 9)), jnp.int32), jnp.arange(40) % 9
+    table = jnp.asarray(random.standard_normal((7, 5)), jnp.float32)
+    plan = looked_up.trace(places, n, table).plan
+    text = str(to_stablehlo(plan.request(replace(plan.layout(40, plan.depth), one_kernel=True))))
+    assert text.count("call @held") == 1
+    wanted = hb.batch(looked_up.function, in_axes=(0, 0, None), optimizations=THUNKS)(places, n, table)
+    np.testing.assert_allclose(looked_up(places, n, table), wanted, rtol=1e-6)
+
+
+def test_lanes_are_in_front_of_long_rows_that_are_pushed():
+    def sums(width):
+        @hb.batch
+        def total(x, n):
+            if n <= 0:
+                return x
+            return total(x + 1, n - 1) * 0.5 + total(x * 0.5, n - 2) * x
+
+        return total, jnp.arange(40.0 * width).reshape(40, width) / 1000, jnp.arange(40) % 7
+
+    for width, axis in ((63, -1), (64, 0)):
+        function, x, n = sums(width)
+        plan = function.trace(x, n).plan
+        assert plan.on_one_cpu(40, plan.depth).lane_axis == axis
+        wanted = hb.batch(function.function, optimizations=THUNKS)(x, n)
+        np.testing.assert_allclose(function(x, n), wanted, rtol=1e-5)
 
 
 def test_what_is_dear_is_computed_once():

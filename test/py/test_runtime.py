@@ -56,7 +56,7 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
     assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
     in_one = ["cpu-parallel-task-assigner", "dot-library-rewriter", *_jax._PASSES_ON_LOOPS]
     wanted |= {"xla_disable_hlo_passes": ",".join(in_one)}
-    wanted |= _jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {}
+    wanted |= _jax._WIDE_VECTORS | (_jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {})
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
     wanted |= {"xla_backend_optimization_level": 2}
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True, little_unrolled=True)) == wanted

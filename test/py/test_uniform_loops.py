@@ -8,7 +8,7 @@ import jax.numpy as jnp
 import pytest
 
 import hlobatch as hb
-from hlobatch.analysis.machine_liveness import never_goes_back
+from hlobatch.analysis.machine_flow import never_goes_back
 
 X = jnp.linspace(-1.0, 2.0, 17)
 FIVE = jnp.int32(5)

@@ -1,0 +1,48 @@
+"""Where lanes of a lowered program may go from block to block, across calls."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from hlobatch.ir.ops import HALT, IndirectGotoOp, PushGotoOp
+from hlobatch.ir.program import Program
+
+
+def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
+    """For each block, where a lane may stand next; for a return, after every call that it may return from."""
+    returns: dict[str, list[str]] = {}
+    for block in program.graph:
+        if isinstance(block.terminator, PushGotoOp):
+            returns.setdefault(block.terminator.counter, [HALT]).append(block.terminator.push_block)
+    return {
+        block.name: tuple(returns.get(block.terminator.counter, [HALT]))
+        if isinstance(block.terminator, IndirectGotoOp)
+        else block.terminator.successors
+        for block in program.graph
+    }
+
+
+def never_goes_back(program: Program) -> bool:
+    """Whether every block of a lowered program leads to later ones only, so that each lane gets by in one round."""
+    after = onward(program)
+    place = {name: index for index, name in enumerate(after)}
+    return all(place.get(other, len(after)) > place[name] for name, others in after.items() for other in others)
+
+
+def repeated_blocks(program: Program) -> frozenset[str]:
+    """Blocks of a lowered program that a lane may come back to."""
+    after = onward(program)
+    return frozenset(name for name in after if name in reachable(after, after[name]))
+
+
+def reachable(after: Mapping[str, Sequence[str]], start: Any) -> set[str]:
+    """The blocks, ``HALT`` left out, that may run from some on, themselves included."""
+    seen: set[str] = set()
+    pending = list(start)
+    while pending:
+        name = pending.pop()
+        if name not in seen and name != HALT:
+            seen.add(name)
+            pending += after[name]
+    return seen
