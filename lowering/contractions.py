@@ -1,7 +1,7 @@
 """Contracting as a loop that adds up outer products.
 
 In a kernel that calls no library, XLA multiplies one pair of numbers at a time. In a sum of outer products, LLVM
-multiplies as many at a time as fit in a register.
+multiplies as many at a time as fit in a register. Inner products are products that a reduction adds up.
 """
 
 from __future__ import annotations
@@ -16,6 +16,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import stablehlo
 from hlobatch.lowering.chunks import in_chunks
+from hlobatch.lowering.reductions import FOR_A_LIBRARY, Reduction
 from hlobatch.lowering.splice import aval_of
 
 TOGETHER: Final = 4
@@ -25,7 +26,6 @@ WIDE: Final = 16
 """Columns that are enough for a row of them to be worked on at a time, without turning the result around."""
 SHORT: Final = 8
 """Rows or columns below which LLVM may as well multiply one pair at a time."""
-
 Axes = tuple[int, ...]
 
 
@@ -46,6 +46,8 @@ class Contraction:
     def __call__(self, lhs: Any, rhs: Any) -> Any:
         """The result, ``[batch, axes of the left alone, axes of the right alone]``."""
         wide = accumulator(self.dtype)
+        if self._is_inner(lhs, rhs):
+            return self._inner(lhs.astype(wide), rhs.astype(wide)).astype(self.dtype)
         left, rows = _contracted_first(lhs.astype(wide), self.summed[0], self.batch[0])
         right, columns = _contracted_first(rhs.astype(wide), self.summed[1], self.batch[1])
         batch = [lhs.shape[d] for d in self.batch[0]]
@@ -54,6 +56,17 @@ class Contraction:
         else:
             total = jnp.swapaxes(_sum_of_products(right, left), -1, -2)
         return total.reshape((*batch, *rows, *columns)).astype(self.dtype)
+
+    def _is_inner(self, lhs: Any, rhs: Any) -> bool:
+        """Whether each number of the result is the inner product of two vectors."""
+        axes = zip(self.summed, self.batch, (lhs.ndim, rhs.ndim), strict=True)
+        return all(len(summed) + len(batch) == count for summed, batch, count in axes)
+
+    def _inner(self, lhs: Any, rhs: Any) -> Any:
+        both = zip((lhs, rhs), self.batch, self.summed, strict=True)
+        left, right = (each.transpose((*batch, *summed)) for each, batch, summed in both)
+        products = (left * right).reshape(*(lhs.shape[d] for d in self.batch[0]), -1)
+        return Reduction((products.ndim - 1,), "add")(products, products.dtype.type(0))
 
 
 def accumulator(dtype: Any) -> Any:
@@ -70,7 +83,14 @@ def contraction_of(operation: Any) -> Contraction | None:
     rows = aval_of(operation.operands[0]).ndim - len(summed[0])
     sizes = math.prod(result.shape[len(batch[0]) : rows]), math.prod(result.shape[rows:])
     is_empty = any(0 in aval_of(operand).shape for operand in operation.operands)
-    return Contraction(summed, batch, result.dtype) if max(sizes) >= SHORT and not is_empty else None
+    pays = max(sizes) >= SHORT or math.prod(result.shape) * _summed(operation, summed[0]) >= FOR_A_LIBRARY
+    return Contraction(summed, batch, result.dtype) if pays and not is_empty else None
+
+
+def _summed(operation: Any, axes: Axes) -> int:
+    """How many products are added up to each number."""
+    shape = aval_of(operation.operands[0]).shape
+    return math.prod(shape[d] for d in axes)
 
 
 def _contracted_first(array: Any, summed: Sequence[int], batch: Sequence[int]) -> tuple[Any, list[int]]:

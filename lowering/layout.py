@@ -26,6 +26,7 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.call_frames import CallFrames
+from hlobatch.analysis.one_kernel import MANY
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -33,8 +34,6 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
 
-MANY: Final = 32
-"""Lanes from which they are the last axis of arrays in one kernel; before fewer, an event is the longer axis."""
 UNROLLED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 

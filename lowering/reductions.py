@@ -23,6 +23,9 @@ from hlobatch.lowering.chunks import in_chunks
 from hlobatch.lowering.combinations import COMBINATIONS, combination_of
 from hlobatch.lowering.splice import aval_of
 
+FOR_A_LIBRARY: Final = 2048
+"""Numbers in all, or products, from which XLA may want a library, then finds that a kernel calls none, and gives up:
+inside a user's ``jit`` it cannot be asked to leave that."""
 TOGETHER: Final = 8
 """Rows combined in one turn: the result is read and written once for so many."""
 MANY: Final = 512
@@ -95,7 +98,8 @@ def reduction_of(operation: Any) -> Reduction | None:
     if combination in (None, "subtract") or 0 in array.shape:
         return None
     keeps_order = jnp.issubdtype(array.dtype, jnp.inexact)
-    pays = array.ndim - 1 not in axes or (keeps_order and math.prod(array.shape[d] for d in axes) >= MANY)
+    is_long = keeps_order and math.prod(array.shape[d] for d in axes) >= MANY
+    pays = array.ndim - 1 not in axes or is_long or math.prod(array.shape) >= FOR_A_LIBRARY
     return Reduction(axes, combination) if pays else None
 
 

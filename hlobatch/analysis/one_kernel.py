@@ -23,11 +23,11 @@ MULTIPLICATIONS: Final = 330_000
 """Of a contraction, of all lanes together: what takes about as long as to start a kernel for it, and those of the
 operations around it."""
 MANY: Final = 32
-"""Lanes that fill vectors."""
+"""Lanes that fill vectors, so that loops over them are worth it; before fewer, an event is the longer axis."""
 AS_MANY_AGAIN: Final = 4
 """Times so much if lanes are many, and vectors long or most of the time is not spent on contractions."""
-LONG: Final = 16
-"""Numbers of 32 bits that are a long vector; with shorter ones, a library gains more on our loops."""
+LONG_VECTOR: Final = 16
+"""Numbers of 32 bits in a vector that keep our loops level with a library for as long."""
 RESULTS: Final = 20_000
 """Numbers of all lanes together that a contraction may then give: those that follow are to find them in the cache."""
 MULTIPLICATIONS_ONCE: Final = 40_000
@@ -88,7 +88,7 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
         return False
     if lanes * most <= MULTIPLICATIONS:
         return True
-    is_worth_more = lanes >= MANY and (vector >= LONG or not _is_mostly_contractions(program))
+    is_worth_more = lanes >= MANY and (vector >= LONG_VECTOR or not _is_mostly_contractions(program))
     results = max(math.prod(equation.outvars[0].aval.shape) for equation in contractions)
     return is_worth_more and lanes * most <= AS_MANY_AGAIN * MULTIPLICATIONS and lanes * results <= RESULTS
 

@@ -35,7 +35,7 @@ from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
 
-LONG: Final = 64
+LONG_ROW: Final = 64
 """Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
 
 WORTH_SHARING: Final = 256 * 1024
@@ -132,7 +132,7 @@ class Plan:
         """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
         pushed = (v for v, alloc in self.lowered.var_alloc.items() if alloc is Alloc.FULL)
         shapes = [physical(t).shape for v in pushed for t in self.lowered.var_defs[v].tensor_leaves]
-        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG)
+        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG_ROW)
         return 2 * in_long_rows > sum(map(math.prod, shapes))
 
     @cached_property

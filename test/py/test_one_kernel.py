@@ -7,8 +7,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimized_hlo import inside_loops
+from zoo import optimizing_little
 
 import hlobatch as hb
+from examples import nuts, targets
 from hlobatch import _jax
 from hlobatch.analysis.one_kernel import SUPPORTED, fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
@@ -332,6 +334,19 @@ def test_inside_a_users_jit_a_run_is_one_kernel_too(body):
         np.testing.assert_allclose(got, other, rtol=4e-5, atol=2e-5)
 
 
+def test_inside_a_users_jit_no_product_is_left_to_a_library():
+    """XLA wanted a library for the inner products of 64 chains, then had none for a kernel: an internal error."""
+    density = targets.correlated_gaussian(targets.ar1_covariance(100, 0.5)).log_density
+    sample = nuts.make_nuts(density, step_size=0.25, num_draws=1, max_depth=3)
+    keys = jax.random.split(jax.random.key(0), 64)
+    chains = jax.vmap(lambda key: nuts.start_chain(density, key, jnp.zeros(100)))(keys)
+    with optimizing_little():
+        compiled = jax.jit(lambda chains: sample(chains)).lower(chains).compile()
+        assert KERNEL in compiled.as_text()
+        positions, wanted = compiled(chains)[1], sample(chains)[1]
+    np.testing.assert_allclose(positions, wanted, rtol=1e-3, atol=1e-4)
+
+
 def test_constants_of_a_users_jit_stay_out_of_the_kernel():
     """XLA would put them into it, and its emitter ends the process on the argument that is left without a use."""
     weights = jnp.eye(100, dtype=jnp.float32) / 2
@@ -365,6 +380,9 @@ def test_what_is_exported_is_several_kernels():
         ((2, 9, 4), (2, 4, 7), (((2,), (1,)), ((0,), (0,)))),
         ((4, 2, 3, 5), (5, 2, 6, 4), (((0, 3), (3, 0)), ((1,), (1,)))),
         ((17,), (17,), (((0,), (0,)), ((), ()))),
+        ((600,), (600,), (((0,), (0,)), ((), ()))),
+        ((64, 100), (64, 100), (((1,), (1,)), ((0,), (0,)))),
+        ((5, 2, 3), (3, 5, 2), (((0, 2), (1, 0)), ((1,), (2,)))),
         ((3, 2), (4, 5), (((), ()), ((), ()))),
     ],
 )
