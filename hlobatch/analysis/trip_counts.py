@@ -1,7 +1,8 @@
-"""A loop of one block -> how often it turns, where that is the same for every lane that comes to it.
+"""A loop -> how often it turns, where that is the same for every lane that comes to it.
 
-It is where the loop counts, by a whole number, from one that is written before it to a bound that is known, or that all
-lanes share. What else differs between lanes does not matter, nor when they come.
+It is where the loop is of one block and counts, by a whole number, from one that is written before it to a bound that
+is known, or that all lanes share. What else differs between lanes does not matter, nor when they come. Of a loop of
+many blocks it is asked only to guess whether lanes take about as long.
 
 References:
     Bacon, Graham and Sharp, "Compiler transformations for high-performance computing", ACM Computing Surveys 26, 1994,
@@ -19,9 +20,10 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from hlobatch._jax import Literal
+from hlobatch.analysis.machine_flow import onward, reachable, repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph
+from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
 _RELATIONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
     "lt": operator.lt,
@@ -82,6 +84,32 @@ def uniform_loop(graph: ControlFlowGraph, block: Block, shared: AbstractSet[str]
         if not (test.bound in shared and all(is_asked) and surely_ends):
             return None
     return UniformLoop(block, branch.false_block, before, turns, starts)
+
+
+def turns_of_all(program: Program) -> int | None:
+    """How often every lane of a lowered program turns in a loop that all it comes back to is part of; None if unknown.
+
+    Such lanes take about as long, if the turns are many: what differs from turn to turn adds up to much the same.
+    """
+    after, repeated = onward(program), repeated_blocks(program)
+    if not repeated or not all(repeated <= reachable(after, [name]) for name in repeated):
+        return None
+    blocks = [block for block in program.graph if block.name in repeated]
+    returning = [block for block in blocks if isinstance(block.terminator, IndirectGotoOp)]  # from calls in the loop
+    leaving = [block for block in blocks if not repeated.issuperset(after[block.name]) and block not in returning]
+    if len(leaving) != 1:
+        return None
+    (last,) = leaving
+    branch, test = last.terminator, _test(last) if isinstance(last.terminator, BranchOp) else None
+    if test is None or not isinstance(test.bound, int) or branch.successors[0] not in repeated:
+        return None
+    step = _step(last, test.counter)
+    writers = [block for block in program.graph if any(test.counter in op.defs for op in block.instructions)]
+    starts = [_definition(block, test.counter) for block in writers if block is not last]
+    if step is None or len(starts) != 1 or starts[0] is None or not _is_given(starts[0]):
+        return None
+    start = _whole_number(starts[0])
+    return None if start is None else _turns(start, step, test, is_asked=False)
 
 
 class _Test(NamedTuple):

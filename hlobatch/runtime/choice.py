@@ -22,6 +22,7 @@ from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.trip_counts import turns_of_all
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
 from hlobatch.ir.program import STORED, Program
@@ -60,6 +61,9 @@ KERNEL_DEAR: Final = (64, 64)
 More had better wait for their turn even where they are few."""
 KERNEL_TURNS: Final = 1.25
 """Inputs per lane from which a queue pays there."""
+ALIKE: Final = 50
+"""Turns that every lane makes of a loop around all others from which lanes take about as long. They had better take new
+inputs all at once then, and stay together; with ten turns that is no gain, or takes twice as long."""
 VECTORS: Final = 4
 """Lanes in flight there are a multiple of so many vectors: what is left over is worked on one by one, or by halves."""
 LANES: Final = 256
@@ -127,7 +131,8 @@ class Choice:
         multiple: Lanes are so many times a whole number then, which vectors are filled by.
         turns: Inputs per lane from which a queue pays.
         rounds: Turns between two tests of whether anyone has something left to do.
-        share: One in so many lanes has to be done before those that are take new inputs.
+        share: One in so many lanes has to be done before those that are take new inputs. Where it is all of them, lanes
+            are as many in each round.
         threads: Parts of a batch that run side by side, at most.
         portion: Inputs that are worth a thread.
         reason: Why, in words.
@@ -149,7 +154,8 @@ class Choice:
         """What was chosen for a run, and why, in words."""
         kernels = "a single kernel" if layout.one_kernel else "several kernels"
         axis = "last" if layout.lane_axis else "first"
-        takes = "taking inputs from a queue" if layout.queue else "one for each input"
+        queue = "taking inputs from a queue" + (", all at once" if self.share == 1 else "")
+        takes = queue if layout.queue else "one for each input"
         return (
             f"dispatch {self.form!r}, schedule {self.schedule!r}: {self.reason}\n"
             f"{kernels}, lanes are the {axis} axis of arrays, {takes}"
@@ -160,7 +166,9 @@ class Choice:
         if self.lanes is None:
             return inputs
         lanes = min(self.lanes, max(self.enough, inputs // 4 // self.multiple * self.multiple))
-        return lanes if inputs >= self.turns * lanes else inputs
+        if inputs < self.turns * lanes:
+            return inputs
+        return -(-inputs // -(-inputs // lanes)) if self.share == 1 else lanes
 
     def threads_for(self, inputs: int) -> int:
         """Parts into which a batch of ``inputs`` is divided."""
@@ -215,6 +223,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         least = max(least, MATRIX[1])
     turns_around = repeated or has_inner_loops(program)
     threads = options.threads or (cores() if platform == "cpu" and turns_around else 1)
+    is_free = one_kernel and not cheap and options.lanes is None
+    are_alike = is_free and (turns_of_all(program) or 0) >= ALIKE
     tests_are_dear = repeated and not one_kernel and not any(block.goes_on_to_itself for block in program.graph)
     is_auto = options.dispatch == options.schedule == "auto"
     return Choice(
@@ -223,9 +233,9 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         lanes=most,
         enough=enough,
         multiple=VECTORS * vector() if one_kernel else 1,
-        turns=1 if options.lanes else KERNEL_TURNS if one_kernel and not cheap else 2,
+        turns=1 if options.lanes else KERNEL_TURNS if one_kernel and not (cheap or are_alike) else 2,
         rounds=ROUNDS if form == "sweep" and tests_are_dear else 1,
-        share=CHEAP_SHARE if cheap else SHARE,
+        share=1 if are_alike else CHEAP_SHARE if cheap else SHARE,
         threads=min(threads, options.lanes or threads),
         portion=1 if options.threads else max(least, round(worth / max(work, 1.0))),
         reason=f"{work:.0f} operations and elements per lane: {judgement.value}" if is_auto else "as asked for",

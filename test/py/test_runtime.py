@@ -15,6 +15,7 @@ from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime.choice import Options, choose
 from hlobatch.runtime.shortcuts import _array_type
 from hlobatch.transforms import fold_constants
 
@@ -437,6 +438,27 @@ def halvings_of(n):
 def test_a_loop_is_swept_unless_a_lane_passes_most_blocks_by(function, args, form: str) -> None:
     plan = function.trace(*args).plan
     assert (plan.choice_for_a_kernel.form, plan.choice.form) == (form, "sweep")
+
+
+@hb.batch(in_axes=(0, 0, None))
+def settled(x, n, weights):
+    while n > 0:
+        x = jnp.tanh(weights @ x)
+        n -= 1
+    return x
+
+
+@pytest.mark.parametrize("numbers", [8, 16])
+def test_lanes_in_flight_fill_vectors(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Cheap recursion, and a loop that is dear, in one kernel: so many lanes for so many inputs."""
+    monkeypatch.setattr("hlobatch.runtime.choice.vector", lambda: numbers)
+    cheap = fibonacci.trace(np.arange(4)).lowered_program
+    dear = settled.trace(np.ones((3, 20), np.float32), np.arange(3), np.eye(20, dtype=np.float32)).lowered_program
+    lanes_of_cheap, lanes_of_dear = (choose(p, Options(), "cpu", one_kernel=True).lanes_for for p in (cheap, dear))
+    wanted = {100: 100, 150: 64, 500: 96 if numbers == 8 else 64, 5_000: 96 if numbers == 8 else 128}
+    assert {inputs: lanes_of_cheap(inputs) for inputs in wanted} == wanted
+    wanted = {79: 79, 80: 64, 10_000: 64}
+    assert {inputs: lanes_of_dear(inputs) for inputs in wanted} == wanted
 
 
 def test_stages() -> None:
