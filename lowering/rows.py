@@ -53,5 +53,5 @@ def places_in(mask: Any, *, unless: Any = False) -> tuple[Any, Any]:
 
     size, none = jnp.int32(mask.shape[0]), jnp.int32(0)
     end = size if unless is False else where(unless, none, size)
-    lanes, count = jax.lax.fori_loop(none, end, put, (jnp.zeros(mask.shape, jnp.int32), none))
-    return lanes, count
+    found: tuple[Any, Any] = jax.lax.fori_loop(none, end, put, (jnp.zeros(mask.shape, jnp.int32), none))
+    return found

@@ -116,6 +116,7 @@ def _is_known_equation(equation: Any) -> bool:
 
 
 def _contractions(jaxpr: Any) -> Iterator[Any]:
+    """The equations that are one, inside of others too."""
     yield from (equation for equation in jaxpr.eqns if equation.primitive.name == "dot_general")
     for inner in subjaxprs(jaxpr):
         yield from _contractions(inner)

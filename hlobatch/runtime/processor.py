@@ -15,26 +15,27 @@ def cores() -> int:
     return os.cpu_count() or 1
 
 
+@cache
 def vector() -> int:
     """Numbers of 32 bits that it does at a time; of what it has, LLVM uses as much as it is asked to."""
     return 16 if _has_avx512() else 8
 
 
+@cache
 def stores_masked() -> bool:
     """Whether it is quick to store a vector in some lanes and not in others.
 
     With AVX-512 it is. With AVX2 alone it is not on processors of AMD, and NumPy does not say who made one. Others have
     no instruction for it, so that LLVM makes a choice and a whole store.
     """
-    return _has_avx512() or not extensions() & {"AVX2", "X86_V3"}
+    return _has_avx512() or not _extensions() & {"AVX2", "X86_V3"}
 
 
 def _has_avx512() -> bool:
-    return any(name == "X86_V4" or name.startswith("AVX512") for name in extensions())
+    return any(name == "X86_V4" or name.startswith("AVX512") for name in _extensions())
 
 
-@cache
-def extensions() -> frozenset[str]:
+def _extensions() -> frozenset[str]:
     """What it can do to vectors, in NumPy's words."""
     found = np.show_config(mode="dicts").get("SIMD Extensions", {})  # NumPy leaves out what is empty
     return frozenset({*found.get("baseline", ()), *found.get("found", ())})

@@ -220,17 +220,23 @@ def test_a_call_to_a_library_keeps_a_run_from_being_one_kernel():
         np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5)
 
 
-def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
-    weights = jnp.ones((100, 100), jnp.float32) / 100
+def iterated(body, width):
+    """The lowered program of a loop in which a lane applies ``body`` to so many numbers as often as it is told."""
 
     @hb.batch
     def run(x, n):
         while n > 0:
-            x = weights @ x
+            x = body(x)
             n = n - 1
         return x
 
-    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    return run.trace(jnp.ones((3, width), jnp.float32), jnp.arange(3)).plan.lowered
+
+
+def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
+    weights = jnp.ones((100, 100), jnp.float32) / 100
+
+    program = iterated(lambda x: weights @ x, 100)
     assert fits_one_kernel(program, 33, vector=8)
     assert not fits_one_kernel(program, 34, vector=8)
     assert fits_one_kernel(program, 132, vector=16)
@@ -240,14 +246,7 @@ def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
 def test_more_multiplications_fit_among_other_operations():
     weights = jnp.ones((100, 100), jnp.float32) / 100
 
-    @hb.batch
-    def run(x, n):
-        while n > 0:
-            x = jnp.exp(jnp.sin(jnp.log(jnp.tanh(jnp.exp(weights @ x)))))
-            n = n - 1
-        return x
-
-    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    program = iterated(lambda x: jnp.exp(jnp.sin(jnp.log(jnp.tanh(jnp.exp(weights @ x))))), 100)
     assert fits_one_kernel(program, 132, vector=8)
     assert not fits_one_kernel(program, 133, vector=8)
 
@@ -255,14 +254,7 @@ def test_more_multiplications_fit_among_other_operations():
 def test_products_with_many_results_are_left_to_a_library():
     first, second = jnp.ones((500, 10), jnp.float32) / 10, jnp.ones((10, 500), jnp.float32) / 500
 
-    @hb.batch
-    def run(x, n):
-        while n > 0:
-            x = second @ jnp.tanh(first @ x)
-            n = n - 1
-        return x
-
-    program = run.trace(jnp.ones((3, 10), jnp.float32), jnp.arange(3)).plan.lowered
+    program = iterated(lambda x: second @ jnp.tanh(first @ x), 10)
     assert fits_one_kernel(program, 66, vector=16)
     assert not fits_one_kernel(program, 67, vector=16)
 
@@ -270,14 +262,7 @@ def test_products_with_many_results_are_left_to_a_library():
 def test_several_contractions_do_not_add_up_to_a_large_one():
     weights = jnp.ones((100, 100), jnp.float32) / 100
 
-    @hb.batch
-    def run(x, n):
-        while n > 0:
-            x = weights @ jnp.tanh(weights @ jnp.tanh(weights @ jnp.tanh(weights @ x)))
-            n = n - 1
-        return x
-
-    program = run.trace(jnp.ones((3, 100), jnp.float32), jnp.arange(3)).plan.lowered
+    program = iterated(lambda x: weights @ jnp.tanh(weights @ jnp.tanh(weights @ jnp.tanh(weights @ x))), 100)
     assert fits_one_kernel(program, 33, vector=8)
     assert not fits_one_kernel(program, 34, vector=8)
 
