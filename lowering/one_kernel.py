@@ -52,7 +52,7 @@ def in_one_kernel(module: Any) -> None:
         main = func.FuncOp("main", ir.FunctionType.get(types, given), visibility="public")  # type: ignore[call-arg]
     start = main.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(start):
-        func.ReturnOp(_called(KERNEL, [*given, *types], list(start.arguments))[: len(given)])
+        func.ReturnOp(call_kernel(KERNEL, [*given, *types], list(start.arguments))[: len(given)])
 
 
 @dataclass(frozen=True)
@@ -73,10 +73,10 @@ class Kernel:
     def call(self, arguments: Sequence[Any]) -> list[Any]:
         """Call it at the current insertion point."""
         results = self.spliced.results
-        return _called(self.spliced.symbol, results, arguments)[: len(results) - len(arguments)]
+        return call_kernel(self.spliced.symbol, results, arguments)[: len(results) - len(arguments)]
 
 
-def _called(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+def call_kernel(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
     """What a function gives back, arguments and all, that is to be one kernel."""
     operands = list(stablehlo.OptimizationBarrierOp(list(arguments)).results)
     call = func.CallOp(list(results), ir.FlatSymbolRefAttr.get(symbol), operands)

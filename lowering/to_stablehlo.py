@@ -32,6 +32,7 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import in_one_kernel
 from hlobatch.lowering.schedule import Schedule
+from hlobatch.lowering.small_kernels import in_small_kernels
 from hlobatch.lowering.splice import Splicer, type_of
 from hlobatch.lowering.turn import input_slot
 from hlobatch.lowering.twofold import reduce_twofold
@@ -60,6 +61,7 @@ class Request:
         random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
             are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
         moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
+        small_kernels: Whether what works on little is in kernels of its own, in a run of several.
     """
 
     layout: Layout
@@ -79,6 +81,7 @@ class Request:
     scatters_in_loops: bool = False
     random_in_loops: bool = False
     moves_out_of_loops: bool = True
+    small_kernels: bool = False
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -103,6 +106,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
             put_in_loops(module, builder.splicer, with_scatters=request.scatters_in_loops)
             hold(module)
             in_one_kernel(module)
+        elif request.small_kernels:
+            in_small_kernels(module)
         if request.on_one_cpu:
             reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
@@ -116,7 +121,8 @@ class _Builder:
         self.module = module
         self.captures: Captures = captures(self.layout.program)
         self.lanes = Lanes(self.layout, self.captures, request.share)
-        self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
+        in_loops = self.layout.one_kernel and request.random_in_loops
+        self.splicer = Splicer(module, request.platforms, in_loops)
 
     def build(self) -> None:
         layout, request = self.layout, self.request

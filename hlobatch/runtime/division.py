@@ -194,7 +194,7 @@ def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
 @cache
 def _number(part: int) -> Any:
     """The number of a part as an array that is on the device already."""
-    return jnp.asarray(part, jnp.int32)
+    return jax.device_put(np.int32(part))
 
 
 @cache

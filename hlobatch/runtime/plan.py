@@ -172,6 +172,10 @@ class Plan:
             self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes, vector())
         return self._fits[lanes]
 
+    def has_small_kernels(self, layout: Layout) -> bool:
+        """Whether, in a run of several kernels on a CPU, what works on little is in kernels of its own."""
+        return layout.lanes == 1 and not layout.one_kernel and self.options.optimizations.one_kernel
+
     @cached_property
     def _fits(self) -> dict[int, bool]:
         return {}

@@ -106,6 +106,7 @@ def _run_lowering(
         scatters_in_loops=one_kernel is None or not makes_small_fusions(),
         random_in_loops=not makes_small_fusions(),
         moves_out_of_loops=not (one_kernel and leaves_loops_alone()),
+        small_kernels=on_one_cpu and plan.has_small_kernels(layout),
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]

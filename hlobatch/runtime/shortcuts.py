@@ -17,7 +17,6 @@ from functools import cache
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import abstract, is_key, tracing_context, words_of
@@ -91,4 +90,4 @@ def _is_stored_so(leaf: Any) -> bool:
 @cache
 def _array_type() -> type:
     """The class of JAX arrays, where nothing is being traced; typed keys are of another, and ``jax.Array`` too."""
-    return type(jnp.zeros(()))
+    return type(jax.device_put(np.zeros(())))  # what makes one of JAX's own is compiled first, for ten milliseconds

@@ -57,7 +57,7 @@ class Optimizations:
             pass, but how what they made is run.
         in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old
             and the new for each lane; likewise.
-        one_kernel: Let a small run on a CPU be one kernel; likewise.
+        one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
 
     reduce_strength: bool = True

@@ -83,6 +83,20 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
     return behind
 
 
+def in_small_kernels(**options: Any) -> Run:
+    """One lane in several kernels, and of what works on little as much as can be in kernels of its own."""
+    run = compiled_with(max_stack_depth=28, **options)  # a depth of its own, and so nothing that others have compiled
+
+    def outlined(program: ZooProgram, batch: int) -> Any:
+        with (
+            mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
+            mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
+        ):
+            return run(program, batch)
+
+    return outlined
+
+
 def as_on_accelerator(**options: Any) -> Run:
     """Lowered as for a platform that is no CPU, and run on one."""
     run = compiled_with(max_stack_depth=20, **options)  # a depth of its own, and so nothing that others have compiled
@@ -186,6 +200,10 @@ EXECUTORS: dict[str, Run] = {
     "lanes_last": lanes_last(stores_masked=False),
     "lanes_last_masked": lanes_last(stores_masked=True, vector=16),
     "lanes_last_queue": lanes_last(stores_masked=False, lanes=4, dispatch="chain", schedule="cost"),
+    "small_kernels": in_small_kernels(lanes=1),
+    "small_kernels_case": in_small_kernels(lanes=1, dispatch="case", schedule="earliest"),
+    "small_kernels_guarded": in_small_kernels(lanes=1, dispatch="guarded"),
+    "small_kernels_sweep": in_small_kernels(lanes=1, dispatch="sweep"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "accelerator_sweep": as_on_accelerator(dispatch="sweep"),
@@ -213,6 +231,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "queue_cost": (ROWS,),
     "threads": (ROWS,),
     "lanes_last": (ROWS,),
+    "small_kernels": (ROWS,),
     "accelerator_sweep": (ROWS,),
     "constants_inside_jit": (ROWS,),
 }
