@@ -32,7 +32,6 @@ def total(counts: Any) -> float:
 def batched(
     function: hb.BatchedFunction,
     args: Sequence[Any],
-    size: Size,
     *,
     work: Work,
     comparable: Callable[[Any], Any] | None = None,
@@ -44,14 +43,12 @@ def batched(
     Args:
         function: Decorated with `hb.batch`; its `in_axes` hold here too.
         args: The whole batch.
-        size: With more inputs than lanes, only `lanes` are in flight; otherwise hlobatch chooses.
         work: Of a result.
         comparable: What must agree.
         inside_jit: Whether it is part of another computation, as in a user's own `jax.jit`.
-        **options: Of `hb.batch`, in place of the function's own.
+        **options: Of `hb.batch`, in place of the function's own; how many lanes there are hlobatch chooses else.
     """
-    lanes = size.lanes if size.lanes < size.inputs else None
-    fresh = hb.batch(function.function, in_axes=function.in_axes, **({"lanes": lanes} | options))
+    fresh = hb.batch(function.function, in_axes=function.in_axes, **options)
     if inside_jit:
         return jitted(fresh, args, work=work, comparable=comparable)
     begin = time.perf_counter()

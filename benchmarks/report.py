@@ -44,7 +44,8 @@ Every figure here comes from `benchmarks/results`. What the columns mean:
 
 Before anything is timed, contenders that do the same work are checked for the same results. `lockstep vmap`
 is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is recursive. With
-more inputs than lanes, it runs one batch after another, and hlobatch refills the lanes from a queue.
+more inputs than lanes, it runs one batch of as many as there are lanes after another. hlobatch takes inputs from a
+queue, and chooses itself how many are in flight; its note says how many.
 
 Everybody has all cores: on a CPU, hlobatch divides a batch into one program per core where that pays, and the
 others are one program whose large kernels XLA divides; so is the roofline, which hlobatch may then exceed. What

@@ -12,9 +12,9 @@ class Size:
     """How large a run is.
 
     Attributes:
-        lanes: Examples in flight at once.
-        inputs: Examples in all. With more of them than lanes, hlobatch refills lanes from a queue and lockstep
-            contenders run one batch of `lanes` after another.
+        lanes: Examples in a batch of the lockstep contenders and of the roofline. How many are in flight at once in
+            hlobatch it chooses itself, except where a workload says that it shall be as many.
+        inputs: Examples in all. With more of them than lanes, lockstep contenders run one batch after another.
     """
 
     lanes: int

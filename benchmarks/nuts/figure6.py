@@ -44,7 +44,7 @@ WORKLOAD: Final = Workload(
     description="Two draws from the 100-dimensional correlated Gaussian, by the same program run in three ways.",
     sizes=(Size(1, 1), Size(10, 10), Size(100, 100)),
     contenders={
-        "hlobatch": lambda size: ours.prepare(problem(size), size),
+        "hlobatch": lambda size: ours.prepare(problem(size)),
         "hybrid": lambda size: interpreted(size, stackless.XlaBackend()),
         "eager": lambda size: interpreted(size, stackless.JaxBackend()),
     },

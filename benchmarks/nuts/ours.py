@@ -10,13 +10,13 @@ import jax
 import hlobatch as hb
 from benchmarks import compile as ready
 from benchmarks.nuts.problems import Problem
-from benchmarks.workload import Prepared, Size
+from benchmarks.workload import Prepared
 from examples import nuts
 
 
-def prepare(problem: Problem, size: Size, **options: Any) -> Prepared:
+def prepare(problem: Problem, **options: Any) -> Prepared:
     """The sampler, compiled; `options` are those of `hb.batch`."""
-    prepared = ready.batched(sampler(problem), [start(problem)], size, work=gradients, **options)
+    prepared = ready.batched(sampler(problem), [start(problem)], work=gradients, **options)
     return replace(prepared, note=f"{problem.leaves_per_draw(prepared.work)}; {prepared.note}")
 
 

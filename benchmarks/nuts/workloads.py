@@ -25,16 +25,16 @@ ONE_LANE_PER_CHAIN: Final = tuple(Size(lanes, lanes) for lanes in (1, 10, 100, 1
 QUEUES: Final = (Size(100, 2_000), Size(250, 2_000))
 
 
-def contenders(make: MakeProblem, peers: tuple[str, ...] = PEERS) -> Mapping[str, Contender]:
+def contenders(make: MakeProblem, peers: tuple[str, ...], *, lanes_given: bool) -> Mapping[str, Contender]:
     """hlobatch, and each peer with all its chains in one batch."""
     return {
-        "hlobatch": lambda size: ours.prepare(make(size), size),
+        "hlobatch": lambda size: ours.prepare(make(size), **({"lanes": size.lanes} if lanes_given else {})),
         **{name: partial(run_peer, name, make, chunked=False) for name in peers},
     }
 
 
-def contenders_in_chunks(make: MakeProblem, peers: tuple[str, ...] = PEERS) -> Mapping[str, Contender]:
-    """Each peer with as many chains at a time as hlobatch has lanes."""
+def contenders_in_chunks(make: MakeProblem, peers: tuple[str, ...]) -> Mapping[str, Contender]:
+    """Each peer with as many chains at a time as there are lanes."""
     return {f"{name} in chunks": partial(run_peer, name, make, chunked=True) for name in peers}
 
 
@@ -58,8 +58,9 @@ def workload(
     *,
     peers: tuple[str, ...] = PEERS,
     control: bool = False,
+    lanes_given: bool = False,
 ) -> Workload:
-    """A workload; where chains wait for lanes, peers run in chunks too."""
+    """A workload; where chains wait for lanes, peers run in chunks too, and hlobatch may be given as many lanes."""
     in_chunks = contenders_in_chunks(make, peers) if any(size.inputs > size.lanes for size in sizes) else {}
     return Workload(
         name=name,
@@ -67,7 +68,7 @@ def workload(
         unit="gradient",
         description=description,
         sizes=sizes,
-        contenders={**contenders(make, peers), **in_chunks},
+        contenders={**contenders(make, peers, lanes_given=lanes_given), **in_chunks},
         roofline=lambda size: roofline.prepare(make(size), size),
         control=control,
     )
@@ -148,10 +149,11 @@ WORKLOADS: Final = {
         workload(
             "nuts_logistic_queue",
             f"{LOGISTIC}, more chains than lanes",
-            "The same with two draws of each chain; chains wait for lanes.",
+            "The same with two draws of each chain; chains wait for as many lanes as it says.",
             queued_logistic,
             (Size(100, 1_000),),
             peers=("blackjax", "numpyro"),
+            lanes_given=True,
         ),
         workload(
             "nuts_funnel",

@@ -35,30 +35,30 @@ def variants() -> dict[str, dict[str, Any]]:
 
 def calls(size: Size, **options: Any) -> Prepared:
     return ready.batched(
-        fibonacci.fibonacci, fibonacci.numbers(size.inputs), size, work=fibonacci.calls,
+        fibonacci.fibonacci, fibonacci.numbers(size.inputs), work=fibonacci.calls,
         comparable=fibonacci.everything, **options,
     )  # fmt: skip
 
 
 def calls_in_calls(size: Size, **options: Any) -> Prepared:
     return ready.batched(
-        takeuchi.takeuchi, takeuchi.triples(size.inputs), size, work=lambda _: takeuchi.calls(size.inputs),
+        takeuchi.takeuchi, takeuchi.triples(size.inputs), work=lambda _: takeuchi.calls(size.inputs),
         comparable=fibonacci.everything, **options,
     )  # fmt: skip
 
 
 def loops(size: Size, **options: Any) -> Prepared:
     return ready.batched(
-        collatz.longest, collatz.starts(size.inputs), size, work=collatz.work, comparable=collatz.everything, **options
+        collatz.longest, collatz.starts(size.inputs), work=collatz.work, comparable=collatz.everything, **options
     )
 
 
 def chains(size: Size, **options: Any) -> Prepared:
-    return ours.prepare(problems.gaussian(size.inputs, num_draws=10), size, **options)
+    return ours.prepare(problems.gaussian(size.inputs, num_draws=10), **options)
 
 
 def regressions(size: Size, **options: Any) -> Prepared:
-    return ours.prepare(problems.logistic(size.inputs, num_draws=2), size, **options)
+    return ours.prepare(problems.logistic(size.inputs, num_draws=2), **options)
 
 
 def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Workload:

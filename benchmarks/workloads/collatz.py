@@ -50,7 +50,7 @@ def everything(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(longest, starts(size.inputs), size, work=work, comparable=everything)
+    return ready.batched(longest, starts(size.inputs), work=work, comparable=everything)
 
 
 def lockstep(size: Size) -> Prepared:

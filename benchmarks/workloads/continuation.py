@@ -80,7 +80,7 @@ def root_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(follow, inputs(size.inputs), size, work=work, comparable=root_of)
+    return ready.batched(follow, inputs(size.inputs), work=work, comparable=root_of)
 
 
 def lockstep(size: Size) -> Prepared:

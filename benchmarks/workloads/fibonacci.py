@@ -41,19 +41,17 @@ def everything(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(fibonacci, numbers(size.inputs), size, work=calls, comparable=everything)
+    return ready.batched(fibonacci, numbers(size.inputs), work=calls, comparable=everything)
 
 
 def batched_case(size: Size) -> Prepared:
     """With the dispatch of the paper: one multi-way conditional per block."""
-    return ready.batched(fibonacci, numbers(size.inputs), size, work=calls, comparable=everything, dispatch="case")
+    return ready.batched(fibonacci, numbers(size.inputs), work=calls, comparable=everything, dispatch="case")
 
 
 def batched_depth(size: Size, depth: int) -> Prepared:
     """With room for so many frames from the start."""
-    return ready.batched(
-        fibonacci, numbers(size.inputs), size, work=calls, comparable=everything, max_stack_depth=depth
-    )
+    return ready.batched(fibonacci, numbers(size.inputs), work=calls, comparable=everything, max_stack_depth=depth)
 
 
 def lockstep(size: Size) -> Prepared:

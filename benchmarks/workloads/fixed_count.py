@@ -35,7 +35,7 @@ def work(result: Any) -> float:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(layers, inputs(size.inputs), size, work=work, comparable=everything)
+    return ready.batched(layers, inputs(size.inputs), work=work, comparable=everything)
 
 
 def lockstep(size: Size) -> Prepared:

@@ -106,7 +106,7 @@ def everything(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(run, inputs(size.inputs), size, work=work, comparable=everything)
+    return ready.batched(run, inputs(size.inputs), work=work, comparable=everything)
 
 
 def lockstep(size: Size) -> Prepared:

@@ -89,7 +89,7 @@ def distance_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(nearest, inputs(size.inputs), size, work=work, comparable=distance_of)
+    return ready.batched(nearest, inputs(size.inputs), work=work, comparable=distance_of)
 
 
 def lockstep(size: Size) -> Prepared:

@@ -39,7 +39,7 @@ def share_inside(steps: Any) -> tuple[Any, Any]:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(escape_time, points(size.inputs), size, work=ready.total, comparable=share_inside)
+    return ready.batched(escape_time, points(size.inputs), work=ready.total, comparable=share_inside)
 
 
 def lockstep(size: Size) -> Prepared:

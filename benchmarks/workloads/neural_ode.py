@@ -88,7 +88,7 @@ def horizon_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(train, inputs(size.inputs), size, work=work, comparable=horizon_of)
+    return ready.batched(train, inputs(size.inputs), work=work, comparable=horizon_of)
 
 
 def lockstep(size: Size) -> Prepared:

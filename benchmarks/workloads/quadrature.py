@@ -92,7 +92,7 @@ def integral_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(integral, inputs(size.inputs), size, work=work, comparable=integral_of)
+    return ready.batched(integral, inputs(size.inputs), work=work, comparable=integral_of)
 
 
 def computed_once(truth: Array) -> Array:

@@ -66,7 +66,7 @@ def everything(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(solutions, placements(size.inputs), size, work=positions, comparable=everything)
+    return ready.batched(solutions, placements(size.inputs), work=positions, comparable=everything)
 
 
 def lockstep(size: Size) -> Prepared:

@@ -58,7 +58,7 @@ def everything(result: Any) -> Any:
 
 
 def batched(size: Size, **options: Any) -> Prepared:
-    return ready.batched(quicksort, inputs(size.inputs), size, work=work, comparable=everything, **options)
+    return ready.batched(quicksort, inputs(size.inputs), work=work, comparable=everything, **options)
 
 
 def without_in_place(size: Size) -> Prepared:

@@ -66,7 +66,7 @@ def outputs_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(solve, inputs(size.inputs), size, work=work, comparable=outputs_of)
+    return ready.batched(solve, inputs(size.inputs), work=work, comparable=outputs_of)
 
 
 def lockstep(size: Size) -> Prepared:

@@ -92,7 +92,7 @@ def everything(result: Any) -> Any:
 def batched(size: Size) -> Prepared:
     args = inputs(size.inputs)
     wanted = ready.total(cells(args[0]))
-    return ready.batched(meaning, args, size, work=lambda _: wanted, comparable=everything)
+    return ready.batched(meaning, args, work=lambda _: wanted, comparable=everything)
 
 
 def lockstep(size: Size) -> Prepared:

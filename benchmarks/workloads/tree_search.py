@@ -89,7 +89,7 @@ def value_of(result: Any) -> Any:
 
 
 def batched(size: Size) -> Prepared:
-    return ready.batched(search, inputs(size.inputs), size, work=work, comparable=value_of)
+    return ready.batched(search, inputs(size.inputs), work=work, comparable=value_of)
 
 
 def lockstep(size: Size) -> Prepared:
