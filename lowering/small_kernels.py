@@ -39,7 +39,9 @@ _SELECT: Final = "stablehlo.select"
 _CALL: Final = "func.call"
 _MARKS: Final = "mhlo.frontend_attributes"
 _IN_REGIONS: Final = frozenset({_WHILE, "stablehlo.case", "stablehlo.if"})
-_UPDATED: Final = {"stablehlo.dynamic_update_slice": 1, "stablehlo.scatter": 2}
+_SCATTER: Final = "stablehlo.scatter"
+_ONE_AND_RETURN: Final = 2
+_UPDATED: Final = {"stablehlo.dynamic_update_slice": 1, _SCATTER: 2}
 """Operations that change a part of their first operand, and the operand that takes its place there."""
 _READ: Final = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})
 """Those that take longer for longer operands."""
@@ -108,17 +110,16 @@ class _Outlining:
             return _MARKS not in operation.attributes and self._has_little(_callee(operation))
         if name in _IN_REGIONS:
             return all(map(self._belongs, _inside(operation)))
+        if not (name in _EMITTED or (name.startswith("chlo.") and name != "chlo.top_k")):
+            return False
         values = [*operation.operands, *operation.results]
         if not all(str(_kind(v).element_type) in _TYPES and _elements(v) for v in values):
             return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
         if name in _UPDATED:
-            changed = list(operation.operands)[_UPDATED[name] :]
-            places = _kind(operation.operands[1]).shape[:-1] if name == "stablehlo.scatter" else ()
-            return math.prod(places) == 1 and len(operation.results) == 1 and _elements(changed[0]) <= LITTLE
+            return _changes_one_part(operation) and _elements(operation.operands[_UPDATED[name]]) <= LITTLE
         if name in _READ:
             return math.prod(map(_elements, operation.operands)) < FOR_A_LIBRARY
-        is_known = name in _EMITTED or (name.startswith("chlo.") and name != "chlo.top_k")
-        return is_known and all(_elements(v) <= LITTLE for v in operation.results)
+        return all(_elements(v) <= LITTLE for v in operation.results)
 
     def _has_little(self, symbol: str) -> bool:
         if symbol not in self._is_little:
@@ -250,6 +251,14 @@ def _maker(value: Any) -> Any:
 def _is_small_constant(value: Any) -> bool:
     is_constant = not isinstance(value.owner, ir.Block) and value.owner.name == _CONSTANT
     return is_constant and _elements(value) <= LITTLE
+
+
+def _changes_one_part(update: Any) -> bool:
+    """Whether it changes one part of one array, of a scatter: by at most an operation on what is there."""
+    if update.name != _SCATTER:
+        return True
+    places = _kind(update.operands[1]).shape[:-1]
+    return math.prod(places) == 1 and len(update.results) == 1 and len(list(_inside(update))) <= _ONE_AND_RETURN
 
 
 def _callee(call: Any) -> str:

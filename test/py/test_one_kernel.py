@@ -181,6 +181,16 @@ def test_one_kernel_computes_the_same(body, options):
     np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
 
 
+@pytest.mark.parametrize("body", [*BODIES, jnp.sort, lambda y: y.at[1].apply(jnp.sin)])
+def test_kernels_of_what_works_on_little_compute_the_same(body, monkeypatch):
+    monkeypatch.setattr("hlobatch.runtime.plan.fits_one_kernel", lambda *_: False)
+    monkeypatch.setattr("hlobatch.lowering.small_kernels.FEWEST", 1)
+    x, n = examples()
+    ours = looped(body, lanes=1)
+    assert KERNEL in compiled_text(ours, x, n)
+    np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
+
+
 def test_every_supported_primitive_is_among_the_examples() -> None:
     programs = [looped(body).trace(*examples()).plan.lowered for body in BODIES]
     functions = [op.function for program in programs for op in program.ops if isinstance(op, PrimOp)]

@@ -175,6 +175,28 @@ def test_large_arrays_stay_outside_and_empty_ones(size, are_some):
         assert ("small_0" in ir.SymbolTable(module.operation)) == are_some
 
 
+@pytest.mark.parametrize("how", ["set", "add", "multiply", "max", "min"])
+@pytest.mark.parametrize("mode", ["clip", "drop"])
+def test_changes_of_a_part(how, mode, monkeypatch):
+    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+
+    def change(x, y, place):
+        row = getattr(y.at[place, 1:3], how)(x[1:3], mode=mode)
+        return getattr(row.at[0, place], how)(x[2], mode=mode)
+
+    def changed(x, y, first):
+        turns = 0
+        while turns < 3:
+            y = change(x, y, (first + 5 * turns) % 11 - 2)
+            x = jnp.sort(x) + 0.1 * y.sum()
+            turns = turns + 1
+        return x, y
+
+    x, y = jnp.linspace(-1.0, 1.0, 12)[None], jnp.ones((1, 8, 4))
+    for got, value in zip(hb.batch(changed)(x, y, jnp.array([3])), changed(x[0], y[0], jnp.int32(3)), strict=True):
+        np.testing.assert_allclose(got[0], value, rtol=1e-5)
+
+
 # What XLA finds unused, and would end the process for
 
 
