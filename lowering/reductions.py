@@ -98,8 +98,8 @@ def reduction_of(operation: Any) -> Reduction | None:
     if combination in (None, "subtract") or 0 in array.shape:
         return None
     keeps_order = jnp.issubdtype(array.dtype, jnp.inexact)
-    is_long = keeps_order and math.prod(array.shape[d] for d in axes) >= MANY
-    pays = array.ndim - 1 not in axes or is_long or math.prod(array.shape) >= FOR_A_LIBRARY
+    are_many = math.prod(array.shape[d] for d in axes) >= MANY or math.prod(array.shape) >= FOR_A_LIBRARY
+    pays = array.ndim - 1 not in axes or (keeps_order and are_many)
     return Reduction(axes, combination) if pays else None
 
 
