@@ -7,6 +7,7 @@ is control: branches that leave loops and functions at any place, calls in any e
 when the program is built.
 """
 
+import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -15,6 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
+from unittest import mock
 
 import numpy as np
 import pytest
@@ -37,6 +39,8 @@ PARAMETERS = ("fuel", "a", "b", "c")
 LOCALS = ("x", "y", "i")
 CALLS = 2
 """Call sites of each function, one in a loop for two outside: enough for tree recursion, and few calls in all."""
+IN_SMALL_KERNELS: dict[str, Any] = {"lanes": 1}
+"""In several kernels, of which those that work on little hold as much as they can."""
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"lanes": 2},
@@ -44,6 +48,7 @@ OPTIONS: tuple[dict[str, Any], ...] = (
     {"dispatch": "sweep"},
     {"dispatch": "chain", "lanes": 2},
     {"optimizations": UNOPTIMIZED},
+    IN_SMALL_KERNELS,
 )
 
 
@@ -255,9 +260,19 @@ def check(source: str, folder: Path, options: dict[str, Any]) -> None:
     """Compiled, eager with stacks, and eager with masks: all as plain Python."""
     module = load(source, folder)
     wanted = expected(module)
-    with optimizing_little():
+    with in_small_kernels() if options is IN_SMALL_KERNELS else optimizing_little():
         for executor, result in results(module.entry, options):
             assert result.tolist() == wanted, executor
+
+
+@contextlib.contextmanager
+def in_small_kernels() -> Iterator[None]:
+    """Within it no run is one kernel. XLA optimizes as for users: what it finds unused must do no harm."""
+    with (
+        mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
+        mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
+    ):
+        yield
 
 
 def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:
