@@ -335,11 +335,12 @@ class _Run:
         return {i: positions[slot] for i, slot in enumerate(results) if slot in positions}
 
     def _places(self, variable: str) -> Sequence[str | None]:
-        """The slots that a variable's arrays are in; None for those that are in none, or are no arrays in a lane."""
+        """The slots that a variable's arrays are in; None for those in none here, or that are no arrays in a lane."""
         count = width(self.layout.program.var_defs[variable])
         if self.layout.program.alloc(variable) not in STORED or variable in self.temporaries:
             return [None] * count
-        return [top if self.slots[top].ndim > 1 else None for top in self.layout.tops(variable)]
+        tops = self.layout.tops(variable)
+        return [top if top in self.slots and self.slots[top].ndim > 1 else None for top in tops]
 
     def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
         """The results of a primitive, which is left out where no lane is active and junk could keep it from ending.
