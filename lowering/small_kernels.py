@@ -45,6 +45,8 @@ _UPDATED: Final = {"stablehlo.dynamic_update_slice": 1, _SCATTER: 2}
 """Operations that change a part of their first operand, and the operand that takes its place there."""
 _READ: Final = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})
 """Those that take longer for longer operands."""
+_RESHAPED: Final = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
+"""Those that give their operand's elements, all of them."""
 _LEAVING: Final = frozenset({"func.return", "stablehlo.return"})
 _OTHERS: Final = """
     abs add and atan2 bitcast_convert broadcast_in_dim cbrt ceil clamp compare complex concatenate constant convert
@@ -211,32 +213,42 @@ class _Run:
             is_part = _elements(operation.operands[_UPDATED[operation.name]]) < _elements(operation.operands[0])
             return position == 0 and is_part and self._is_needed(operation.results[0])
         is_left = operation.name == _SELECT and position == 2 and self._may_be_false(operation.operands[0])
-        return is_left and self._is_needed(operation.results[0])
+        return is_left and bool(self.uses_outside(operation.results[0]))  # one in another XLA may drop
 
     def _is_needed(self, value: Any) -> bool:
         """Whether a value is given back, or in the place of one that is."""
         return bool(self.uses_outside(value)) or self.is_sure_to_use(value)
 
     def _may_not_turn(self, loop: Any) -> bool:
-        """Whether XLA does not know how often a loop turns: what it is asked before the first turn is given, too."""
+        """Whether XLA cannot count a loop's turns: all that its condition reads before the first one is given."""
         condition = loop.regions[0].blocks[0]
-        asked = {value for operation in _operations(condition) for value in operation.operands}
-        first = (loop.operands[i] for i, argument in enumerate(condition.arguments) if argument in asked)
-        return any(self._is_given(value) or self._is_of_such_a_loop(value) for value in first)
+        read = {value for operation in _operations(condition) for value in operation.operands}
+        first = [loop.operands[i] for i, argument in enumerate(condition.arguments) if argument in read]
+        return bool(first) and all(self._is_given(value) or self._is_of_such_a_loop(value) for value in first)
 
     def _is_of_such_a_loop(self, value: Any) -> bool:
         owner = _maker(value)
         return owner in self.at_any_depth and owner.name == _WHILE and self._may_not_turn(owner)
 
     def _may_be_false(self, mask: Any) -> bool:
-        """Whether a mask depends on what XLA does not know here: it is given, or compares, or is true with, such."""
+        """Whether XLA cannot find that a mask is true: it is given, or whether what is given equals a constant.
+
+        Of other comparisons XLA knows some: that no unsigned number is below zero, that a number equals itself.
+        """
+        if self._is_given(mask):
+            return True
         owner = _maker(mask)
-        if owner not in self.at_any_depth:
-            return not _is_small_constant(mask)
         if owner.name == "stablehlo.compare":
-            return any(self._is_given(value) for value in owner.operands)
-        passes_on = owner.name in ("stablehlo.and", "stablehlo.broadcast_in_dim", "stablehlo.reshape")
+            is_equal = "EQ" in str(owner.attributes["comparison_direction"])
+            left, right = owner.operands
+            return is_equal and self._is_given(left) and self._is_constant(right)
+        passes_on = owner.name == "stablehlo.and" or owner.name in _RESHAPED
         return passes_on and any(map(self._may_be_false, owner.operands))
+
+    def _is_constant(self, value: Any) -> bool:
+        owner = _maker(value)
+        is_reshaped = owner in self.at_any_depth and owner.name in _RESHAPED
+        return self._is_constant(owner.operands[0]) if is_reshaped else _is_small_constant(value)
 
     def _is_given(self, value: Any) -> bool:
         return _maker(value) not in self.at_any_depth and not _is_small_constant(value)

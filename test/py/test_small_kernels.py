@@ -122,6 +122,23 @@ GIVEN_BACK = {
              return %r : tensor<8xf32> }""",
         {"tensor<8xf32>", "tensor<4xf32>"},
     ),
+    "what a mask that is always true may not leave": (
+        """func.func public @main(%m: tensor<ui32>, %x: tensor<8xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+             %c = stablehlo.constant dense<0> : tensor<ui32>
+             %p = stablehlo.compare GE, %m, %c : (tensor<ui32>, tensor<ui32>) -> tensor<i1>
+             %n = stablehlo.concatenate %y, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+             %r = stablehlo.select %p, %n, %x : tensor<i1>, tensor<8xf32>
+             return %r : tensor<8xf32> }""",
+        {"tensor<ui32>", "tensor<8xf32>", "tensor<4xf32>"},
+    ),
+    "what a number that equals itself may not leave": (
+        """func.func public @main(%m: tensor<i32>, %x: tensor<8xf32>, %y: tensor<4xf32>) -> tensor<8xf32> {
+             %p = stablehlo.compare EQ, %m, %m : (tensor<i32>, tensor<i32>) -> tensor<i1>
+             %n = stablehlo.concatenate %y, %y, dim = 0 : (tensor<4xf32>, tensor<4xf32>) -> tensor<8xf32>
+             %r = stablehlo.select %p, %n, %x : tensor<i1>, tensor<8xf32>
+             return %r : tensor<8xf32> }""",
+        {"tensor<i32>", "tensor<8xf32>", "tensor<4xf32>"},
+    ),
     "what a loop carries": (
         """func.func public @main(%n: tensor<i32>, %x: tensor<8xf32>) -> tensor<8xf32> {
              %c = stablehlo.constant dense<3> : tensor<i32>
@@ -216,6 +233,23 @@ def known_mask(x, y):
     return jnp.where(jnp.array([True, True, True, True]), x[:4], y)
 
 
+def unsigned_mask(x, y):
+    number, kept = x[:4].astype(jnp.uint32), jax.lax.sort(y)
+    return jax.lax.select(number >= jnp.uint32(0), x[:4], kept)
+
+
+def mask_of_equals(x, y):
+    number, kept = x[:4].astype(jnp.int32), jax.lax.sort(y)
+    return jax.lax.select(jax.lax.eq(number, number), x[:4], kept)
+
+
+def counted_turns(x, y):
+    kept = jax.lax.sort(y)
+    return jax.lax.while_loop(lambda c: (c[0] < 1) & (c[2] > -1e9), lambda c: (c[0] + 1, x[:4], c[2]), (0, kept, x[0]))[
+        1
+    ]
+
+
 def times_nothing(x, y):
     return x[:4] + (y.astype(jnp.int32) * 0).astype(jnp.float32)
 
@@ -230,7 +264,19 @@ def with_nothing(x, y):
 
 
 @pytest.mark.parametrize(
-    "change", [covered, one_turn, no_turn, known_mask, times_nothing, carried_for_nobody, with_nothing]
+    "change",
+    [
+        covered,
+        one_turn,
+        no_turn,
+        known_mask,
+        unsigned_mask,
+        mask_of_equals,
+        counted_turns,
+        times_nothing,
+        carried_for_nobody,
+        with_nothing,
+    ],
 )
 @pytest.mark.parametrize("in_jit", [False, True])
 def test_what_xla_finds_unused_does_no_harm(change, in_jit, monkeypatch):
