@@ -24,11 +24,10 @@ import numpy as np
 
 from hlobatch._jax import func, ir
 from hlobatch.lowering.one_kernel import NOT_INLINED, mark
-from hlobatch.lowering.splice import aval_of
+from hlobatch.lowering.splice import CALL, aval_of, callee
 
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
 _BARRIER: Final = "stablehlo.optimization_barrier"
-_CALL: Final = "func.call"
 _GATHER: Final = "stablehlo.gather"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
@@ -80,8 +79,8 @@ def _broadcasts(value: Any, functions: Any) -> int:
     for use in value.uses if rank else ():
         if use.owner.name == _BROADCAST:
             count += ir.ShapedType(use.owner.results[0].type).rank > rank
-        elif use.owner.name == _CALL:
-            called = functions[ir.FlatSymbolRefAttr(use.owner.attributes["callee"]).value]
+        elif use.owner.name == CALL:
+            called = functions[callee(use.owner)]
             count += _broadcasts(called.regions[0].blocks[0].arguments[use.operand_number], functions)
     return count
 

@@ -34,6 +34,9 @@ NOT_INLINED: Final = {"inlineable": "false"}
 _ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 
 
+_MARKS: Final = "mhlo.frontend_attributes"
+
+
 def in_one_kernel(module: Any) -> None:
     """Let ``main``, whose sizes are known, be a call of what it was; the module is changed."""
     body = ir.SymbolTable(module.operation)["main"]
@@ -87,4 +90,9 @@ def call_kernel(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -
 def mark(operation: Any, attributes: Mapping[str, str]) -> None:
     """Tell XLA of an operation by attributes that it hands on to its passes."""
     marks: dict[str, ir.Attribute] = {name: ir.StringAttr.get(value) for name, value in attributes.items()}
-    operation.operation.attributes["mhlo.frontend_attributes"] = ir.DictAttr.get(marks)
+    operation.operation.attributes[_MARKS] = ir.DictAttr.get(marks)
+
+
+def is_marked(operation: Any) -> bool:
+    """Whether XLA is told anything of an operation."""
+    return _MARKS in operation.attributes

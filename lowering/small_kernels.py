@@ -25,8 +25,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import func, ir
-from hlobatch.lowering.one_kernel import call_kernel
+from hlobatch.lowering.one_kernel import call_kernel, is_marked
 from hlobatch.lowering.reductions import FOR_A_LIBRARY
+from hlobatch.lowering.splice import CALL, callee
 
 LITTLE: Final = 4096
 """Elements of a result that one core works on in less time than it takes to start a kernel, or a few."""
@@ -36,8 +37,6 @@ FEWEST: Final = 8
 _CONSTANT: Final = "stablehlo.constant"
 _WHILE: Final = "stablehlo.while"
 _SELECT: Final = "stablehlo.select"
-_CALL: Final = "func.call"
-_MARKS: Final = "mhlo.frontend_attributes"
 _IN_REGIONS: Final = frozenset({_WHILE, "stablehlo.case", "stablehlo.if"})
 _SCATTER: Final = "stablehlo.scatter"
 _ONE_AND_RETURN: Final = 2
@@ -96,8 +95,8 @@ class _Outlining:
                 runs[-1].append(operation)
                 continue
             runs.append([])
-            if operation.name == _CALL and _MARKS not in operation.attributes:
-                self.function(_callee(operation))
+            if operation.name == CALL and not is_marked(operation):
+                self.function(callee(operation))
             elif operation.name in _IN_REGIONS:
                 for inner in _blocks(operation):
                     self._block(inner)
@@ -108,8 +107,8 @@ class _Outlining:
     def _belongs(self, operation: Any) -> bool:
         """Whether XLA emits an operation into a kernel, and it works on little."""
         name = operation.name
-        if name == _CALL:
-            return _MARKS not in operation.attributes and self._has_little(_callee(operation))
+        if name == CALL:
+            return not is_marked(operation) and self._has_little(callee(operation))
         if name in _IN_REGIONS:
             return all(map(self._belongs, _inside(operation)))
         if not (name in _EMITTED or (name.startswith("chlo.") and name != "chlo.top_k")):
@@ -130,8 +129,8 @@ class _Outlining:
 
     def _count(self, operation: Any) -> int:
         """How many operations it is, those of functions it calls among them."""
-        if operation.name == _CALL:
-            return sum(map(self._count, _operations(self._body(_callee(operation)))))
+        if operation.name == CALL:
+            return sum(map(self._count, _operations(self._body(callee(operation)))))
         return int(operation.name != _CONSTANT) + sum(map(self._count, _inside(operation)))
 
     def _outline(self, run: _Run) -> None:
@@ -186,8 +185,8 @@ class _Run:
         """What is used here and made elsewhere: values, and small constants."""
         used = dict.fromkeys(value for operation in self.at_any_depth for value in operation.operands)
         elsewhere = [value for value in used if _maker(value) not in self.at_any_depth]
-        constants = [value for value in elsewhere if _is_small_constant(value)]
-        return [value for value in elsewhere if value not in set(constants)], constants
+        given = [value for value in elsewhere if not _is_small_constant(value)]
+        return given, [value for value in elsewhere if _is_small_constant(value)]
 
     def results(self) -> list[Any]:
         """What is made here and used elsewhere."""
@@ -271,10 +270,6 @@ def _changes_one_part(update: Any) -> bool:
         return True
     places = _kind(update.operands[1]).shape[:-1]
     return math.prod(places) == 1 and len(update.results) == 1 and len(list(_inside(update))) <= _ONE_AND_RETURN
-
-
-def _callee(call: Any) -> str:
-    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _kind(value: Any) -> Any:

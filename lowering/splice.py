@@ -23,7 +23,7 @@ from hlobatch.dialect.patterns import dtype_of
 Avals = Sequence[jax.ShapeDtypeStruct]
 
 _MAIN: Final = "main"
-_CALL: Final = "func.call"
+CALL: Final = "func.call"
 _OF_SOME: Final = ".of_some"
 """Ends the name of a function that takes but some of the operands it was added with."""
 
@@ -112,8 +112,8 @@ class Splicer:
         """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
         functions = {_name_of(operation): operation for operation in part.body.operations}
         body = functions.pop(_MAIN).regions[0].blocks[0]
-        calls = [operation for operation in body.operations if operation.operation.name == _CALL]
-        called = [ir.FlatSymbolRefAttr(call.attributes["callee"]).value for call in calls]
+        calls = [operation for operation in body.operations if operation.operation.name == CALL]
+        called = list(map(callee, calls))
         for old, function in functions.items():  # what those call first: it may be named like one that was added
             if old not in called:
                 _rename(part, function, self._free(old, functions.keys() - {old}))
@@ -146,6 +146,11 @@ class Splicer:
                 del operation.attributes[attribute]
         with ir.InsertionPoint(self.module.body):
             operation.operation.clone()
+
+
+def callee(call: Any) -> str:
+    """The symbol of the function that a call is of."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
 def _name_of(function: Any) -> str:

@@ -121,8 +121,7 @@ class _Builder:
         self.module = module
         self.captures: Captures = captures(self.layout.program)
         self.lanes = Lanes(self.layout, self.captures, request.share)
-        in_loops = self.layout.one_kernel and request.random_in_loops
-        self.splicer = Splicer(module, request.platforms, in_loops)
+        self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
 
     def build(self) -> None:
         layout, request = self.layout, self.request

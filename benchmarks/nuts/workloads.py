@@ -28,7 +28,7 @@ QUEUES: Final = (Size(100, 2_000), Size(250, 2_000))
 def contenders(make: MakeProblem, peers: tuple[str, ...], *, lanes_given: bool) -> Mapping[str, Contender]:
     """hlobatch, and each peer with all its chains in one batch."""
     return {
-        "hlobatch": lambda size: ours.prepare(make(size), **({"lanes": size.lanes} if lanes_given else {})),
+        "hlobatch": lambda size: ours.prepare(make(size), lanes=size.lanes if lanes_given else None),
         **{name: partial(run_peer, name, make, chunked=False) for name in peers},
     }
 

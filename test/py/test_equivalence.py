@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from zoo import PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, optimizing_little
+from zoo import PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -83,15 +83,12 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
     return behind
 
 
-def in_small_kernels(**options: Any) -> Run:
+def outlining(**options: Any) -> Run:
     """One lane in several kernels, and of what works on little as much as can be in kernels of its own."""
     run = compiled_with(max_stack_depth=28, **options)  # a depth of its own, and so nothing that others have compiled
 
     def outlined(program: ZooProgram, batch: int) -> Any:
-        with (
-            mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
-            mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
-        ):
+        with in_small_kernels():
             return run(program, batch)
 
     return outlined
@@ -200,10 +197,10 @@ EXECUTORS: dict[str, Run] = {
     "lanes_last": lanes_last(stores_masked=False),
     "lanes_last_masked": lanes_last(stores_masked=True, vector=16),
     "lanes_last_queue": lanes_last(stores_masked=False, lanes=4, dispatch="chain", schedule="cost"),
-    "small_kernels": in_small_kernels(lanes=1),
-    "small_kernels_case": in_small_kernels(lanes=1, dispatch="case", schedule="earliest"),
-    "small_kernels_guarded": in_small_kernels(lanes=1, dispatch="guarded"),
-    "small_kernels_sweep": in_small_kernels(lanes=1, dispatch="sweep"),
+    "small_kernels": outlining(lanes=1),
+    "small_kernels_case": outlining(lanes=1, dispatch="case", schedule="earliest"),
+    "small_kernels_guarded": outlining(lanes=1, dispatch="guarded"),
+    "small_kernels_sweep": outlining(lanes=1, dispatch="sweep"),
     "compacted": compacted(dispatch="chain", schedule="earliest", max_stack_depth=16),
     "compacted_queue": compacted(lanes=4, dispatch="guarded"),
     "accelerator_sweep": as_on_accelerator(dispatch="sweep"),

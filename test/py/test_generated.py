@@ -7,7 +7,6 @@ is control: branches that leave loops and functions at any place, calls in any e
 when the program is built.
 """
 
-import contextlib
 import functools
 import hashlib
 import importlib.util
@@ -16,13 +15,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 from typing import Any
-from unittest import mock
 
 import numpy as np
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
-from zoo import UNOPTIMIZED, optimizing_little
+from zoo import UNOPTIMIZED, in_small_kernels, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -40,7 +38,7 @@ LOCALS = ("x", "y", "i")
 CALLS = 2
 """Call sites of each function, one in a loop for two outside: enough for tree recursion, and few calls in all."""
 IN_SMALL_KERNELS: dict[str, Any] = {"lanes": 1}
-"""In several kernels, of which those that work on little hold as much as they can."""
+"""In small kernels. XLA optimizes as for users: what it finds unused must do no harm."""
 OPTIONS: tuple[dict[str, Any], ...] = (
     {},
     {"lanes": 2},
@@ -263,16 +261,6 @@ def check(source: str, folder: Path, options: dict[str, Any]) -> None:
     with in_small_kernels() if options is IN_SMALL_KERNELS else optimizing_little():
         for executor, result in results(module.entry, options):
             assert result.tolist() == wanted, executor
-
-
-@contextlib.contextmanager
-def in_small_kernels() -> Iterator[None]:
-    """Within it no run is one kernel. XLA optimizes as for users: what it finds unused must do no harm."""
-    with (
-        mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
-        mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
-    ):
-        yield
 
 
 def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -7,7 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimized_hlo import inside_loops
-from zoo import optimizing_little
+from zoo import in_small_kernels, optimizing_little
 
 import hlobatch as hb
 from examples import nuts, targets
@@ -183,13 +183,13 @@ def test_one_kernel_computes_the_same(body, options):
 
 
 @pytest.mark.parametrize("body", [*BODIES, jnp.sort, lambda y: y.at[1].apply(jnp.sin)])
-def test_kernels_of_what_works_on_little_compute_the_same(body, monkeypatch):
-    monkeypatch.setattr("hlobatch.runtime.plan.fits_one_kernel", lambda *_: False)
-    monkeypatch.setattr("hlobatch.lowering.small_kernels.FEWEST", 1)
+def test_kernels_of_what_works_on_little_compute_the_same(body):
     x, n = examples()
     ours = looped(body, lanes=1)
-    assert KERNEL in compiled_text(ours, x, n)
-    np.testing.assert_allclose(ours(x, n), looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
+    with in_small_kernels():
+        assert KERNEL in compiled_text(ours, x, n)
+        got = ours(x, n)
+    np.testing.assert_allclose(got, looped(body, optimizations=THUNKS)(x, n), rtol=2e-5, atol=1e-5)
 
 
 def test_every_supported_primitive_is_among_the_examples() -> None:

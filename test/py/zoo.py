@@ -14,6 +14,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
+from unittest import mock
 
 import jax
 import jax.numpy as jnp
@@ -169,6 +170,16 @@ def optimizing_little() -> Iterator[None]:
         yield
     finally:
         jax.config.update("jax_disable_most_optimizations", False)
+
+
+@contextlib.contextmanager
+def in_small_kernels() -> Iterator[None]:
+    """Within it no run is one kernel, and small kernels of one lane hold all they can."""
+    with (
+        mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
+        mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
+    ):
+        yield
 
 
 # Recursion
