@@ -6,10 +6,11 @@ function of the whole batch (the roofline), and a serial function of NumPy array
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -17,6 +18,10 @@ import numpy as np
 
 import hlobatch as hb
 from benchmarks.workload import Prepared, Size
+
+COMPILATIONS: Final = 3
+LONG: Final = 2.0
+"""Seconds from which to compile something once is enough."""
 
 Work = Callable[[Any], float]
 """A result -> useful units of work."""
@@ -48,13 +53,14 @@ def batched(
         inside_jit: Whether it is part of another computation, as in a user's own `jax.jit`.
         **options: Of `hb.batch`, in place of the function's own; how many lanes there are hlobatch chooses else.
     """
-    fresh = hb.batch(function.function, in_axes=function.in_axes, **options)
+
+    def anew() -> hb.BatchedFunction:
+        return hb.batch(function.function, in_axes=function.in_axes, **options)
+
+    fresh = anew()
     if inside_jit:
         return jitted(fresh, args, work=work, comparable=comparable)
-    begin = time.perf_counter()
-    traced = fresh.trace(*args)
-    compiled = traced.lower().compile()
-    seconds = time.perf_counter() - begin
+    compiled, seconds = timed_compilation(lambda: anew().trace(*args).lower().compile())
     result, stats = fresh.with_stats(*args)
     costly = max(stats.blocks, key=lambda block: block.cost * block.active)
 
@@ -146,10 +152,12 @@ def _compiled(
     note: str,
 ) -> tuple[Prepared, Any]:
     """A JAX function of the whole batch, and its result."""
-    fresh = jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
-    begin = time.perf_counter()
-    compiled = fresh.lower(*args).compile()
-    seconds = time.perf_counter() - begin
+
+    def anew() -> Any:
+        return jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
+
+    fresh = anew()
+    compiled, seconds = timed_compilation(lambda: anew().lower(*args).compile())
     result = jax.block_until_ready(fresh(*args))
     prepared = Prepared(
         run=lambda: jax.block_until_ready(fresh(*args)),
@@ -160,6 +168,19 @@ def _compiled(
         comparable=comparable,
     )
     return prepared, result
+
+
+def timed_compilation(run: Callable[[], Any]) -> tuple[Any, float]:
+    """What comes of compiling something from the start, and the median of the seconds that it takes.
+
+    Of three times, if they are short: the first one in a process loads parts of JAX.
+    """
+    times: list[float] = []
+    while not times or (len(times) < COMPILATIONS and times[0] < LONG):
+        begin = time.perf_counter()
+        compiled = run()
+        times.append(time.perf_counter() - begin)
+    return compiled, statistics.median(times)
 
 
 def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:

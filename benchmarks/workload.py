@@ -31,7 +31,7 @@ class Prepared:
     Attributes:
         run: Runs everything, blocks until the result is ready, and returns it.
         work: Useful units of work that one run does: what some lane wanted, never masked lanes.
-        compile_seconds: From nothing to the executable, tracing included.
+        compile_seconds: From nothing to the executable, tracing included; the median of several times if it is short.
         temp_bytes: Temporary memory that XLA allocates.
         lane_use: Share of the lanes of the costly kernel that did wanted work.
         note: For the reader of the table.
