@@ -46,7 +46,9 @@ from hlobatch.transforms.pipeline import Optimizations, observed
 
 MODULES: Final = (".mlir", ".mlirbc")
 """How files that hold modules end."""
-STAGES: Final = ("frontend", "typed", "lowered")
+STAGES: Final = ("frontend", "typed", "lowered", "machine")
+OF_DIALECT: Final = ("typed", "lowered")
+"""Stages at which a program is one of the dialect."""
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo")
 PASSES: Final = tuple(field.name.replace("_", "-") for field in fields(Optimizations))
 
@@ -95,7 +97,7 @@ def _without_own_frame(error: HloBatchError) -> HloBatchError:
 def trace_command(options: argparse.Namespace) -> None:
     """Print the program at one stage, or after a pass."""
     function = load(options.target)
-    if options.mlir and (options.stage == "frontend" or options.print_after is not None):
+    if options.mlir and (options.stage not in OF_DIALECT or options.print_after is not None):
         raise UsageError("--mlir needs a typed program: it goes with --stage typed or lowered")
     if options.print_after is not None:
         _print_after(_with_options(function, options), options)
@@ -104,7 +106,8 @@ def trace_command(options: argparse.Namespace) -> None:
         print(to_program(function.function, function.type_inference), end="")
         return
     traced = _traced(_with_options(function, options), options)
-    program = traced.lowered_program if options.stage == "lowered" else traced.program
+    stages = {"typed": "program", "lowered": "lowered_program", "machine": "machine_program"}
+    program = getattr(traced, stages[options.stage])
     print(as_text(from_program(program), debug_info=options.debug_info) if options.mlir else program, end="")
 
 
@@ -173,7 +176,7 @@ def _print_after(function: BatchedFunction, options: argparse.Namespace) -> None
 
     with observed(observe):
         traced = _traced(function, options)
-        _ = traced.program, traced.lowered_program
+        _ = traced.program, traced.lowered_program, traced.machine_program
     if options.print_after not in (*seen, "all"):
         raise UsageError(f"no pass is called {options.print_after!r}; those that ran: {', '.join(seen)}")
 
@@ -360,7 +363,7 @@ def _parser() -> argparse.ArgumentParser:
         choices=STAGES,
         default="typed",
         help="frontend: as written, without types (needs no --args); typed: with calls, typed and allocated (the "
-        "default); lowered: with explicit stacks",
+        "default); lowered: with explicit stacks; machine: as it runs, where a block asks what the next one would",
     )
     trace.add_argument("--print-after", metavar="PASS", help="print the program as this pass leaves it, or 'all'")
     trace.add_argument("--mlir", action="store_true", help="as a module of the autobatch dialect, for hlobatch-opt")

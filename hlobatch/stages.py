@@ -49,6 +49,11 @@ class Traced:
         """The program with explicit stacks (figure 4), its blocks in the order of the schedule."""
         return self.plan.lowered
 
+    @property
+    def machine_program(self) -> Program:
+        """The same as it runs: a block asks what the next one would, and results are in parts."""
+        return self.plan.machine
+
     def lower(self) -> Lowered:
         """Generate StableHLO."""
         return Lowered(self.plan, self.call, self.bind, self.plan.depth)
@@ -72,7 +77,7 @@ class Lowered:
 
     @property
     def program(self) -> Program:
-        """The program with explicit stacks, from which the module was made."""
+        """The program with explicit stacks, from which the module was made by way of ``Traced.machine_program``."""
         return self.plan.lowered
 
     @cached_property

@@ -175,7 +175,7 @@ class _Run:
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Carry out primitives on arrays of few lanes, where few are at the block."""
         layout, alloc = self.layout, self.layout.program.alloc
-        read_later = {v for op in after for v in op.uses}
+        read_later = {v for op in (*after, *(branch for _, branch in self.function.block.asked)) for v in op.uses}
         defined = dict.fromkeys(v for op in ops for v in op.defs)
         stored = [v for v in defined if alloc(v) in STORED]
         passed_on = [v for v in defined if alloc(v) is Alloc.TEMPORARY and v in read_later]
@@ -249,6 +249,15 @@ class _Run:
 
     def _index(self, block: str) -> int:
         return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
+
+    def _place(self, block: str) -> Any:
+        """The program counter of a lane that goes to a block, or past one that the block has asked for already."""
+        asked = dict(self.function.block.asked)
+        return self._chosen(asked[block]) if block in asked else np.int32(self._index(block))
+
+    def _chosen(self, branch: BranchOp) -> Any:
+        (condition,) = self._value(branch.cond_var)
+        return where(condition, self._place(branch.true_block), self._place(branch.false_block))
 
     def _value(self, variable: str) -> list[Any]:
         if variable in self.temporaries:
@@ -412,19 +421,18 @@ class _Run:
 
     @run.register
     def _goto_op(self, op: GotoOp) -> None:
-        self._goto(self._index(op.block))
+        self._goto(self._place(op.block))
 
     @run.register
     def _branch(self, op: BranchOp) -> None:
-        (condition,) = self._value(op.cond_var)
-        self._goto(where(condition, np.int32(self._index(op.true_block)), self._index(op.false_block)))
+        self._goto(self._chosen(op))
 
     @run.register
     def _push_goto(self, op: PushGotoOp) -> None:
         self._push_variables(self.function.moved_by(op))
         (top,) = self.layout.tops(op.counter)
         self.slots[top] = self.lanes.put(self.slots[top], self._index(op.push_block))
-        self._goto(self._index(op.goto_block))
+        self._goto(self._place(op.goto_block))
 
     @run.register
     def _indirect_goto(self, op: IndirectGotoOp) -> None:

@@ -39,7 +39,7 @@ def small_together(program: Program) -> Groups:
     small = {index for index, block in enumerate(blocks) if is_small(calls, block)}
     first = list(range(len(blocks)))  # the first block of the group that each block is in
     for index in sorted(small):
-        for name in blocks[index].terminator.successors:
+        for name in blocks[index].successors:
             other = place.get(name)
             if other in small:
                 low, high = sorted((first[index], first[other]))

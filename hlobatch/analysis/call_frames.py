@@ -109,7 +109,7 @@ class CallFrames:
         """The return addresses that are part of frames: to where their calls come back, nothing else goes."""
         blocks = self.program.graph.blocks
         reached = Counter({blocks[0].name: 1})
-        reached.update(successor for block in blocks for successor in set(block.terminator.successors))
+        reached.update(successor for block in blocks for successor in set(block.successors))
         for calls in self._calls.values():
             reached.update({back for _, back in calls})
         others = [op for op in self.program.ops if not isinstance(op, (PushGotoOp, IndirectGotoOp))]

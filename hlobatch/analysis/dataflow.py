@@ -49,7 +49,7 @@ def solve(graph: ControlFlowGraph, problem: Dataflow[T]) -> Solution[T]:
     """The least solution of a dataflow problem."""
     near: dict[str, T] = {block.name: problem.initial for block in graph}
     far: dict[str, T] = {block.name: problem.initial for block in graph}
-    successors = {block.name: tuple(dict.fromkeys(block.terminator.successors)) for block in graph}
+    successors = {block.name: tuple(dict.fromkeys(block.successors)) for block in graph}
     sources, targets = (graph.predecessors, successors) if problem.forward else (successors, graph.predecessors)
     entry = graph.enter_block().name
     order = [block.name for block in graph.blocks]

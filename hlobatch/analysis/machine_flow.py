@@ -18,7 +18,7 @@ def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
     return {
         block.name: tuple(returns.get(block.terminator.counter, [HALT]))
         if isinstance(block.terminator, IndirectGotoOp)
-        else block.terminator.successors
+        else block.successors
         for block in program.graph
     }
 

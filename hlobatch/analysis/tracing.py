@@ -74,6 +74,12 @@ class TracedFunction:
             run = jax.custom_batching.sequential_vmap(run)
         return list(run(*tensors))
 
+    @property
+    def is_identity(self) -> bool:
+        """Whether it gives back what it is given, in order."""
+        jaxpr: Any = self.jaxpr.jaxpr
+        return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars)
+
     @cached_property
     def _draws_together(self) -> bool:
         """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""

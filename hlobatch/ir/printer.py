@@ -84,7 +84,8 @@ def _indirect(op: IndirectGotoOp) -> str:
 def print_block(block: Block, indent: str = "  ") -> list[str]:
     """A block's header and its operations."""
     header = f"{indent}{block.name}:{'  // sync' if block.sync else ''}"
-    return [header, *(f"{indent}  {print_op(op)}" for op in block.ops)]
+    asked = [f"{indent}  // past {name}: {print_op(op)}" for name, op in block.asked]
+    return [header, *(f"{indent}  {print_op(op)}" for op in block.ops), *asked]
 
 
 def print_function(function: Function) -> list[str]:

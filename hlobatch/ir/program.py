@@ -9,14 +9,14 @@ Reference: seed data model ``Program``; Radul et al. (2020), figures 2 and 4.
 from __future__ import annotations
 
 import enum
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location
-from hlobatch.ir.ops import HALT, IndirectGotoOp, Op, PrimOp, PushGotoOp, Terminator
+from hlobatch.ir.ops import HALT, BranchOp, IndirectGotoOp, Op, PrimOp, PushGotoOp, Terminator
 from hlobatch.ir.types import Type
 
 
@@ -48,6 +48,8 @@ class Block:
         instructions: Straight-line operations.
         terminator: Where control goes next.
         sync: Whether the user marked its entry with ``hb.sync()`` as a point worth waiting at.
+        asked: Blocks that only ask where to go, and what they ask, where this one has asked it already: instead of to
+            one of those, it goes at once to where that goes. Only as programs run (``transforms/ask_ahead.py``).
     """
 
     name: str
@@ -55,6 +57,7 @@ class Block:
     terminator: Terminator
     location: Location = field(default=UNKNOWN, compare=False)
     sync: bool = False
+    asked: tuple[tuple[str, BranchOp], ...] = ()
 
     @cached_property
     def ops(self) -> tuple[Op, ...]:
@@ -62,9 +65,26 @@ class Block:
         return (*self.instructions, self.terminator)
 
     @property
+    def successors(self) -> tuple[str, ...]:
+        """Names of the blocks that control may pass to within this graph (``HALT`` for its exit)."""
+        asked = dict(self.asked)
+
+        def ends(names: Iterable[str]) -> Iterator[str]:
+            for name in names:
+                yield from ends(asked[name].successors) if name in asked else (name,)
+
+        return tuple(dict.fromkeys(ends(self.terminator.successors))) if asked else self.terminator.successors
+
+    @property
+    def targets(self) -> tuple[str, ...]:
+        """All blocks that it leads to: the successors, and where a call comes back to."""
+        back = (name for name in self.terminator.targets if name not in self.terminator.successors)
+        return (*self.successors, *back)
+
+    @property
     def goes_on_to_itself(self) -> bool:
-        """Whether it is a loop of one block."""
-        return self.name in self.terminator.successors
+        """Whether it is a loop of one block; not if it calls itself."""
+        return self.name in self.successors and not isinstance(self.terminator, PushGotoOp)
 
     def replace(self, **changes: Any) -> Block:
         return replace(self, **changes)
@@ -114,7 +134,7 @@ class ControlFlowGraph:
         found: dict[str, list[str]] = {block.name: [] for block in self.blocks}
         found[HALT] = []
         for block in self.blocks:
-            for successor in dict.fromkeys(block.terminator.successors):
+            for successor in dict.fromkeys(block.successors):
                 found[successor].append(block.name)
         return MappingProxyType({name: tuple(names) for name, names in found.items()})
 

@@ -114,7 +114,7 @@ def _graph_faults(function: Function) -> Iterator[Fault]:
         if name == HALT or block_names.count(name) > 1:
             yield "program_c1", f"block name {name!r} of {function.name} is taken", function.location
     for block in graph:
-        for successor in block.terminator.successors:
+        for successor in block.successors:
             if successor != HALT and successor not in graph:
                 message = f"{block.name} goes to {successor!r}, which is no block of {function.name}"
                 yield "program_c3", message, block.location

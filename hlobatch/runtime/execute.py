@@ -128,7 +128,7 @@ def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resu
     active = words[:, 0] + (words[:, 1] << 32)
     blocks = [
         BlockStats(block.name, block.location, int(n), int(a), cost)
-        for block, n, a, cost in zip(plan.lowered.graph, executions, active, plan.block_costs, strict=True)
+        for block, n, a, cost in zip(plan.machine.graph, executions, active, plan.block_costs, strict=True)
     ]
     depth = depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
@@ -137,5 +137,5 @@ def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resu
 
 
 def _no_stats(plan: Plan) -> RunStats:
-    blocks = zip(plan.lowered.graph, plan.block_costs, strict=True)
+    blocks = zip(plan.machine.graph, plan.block_costs, strict=True)
     return RunStats(tuple(BlockStats(b.name, b.location, 0, 0, c) for b, c in blocks), 0, 0, plan.depth, 0)

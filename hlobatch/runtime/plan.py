@@ -30,7 +30,7 @@ from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.runtime.processor import stores_masked, vector
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import seldom_backward
-from hlobatch.transforms.pipeline import lowered_program, optimized_program, run
+from hlobatch.transforms.pipeline import lowered_program, machine_program, optimized_program, run
 
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
@@ -101,8 +101,13 @@ class Plan:
         return run(self._in_order, {"block-order": seldom_backward})
 
     @cached_property
+    def machine(self) -> Program:
+        """The same as it runs; what it gives back are the arrays of its results."""
+        return machine_program(self.lowered, self.options.optimizations)
+
+    @cached_property
     def captures(self) -> Captures:
-        return captures(self.lowered)
+        return captures(self.machine)
 
     @cached_property
     def captured(self) -> tuple[Any, ...]:
@@ -112,7 +117,7 @@ class Plan:
     @cached_property
     def has_stacks(self) -> bool:
         """Whether any variable needs a stack."""
-        return Alloc.FULL in self.lowered.var_alloc.values()
+        return Alloc.FULL in self.machine.var_alloc.values()
 
     @cached_property
     def may_stop(self) -> bool:
@@ -122,7 +127,7 @@ class Plan:
     @cached_property
     def shares_much(self) -> bool:
         """Whether what is computed once for all lanes is so large that threads had better read the same."""
-        program = self.lowered
+        program = self.machine
         computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
         leaves = (t for v in computed for t in program.var_defs[v].tensor_leaves)
         return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING
@@ -130,27 +135,27 @@ class Plan:
     @cached_property
     def has_long_rows(self) -> bool:
         """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
-        pushed = (v for v, alloc in self.lowered.var_alloc.items() if alloc is Alloc.FULL)
-        shapes = [physical(t).shape for v in pushed for t in self.lowered.var_defs[v].tensor_leaves]
+        pushed = (v for v, alloc in self.machine.var_alloc.items() if alloc is Alloc.FULL)
+        shapes = [physical(t).shape for v in pushed for t in self.machine.var_defs[v].tensor_leaves]
         in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG_ROW)
         return 2 * in_long_rows > sum(map(math.prod, shapes))
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:
-        return tuple(block_cost(self.lowered, block) for block in self.lowered.graph)
+        return tuple(block_cost(self.machine, block) for block in self.machine.graph)
 
     @cached_property
     def largest_array(self) -> int:
         """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
-        repeated = repeated_blocks(self.lowered)
-        return max((largest_array(block) for block in self.lowered.graph if block.name in repeated), default=0)
+        repeated = repeated_blocks(self.machine)
+        return max((largest_array(block) for block in self.machine.graph if block.name in repeated), default=0)
 
     @cached_property
     def touched_in_part(self) -> frozenset[str]:
         """Variables of which blocks that a lane comes to again and again only read or change some elements."""
-        repeated = repeated_blocks(self.lowered)
-        blocks = (block for block in self.lowered.graph if block.name in repeated)
-        return frozenset(self.lowered.var_defs.keys() - taken_as_a_whole(blocks))
+        repeated = repeated_blocks(self.machine)
+        blocks = (block for block in self.machine.graph if block.name in repeated)
+        return frozenset(self.machine.var_defs.keys() - taken_as_a_whole(blocks))
 
     def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
         """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
@@ -169,7 +174,7 @@ class Plan:
     def fits_one_kernel(self, lanes: int) -> bool:
         """Whether a run of so many lanes may be one kernel on a CPU."""
         if lanes not in self._fits:
-            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.lowered, lanes, vector())
+            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.machine, lanes, vector())
         return self._fits[lanes]
 
     def has_small_kernels(self, layout: Layout) -> bool:
@@ -183,9 +188,9 @@ class Plan:
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice_of(one_kernel=layout.one_kernel)
-        groups = choice.groups(self.lowered)
-        few = widths(self.lowered, layout, jax.default_backend()) if self.options.optimizations.compaction else {}
-        schedule = choice.schedule_of(self.lowered, groups, layout, few)
+        groups = choice.groups(self.machine)
+        few = widths(self.machine, layout, jax.default_backend()) if self.options.optimizations.compaction else {}
+        schedule = choice.schedule_of(self.machine, groups, layout, few)
         in_place = self.options.optimizations.in_place
         return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, in_place, **how)
 
@@ -199,7 +204,7 @@ class Plan:
         lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
         queue = lanes is not None
         return Layout(
-            program=self.lowered,
+            program=self.machine,
             inputs=inputs,
             lanes=lanes if queue else inputs,
             depth=depth,

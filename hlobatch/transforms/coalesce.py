@@ -51,8 +51,7 @@ def is_copy(op: Op) -> bool:
     function = op.function
     if not isinstance(function, TracedFunction):
         return function is move
-    jaxpr = function.jaxpr.jaxpr
-    return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars) and function.in_types == function.out_types
+    return function.is_identity and function.in_types == function.out_types
 
 
 def _with_moves(block: Block) -> Block:

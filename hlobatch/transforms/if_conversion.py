@@ -14,6 +14,18 @@
       %d = prim "y > 0" (%y)      ==>     branch %c:and, e, z
       branch %d, e, z
 
+    a:                                  a:
+      branch %c, base, b                  %d = prim "y > 0" (%y)
+    base:                                 %x:else = prim "1" ()
+      %r = prim "1" ()                    %x = prim "select" (%c, %x:else, %x)
+      halt                                %c:and = prim "neither_but" (%c, %d)
+    b:                            ==>     branch %c:and, e, z
+      %d = prim "y > 0" (%y)            z:
+      branch %d, e, z                     %r = prim "x" (%x)
+    z:                                    halt
+      %r = prim "x" (%x)
+      halt
+
 Primitives have no effects and are total, so running the side not taken changes nothing; it is worth it where the work
 is less than that of another turn through the dispatcher. Code that might not end (an inner ``while``) is never run
 ahead.
@@ -24,7 +36,7 @@ Reference: Allen et al. (1983), conversion of control dependence to data depende
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any, Final
@@ -155,13 +167,16 @@ class _Converter:
         elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
         return sum(map(primitive_cost, primitives)) + elements <= CHEAP
 
-    def _renamed(self, ops: Iterable[Op], word: str) -> tuple[list[Op], dict[str, str]]:
-        """Operations that write to variables of their own, and what those are called."""
+    def _renamed(
+        self, ops: Iterable[Op], word: str, only: Collection[str] | None = None
+    ) -> tuple[list[Op], dict[str, str]]:
+        """Operations that write to variables of their own instead of any, or of some, and what those are called."""
         names: dict[str, str] = {}
         renamed = []
         for op in ops:
             before = dict(names)
-            names |= {v: self._fresh(v, word) for v in op.defs if v not in names}
+            new = (v for v in op.defs if v not in names and (only is None or v in only))
+            names |= {v: self._fresh(v, word) for v in new}
             renamed.append(op.rename(partial(_look_up, before), partial(_look_up, names)))
         return renamed, names
 
@@ -181,14 +196,45 @@ class _Converter:
         assert isinstance(branch, BranchOp)
         for name, other_side in ((branch.true_block, branch.false_block), (branch.false_block, branch.true_block)):
             second = self._condition_block(block, name)
-            if second is None or other_side not in second.terminator.successors:
+            if second is None:
                 continue
-            written = {v for op in second.instructions for v in op.defs}
-            kept = frozenset(self.function.vars_out) if other_side == HALT else live[other_side]
-            if written & kept or not self._worth_it(second.instructions, ()):
-                continue
-            return self._joined(block, second, other_side)
+            for side in self._ways_out(block, other_side, second.terminator.successors):
+                after = frozenset(self.function.vars_out) if side.join == HALT else live[side.join]
+                changed = sorted({v for op in (*side.ops, *second.instructions) for v in op.defs} & after)
+                if self._worth_it((*side.ops, *second.instructions), changed):
+                    return self._joined(block, second, side, changed)
         return None
+
+    def _ways_out(self, block: Block, name: str, ends: Sequence[str]) -> Iterator[_Side]:
+        """How a side of a branch comes to one of some blocks; one that returns, to where variables are given back."""
+        side = self._side(block, name)
+        if side.join in ends:
+            yield side
+        elif side.join == HALT and side.ops:
+            *ops, result = side.ops
+            for end in ends:
+                written = self._as_given_back(result, end)
+                if written is not None:
+                    yield _Side((*ops, written), end)
+
+    def _as_given_back(self, op: Op, end: str) -> PrimOp | None:
+        """A result in the variables that a block gives back, in order, if that is all the block does."""
+        if end == HALT or not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+            return None
+        block = self.function.graph.block(end)
+        if block.sync or block.terminator.successors != (HALT,) or len(block.instructions) != 1:
+            return None
+        (last,) = block.instructions
+        if not isinstance(last, PrimOp) or not op.vars_out == last.vars_out == self.function.vars_out:
+            return None
+        if not isinstance(last.function, TracedFunction) or not last.function.is_identity:
+            return None
+        wanted = [self.types[v] for v in last.vars_in]
+        if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
+            return None
+        leaves = iter(leaf for t in op.function.out_types for leaf in t.leaves)
+        types = tuple(Type.of_leaves(tuple(next(leaves) for _ in t.leaves), t.treedef) for t in wanted)
+        return op.replace(vars_out=last.vars_in, function=op.function.with_out_types(types))
 
     def _condition_block(self, block: Block, name: str) -> Block | None:
         graph = self.function.graph
@@ -197,25 +243,30 @@ class _Converter:
         second = graph.block(name)
         if second.sync or not isinstance(second.terminator, BranchOp):
             return None
-        return second if all(isinstance(op, PrimOp) for op in second.instructions) else None
+        condition = block.terminator.uses
+        is_kept = all(isinstance(op, PrimOp) and not {*op.defs}.intersection(condition) for op in second.instructions)
+        return second if is_kept else None
 
-    def _joined(self, block: Block, second: Block, exit_: str) -> Block:
+    def _joined(self, block: Block, second: Block, side: _Side, changed: Sequence[str]) -> Block:
+        """The block with both conditions; ``changed`` is what the two ways to the end of the side may differ in."""
         first, then = block.terminator, second.terminator
         assert isinstance(first, BranchOp)
         assert isinstance(then, BranchOp)
         on_true = first.true_block == second.name
-        exit_on_false = then.false_block == exit_
+        exit_on_false = then.false_block == side.join
         function = {(True, True): both, (True, False): unless, (False, False): either, (False, True): neither_but}[
             on_true, exit_on_false
         ]
-        condition = self._fresh(then.cond_var, "joined")
-        join = PrimOp(
-            (first.cond_var, then.cond_var), (condition,), function, function.__name__, location=first.location
-        )
-        return block.replace(
-            instructions=(*block.instructions, *second.instructions, join),
-            terminator=then.replace(cond_var=condition),
-        )
+        left, others = self._renamed(side.ops, "exit")
+        goes_on, names = self._renamed(second.instructions, "next", changed)
+        condition = names.get(then.cond_var, then.cond_var)
+        ops = [*left, *goes_on]
+        for v in changed:
+            values = [each.get(v, v) for each in ((names, others) if on_true else (others, names))]
+            ops.append(PrimOp((first.cond_var, *values), (v,), select, "select", location=first.location))
+        joined = self._fresh(then.cond_var, "joined")
+        join = PrimOp((first.cond_var, condition), (joined,), function, function.__name__, location=first.location)
+        return block.replace(instructions=(*block.instructions, *ops, join), terminator=then.replace(cond_var=joined))
 
 
 def _look_up(names: Mapping[str, str], name: str) -> str:

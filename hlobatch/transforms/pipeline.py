@@ -17,6 +17,7 @@ from hlobatch.analysis.allocation import allocate
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
+from hlobatch.transforms.ask_ahead import ask_ahead
 from hlobatch.transforms.coalesce import coalesce_copies
 from hlobatch.transforms.dead_code import eliminate_dead_code
 from hlobatch.transforms.fold_constants import fold_constants
@@ -25,6 +26,7 @@ from hlobatch.transforms.if_conversion import convert_ifs
 from hlobatch.transforms.lower_calls import lower_calls
 from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
 from hlobatch.transforms.reduce_strength import reduce_strength
+from hlobatch.transforms.results_in_parts import results_in_parts
 from hlobatch.transforms.rotate_loops import rotate_loops
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
@@ -53,6 +55,8 @@ class Optimizations:
         split_aggregates: Give each array of a variable that holds several a variable of its own.
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
+        results_in_parts: Give back the arrays of a result from where they are.
+        ask_ahead: Ask in a block what the next one would ask, if that is all it does.
         compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
             pass, but how what they made is run.
         in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old
@@ -71,6 +75,8 @@ class Optimizations:
     split_aggregates: bool = True
     pop_push: bool = True
     coalesce: bool = True
+    results_in_parts: bool = True
+    ask_ahead: bool = True
     compaction: bool = True
     in_place: bool = True
     one_kernel: bool = True
@@ -114,6 +120,8 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
     if optimizations.rotate_loops:
         passes["rotate-loops"] = rotate_loops
         before_loops.append(rotate_loops)
+        if optimizations.if_conversion:
+            passes["if-conversion-rotated"] = convert_ifs
     if optimizations.uniform_loops:
         passes["uniform-loops"] = partial(_from_inside_out, before_loops)
     if optimizations.dead_code:
@@ -149,6 +157,16 @@ def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Pro
         passes["coalesce-copies"] = coalesce_copies
         passes["simplify-coalesced"] = simplify_cfg
     passes["allocate-lowered"] = allocate
+    return run(program, passes)
+
+
+def machine_program(program: Program, optimizations: Optimizations = ALL) -> Program:
+    """From a program with explicit stacks to the same as it runs: its results are in parts."""
+    passes: dict[str, Pass] = {}
+    if optimizations.results_in_parts:
+        passes["results-in-parts"] = results_in_parts
+    if optimizations.ask_ahead:
+        passes["ask-ahead"] = ask_ahead
     return run(program, passes)
 
 

@@ -1,4 +1,4 @@
-"""Merges straight lines, threads jumps, drops what no control reaches.
+"""Merges straight lines and blocks that are alike, threads jumps, drops what no control reaches.
 
 ::
 
@@ -11,6 +11,16 @@
     c:
       halt
 
+A call that comes back only to return is a jump: whoever it calls returns for it. So is one that comes back only to
+halt: no other call is under way then, and who returns with nowhere to go halts.
+
+::
+
+    a:                                                  a:
+      push_jump f, return to b by %f.$return     ==>      jump f
+    b:
+      return by %f.$return
+
 Blocks that end in a call, and blocks marked by ``hb.sync()``, keep their borders. The first block stays the entry, and
 the order of the blocks that remain does not change.
 """
@@ -18,28 +28,54 @@ the order of the blocks that remain does not change.
 from __future__ import annotations
 
 import collections
+from collections.abc import Collection
+from functools import partial
+from typing import Any
 
-from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, PushGotoOp, Terminator
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, IndirectGotoOp, PushGotoOp, Terminator
+from hlobatch.ir.program import Block, ControlFlowGraph, Program, VariableAllocation
 
 
 def simplify_cfg(program: Program) -> Program:
     """The program with every graph simplified."""
-    simplified = program.map_graphs(simplify_graph)
+    counters = {op.counter for op in program.ops if isinstance(op, PushGotoOp)}
+    stacked = frozenset(v for v in counters if program.alloc(v) is VariableAllocation.FULL)
+    simplified = program.map_graphs(partial(simplify_graph, stacked=stacked))
     return program if simplified == program else simplified
 
 
-def simplify_graph(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """One graph, simplified until nothing changes."""
+def simplify_graph(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> ControlFlowGraph:
+    """One graph, simplified until nothing changes.
+
+    Args:
+        graph: The graph.
+        stacked: Return addresses that have a stack. Where there are some, returns are often alike.
+    """
     while True:
         before = graph
-        graph = merge_lines(reachable(without_empty_entry(thread_jumps(graph))))
+        graph = merge_alike(graph) if stacked else graph
+        graph = merge_lines(reachable(without_empty_entry(thread_jumps(graph, stacked))))
         if graph == before:
             return before
 
 
-def thread_jumps(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """Send jumps to an empty block on to where it goes, and turn branches to one place into jumps."""
+def merge_alike(graph: ControlFlowGraph) -> ControlFlowGraph:
+    """Send control to the first of several blocks that do the same and go to the same place."""
+    first: dict[Any, str] = {}
+    name_of = {
+        block.name: first.setdefault((block.instructions, block.terminator, block.sync), block.name) for block in graph
+    }
+    if len(first) == len(name_of):
+        return graph
+    blocks = (b.replace(terminator=b.terminator.retarget(lambda name: name_of.get(name, name))) for b in graph)
+    return ControlFlowGraph(tuple(blocks))
+
+
+def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> ControlFlowGraph:
+    """Send jumps to an empty block on to where it goes, and turn branches to one place and last calls into jumps.
+
+    A return address in a register stays what it is after a return, so that somebody has to say where to return to.
+    """
     entry = graph.enter_block().name
     onward = {
         block.name: block.terminator.block
@@ -55,7 +91,12 @@ def thread_jumps(graph: ControlFlowGraph) -> ControlFlowGraph:
         return name
 
     def threaded(terminator: Terminator) -> Terminator:
-        if isinstance(terminator, PushGotoOp):  # a call comes back to a block
+        if isinstance(terminator, PushGotoOp):
+            back = graph.block(terminator.push_block)
+            is_last = back.ops in ((IndirectGotoOp(terminator.counter),), (GotoOp(HALT),)) and not back.sync
+            if is_last and terminator.counter in stacked:
+                return GotoOp(final(terminator.goto_block), location=terminator.location)
+            # a call comes back to a block
             return terminator.retarget(lambda name: name if final(name) == HALT else final(name))
         terminator = terminator.retarget(final)
         if isinstance(terminator, BranchOp) and terminator.true_block == terminator.false_block:
@@ -84,7 +125,7 @@ def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
         name = pending.pop()
         if name not in seen and name != HALT:
             seen.add(name)
-            pending += graph.block(name).terminator.targets
+            pending += graph.block(name).targets
     return ControlFlowGraph(tuple(block for block in graph if block.name in seen))
 
 

@@ -1099,3 +1099,84 @@ def as_often_as_shared(x: Array, often: Array, never: Array, rounds: Array) -> t
             seen, total = total, seen
         x = x + 1.0
     return total, seen, i
+
+
+@program(integers(0, 9), np.int32(2), np.int32(7), in_axes=(0, None, None), recursive=True)
+def asks_of_what_is_shared(n: Array, limit: Array, most: Array) -> Array:
+    """A recursion that asks two things at once, one of them the same in every lane."""
+    if limit > most:
+        return jnp.int32(0)
+    if n <= limit:
+        return n + most
+    return asks_of_what_is_shared(n - 1, limit, most) + asks_of_what_is_shared(n - 2, limit, most)
+
+
+@program(integers(0, 12), integers(0, 4), recursive=True)
+def returns_numbers_and_variables(n: Array, m: Array) -> tuple[Array, Array]:
+    """One way out gives back numbers, the other variables, which the first one never had others of."""
+    found, seen = m, 1
+    if n == 7:
+        return 1, m + 1
+    n = n & 3
+    while n > 0:
+        below, deeper = returns_numbers_and_variables(n - 1, m + 1)
+        found, seen, n = found + below, seen + deeper, n - 1
+    return found, seen
+
+
+@program(integers(0, 40), integers(-5, 5))
+def one_of_many(n: Array, x: Array) -> tuple[Array, Array]:
+    """A chain of questions, each of which leads to work on an array."""
+    table, turns = jnp.zeros(64, jnp.int32), 0
+    while n > 0:
+        kind = (n * 7 + x) % 6
+        if kind == 0:
+            table = table.at[n].set(x)
+        elif kind == 1:
+            table = table * 3 + n
+        elif kind == 2 and n > 4:
+            n = n - 3
+        elif kind == 3 or x == 4:
+            table = table.at[x % 7].add(table[n])
+        elif kind == 4:
+            table = table[::-1]
+        else:
+            x = x + 1
+            if table[0] > 5:
+                break
+        n, turns = n - 1, turns + 1
+    return table, turns
+
+
+@program(integers(-3, 9), integers(0, 4), recursive=True)
+def last_call_returns(n: Array, best: Array) -> dict[str, Any]:
+    """The last call of each branch returns for its caller, and the results are put in another order."""
+    return {"best": (improved(n, best), n), "given": best}
+
+
+@hb.batch
+def improved(n: Array, best: Array) -> Array:
+    """Of ``last_call_returns``."""
+    if n <= 0:
+        return best
+    best = improved(n - 2, best + 1)
+    if best < 5:
+        best = improved(n - 1, best * 2)
+    elif best > 90:
+        best = improved(n - 3, best // 2)
+    return best
+
+
+@hb.batch
+def lowered_by_threes(x: Array, often: Array) -> tuple[Array, Array]:
+    """Of ``called_twice``: no recursion, so where it returns to is in a register."""
+    while x > 10:
+        x, often = x - 3, often + 1
+    return x, often
+
+
+@program(integers(0, 40))
+def called_twice(x: Array) -> tuple[Array, Array]:
+    """The last call gives back what the program gives back; the one before it has been returned from."""
+    x, often = lowered_by_threes(x + 30, 0)
+    return lowered_by_threes(x * 4 + 11, often)

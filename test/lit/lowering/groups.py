@@ -19,7 +19,7 @@ def f(x):
     return x
 
 
-# CHECK: func.func private @block_0_1_2_3.main.entry(
-# CHECK: func.func private @block_4.f.after_if(
+# CHECK: func.func private @block_0_1_2.main.entry(
+# CHECK: func.func private @block_3.f.after_if(
 # PAPER: func.func private @block_0.main.entry(
-# PAPER: func.func private @block_4.f.after_if(
+# PAPER: func.func private @block_3.f.after_if(

@@ -16,6 +16,6 @@ def f(n):
     return at_least(n) + at_least(n - 9)
 
 
-# CHECK: branch %at_least.$if{{[0-9]+}}, at_least.after_if.leave, at_least.or
-# CHECK: at_least.after_if.leave:
+# CHECK: branch %at_least.$if2:joined, at_least.entry.leave, at_least.or
+# CHECK: at_least.entry.leave:
 # CHECK-NEXT: return by %at_least.$return
