@@ -78,8 +78,7 @@ class Block:
     @property
     def targets(self) -> tuple[str, ...]:
         """All blocks that it leads to: the successors, and where a call comes back to."""
-        back = (name for name in self.terminator.targets if name not in self.terminator.successors)
-        return (*self.successors, *back)
+        return (*self.successors, *self.terminator.targets[len(self.terminator.successors) :])
 
     @property
     def goes_on_to_itself(self) -> bool:

@@ -229,6 +229,8 @@ class _Converter:
             return None
         if not isinstance(last.function, TracedFunction) or not last.function.is_identity:
             return None
+        if len(set(last.vars_in)) < len(last.vars_in):
+            return None
         wanted = [self.types[v] for v in last.vars_in]
         if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
             return None

@@ -1180,3 +1180,24 @@ def called_twice(x: Array) -> tuple[Array, Array]:
     """The last call gives back what the program gives back; the one before it has been returned from."""
     x, often = lowered_by_threes(x + 30, 0)
     return lowered_by_threes(x * 4 + 11, often)
+
+
+@program(integers(-2, 7), integers(0, 5), recursive=True)
+def calls_again(n: Array, total: Array) -> tuple[Array, Array]:
+    """A call that comes back to where it went, with what it gave back."""
+    if n <= 0:
+        return n, total
+    n, total = calls_again(n - 1, total + n)
+    return calls_again(n, total)
+
+
+@program(integers(0, 9), recursive=True)
+def gives_back_twice(n: Array) -> tuple[Array, Array]:
+    """One variable is given back twice."""
+    turns = n
+    if n == 5:
+        return n, n + 1
+    while turns > 0:
+        turns = turns - 1 - gives_back_twice(turns - 1)[0] * 0
+        n = n + 2
+    return n, n
