@@ -11,8 +11,8 @@
     c:
       halt
 
-A call that comes back only to return is a jump: whoever it calls returns for it. So is one that comes back only to
-halt: no other call is under way then, and who returns with nowhere to go halts.
+A call that comes back only to return is a jump: whoever it calls returns for it. So is one of the entry that comes back
+only to halt: no other call is under way then, and who returns with nowhere to go halts.
 
 ::
 
@@ -90,11 +90,18 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
             name = onward[name]
         return name
 
-    def threaded(terminator: Terminator) -> Terminator:
+    def returns_for(block: Block, call: PushGotoOp) -> bool:
+        """Whether who is called may return for a block."""
+        back = graph.block(call.push_block)
+        is_last = back.ops == (IndirectGotoOp(call.counter),)
+        if block.name == entry and not any(entry in other.terminator.targets for other in graph):
+            is_last = is_last or back.ops == (GotoOp(HALT),)
+        return is_last and not back.sync and call.counter in stacked
+
+    def threaded(block: Block) -> Terminator:
+        terminator = block.terminator
         if isinstance(terminator, PushGotoOp):
-            back = graph.block(terminator.push_block)
-            is_last = back.ops in ((IndirectGotoOp(terminator.counter),), (GotoOp(HALT),)) and not back.sync
-            if is_last and terminator.counter in stacked:
+            if returns_for(block, terminator):
                 return GotoOp(final(terminator.goto_block), location=terminator.location)
             # a call comes back to a block
             return terminator.retarget(lambda name: name if final(name) == HALT else final(name))
@@ -103,7 +110,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
             return GotoOp(terminator.true_block, location=terminator.location)
         return terminator
 
-    return ControlFlowGraph(tuple(b.replace(terminator=threaded(b.terminator)) for b in graph))
+    return ControlFlowGraph(tuple(b.replace(terminator=threaded(b)) for b in graph))
 
 
 def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:

@@ -45,6 +45,7 @@ from hlobatch.interpreters.backends import NumpyBackend
 from hlobatch.ir.printer import print_op
 from hlobatch.ir.verifier import RULES
 from hlobatch.transforms.lower_calls import lower_calls
+from hlobatch.transforms.simplify_cfg import simplify_graph
 
 # Programs written by hand
 
@@ -577,3 +578,14 @@ def test_the_printer_prints_anything(nonsense: Program) -> None:
 def test_the_verifier_accepts_or_refuses_anything(nonsense: Program) -> None:
     with contextlib.suppress(hb.VerificationError):
         assert verify(nonsense) is nonsense
+
+
+def test_only_the_entry_lets_whoever_it_calls_halt_for_it() -> None:
+    """Elsewhere a call may be under way that would be returned from instead."""
+    call, leave, end = PushGotoOp("end", "f", "r"), IndirectGotoOp("r"), block("end", GotoOp(HALT))
+    outermost = graph(block("entry", call), block("f", leave), end)
+    assert simplify_graph(outermost, stacked=("r",)).blocks == (block("f", leave),)
+    assert simplify_graph(outermost) == outermost, "what is in a register is not forgotten"
+    ask, more = prim("n > 0", "n", "c", lambda n: n > 0), prim("n + 1", "n", "n", lambda n: n + 1)
+    within = graph(block("entry", PushGotoOp("more", "f", "r")), block("f", ask, call), block("more", more, leave), end)
+    assert simplify_graph(within, stacked=("r",)) == within
