@@ -64,7 +64,7 @@ def test_kernels_of_what_works_on_little_stand_around_a_large_product(walk):
     assert loops == 2  # that of the run, and the test of the block with the product
     wanted = walk(x[0], 7)
     for got, value in zip(hb.batch(walk)(x, count), wanted, strict=True):
-        np.testing.assert_allclose(got[0], value, rtol=1e-5)
+        np.testing.assert_allclose(got[0], value, rtol=1e-5, atol=1e-7)  # sums of 700 numbers, some of them nearly zero
 
 
 @pytest.mark.parametrize("lanes", [1, 2])
