@@ -138,14 +138,14 @@ def _goals(rows: Sequence[Row]) -> list[str]:
     fibonacci = [r for r in rows if r["workload"] == "fibonacci" and not r.get("missing")]
     lines = ["| hlobatch against | should be | is |", "|---|---|---|"]
     if diverging:
-        mean, worst = math.exp(statistics.fmean(map(math.log, diverging))), min(diverging)
+        mean, worst = statistics.geometric_mean(diverging), min(diverging)
         lines += [f"| lockstep `vmap`, diverging workloads, geometric mean | at least 4 | {_times(mean)} |"]
         lines += [f"| … the worst of them | at least 1 | {_times(worst)} |"]
     if controlled:
         lines += [f"| lockstep `vmap`, controls, the worst | at least 0.9 | {_times(min(controlled))} |"]
     compiled = _compiling(rows, lockstep)
     if compiled:
-        mean, worst = math.exp(statistics.fmean(map(math.log, compiled))), max(compiled)
+        mean, worst = statistics.geometric_mean(compiled), max(compiled)
         within = sum(ratio <= 2 for ratio in compiled)
         lines += [f"| lockstep `vmap`, time to compile, geometric mean | at most 2 | {_times(mean)} |"]
         lines += [f"| … the worst of them; {within} of {len(compiled)} are within 2 | at most 2 | {_times(worst)} |"]

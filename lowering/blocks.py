@@ -175,7 +175,7 @@ class _Run:
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
         """Carry out primitives on arrays of few lanes, where few are at the block."""
         layout, alloc = self.layout, self.layout.program.alloc
-        read_later = {v for op in (*after, *(branch for _, branch in self.function.block.asked)) for v in op.uses}
+        read_later = {v for op in (*after, *self.function.block.asks) for v in op.uses}
         defined = dict.fromkeys(v for op in ops for v in op.defs)
         stored = [v for v in defined if alloc(v) in STORED]
         passed_on = [v for v in defined if alloc(v) is Alloc.TEMPORARY and v in read_later]

@@ -64,7 +64,7 @@ class Footprint:
     def reads(self) -> tuple[str, ...]:
         """Slots the block needs."""
         names = dict.fromkeys([COUNTER, *self._bookkeeping])
-        for op in (*self.ops, *(branch for _, branch in self.block.asked)):
+        for op in (*self.ops, *self.block.asks):
             names.update(dict.fromkeys(self.slots_of(op)))
         names.update(dict.fromkeys(self._pointers))
         for variable in self._stacks_touched:

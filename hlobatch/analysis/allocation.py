@@ -94,7 +94,7 @@ COUNTER = ".$return"
 def _reads(program: Program) -> Mapping[str, int]:
     """How often each variable is read; function results and outputs count."""
     reads = collections.Counter(v for op in program.ops for v in op.uses)
-    reads.update(v for block in program.graph for _, op in block.asked for v in op.uses)
+    reads.update(v for block in program.graph for op in block.asks for v in op.uses)
     reads.update(v for f in program.all_functions for v in f.vars_out)
     return reads
 

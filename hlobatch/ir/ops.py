@@ -23,7 +23,7 @@ Reference: Radul et al. (2020), figures 2 and 4, section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
@@ -31,6 +31,11 @@ from hlobatch.diagnostics import UNKNOWN, Location
 
 HALT: Final = "halt"
 """The name of the exit: off the end of the graph, at index ``graph.exit_index()``."""
+
+
+def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
+    """What ``Op.rename`` takes, from a table; names that are not in it stay."""
+    return lambda name: names.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)

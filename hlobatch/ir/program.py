@@ -65,6 +65,11 @@ class Block:
         return (*self.instructions, self.terminator)
 
     @property
+    def asks(self) -> tuple[BranchOp, ...]:
+        """What it asks for other blocks."""
+        return tuple(branch for _, branch in self.asked)
+
+    @property
     def successors(self) -> tuple[str, ...]:
         """Names of the blocks that control may pass to within this graph (``HALT`` for its exit)."""
         asked = dict(self.asked)

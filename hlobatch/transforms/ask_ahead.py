@@ -20,13 +20,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Final
 
 from hlobatch.analysis.allocation import allocate
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.sharing import surely_ends
-from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp
+from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
@@ -110,7 +109,7 @@ class _Asking:
             branch = test.terminator
             assert isinstance(branch, BranchOp)
             names = {v: self._fresh(v) for op in test.instructions for v in op.defs}
-            rename = partial(_look_up, names)
+            rename = renaming(names)
             self.ops += [op.rename(rename, rename) for op in test.instructions]
             self.asked[test.name] = branch.rename(rename, rename)
             pending += branch.successors
@@ -121,7 +120,3 @@ class _Asking:
             name += "'"
         self.types[name], self.alloc[name] = self.types[variable], self.alloc[variable]
         return name
-
-
-def _look_up(names: Mapping[str, str], name: str) -> str:
-    return names.get(name, name)

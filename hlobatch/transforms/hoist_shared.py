@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlobatch.analysis.sharing import shared_roots
-from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp
+from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp, renaming
 from hlobatch.ir.program import MAIN, Block, Function, Program
 
 
@@ -29,9 +29,7 @@ def hoist_shared(program: Program) -> Program:
     hoisted: list[PrimOp] = []
     aliases = {v: root for v, root in roots.items() if v != root}
 
-    def rename(name: str) -> str:
-        return aliases.get(name, name)
-
+    rename = renaming(aliases)
     functions = {f.name: _without(f, program, roots, aliases, hoisted) for f in program.all_functions}
     functions = {name: _renamed(f, rename) for name, f in functions.items()}
     main = functions[MAIN]

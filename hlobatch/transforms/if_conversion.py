@@ -38,7 +38,6 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any, Final
 
 import jax
@@ -48,7 +47,7 @@ from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
 from hlobatch.analysis.tracing import TracedFunction, leaf_type
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
@@ -177,7 +176,7 @@ class _Converter:
             before = dict(names)
             new = (v for v in op.defs if v not in names and (only is None or v in only))
             names |= {v: self._fresh(v, word) for v in new}
-            renamed.append(op.rename(partial(_look_up, before), partial(_look_up, names)))
+            renamed.append(op.rename(renaming(before), renaming(names)))
         return renamed, names
 
     def _fresh(self, variable: str, word: str) -> str:
@@ -269,10 +268,6 @@ class _Converter:
         joined = self._fresh(then.cond_var, "joined")
         join = PrimOp((first.cond_var, condition), (joined,), function, function.__name__, location=first.location)
         return block.replace(instructions=(*block.instructions, *ops, join), terminator=then.replace(cond_var=joined))
-
-
-def _look_up(names: Mapping[str, str], name: str) -> str:
-    return names.get(name, name)
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
-from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, IndirectGotoOp, PushGotoOp, Terminator
+from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, IndirectGotoOp, PushGotoOp, Terminator, renaming
 from hlobatch.ir.program import Block, ControlFlowGraph, Program, VariableAllocation
 
 
@@ -67,7 +67,7 @@ def merge_alike(graph: ControlFlowGraph) -> ControlFlowGraph:
     }
     if len(first) == len(name_of):
         return graph
-    blocks = (b.replace(terminator=b.terminator.retarget(lambda name: name_of.get(name, name))) for b in graph)
+    blocks = (b.replace(terminator=b.terminator.retarget(renaming(name_of))) for b in graph)
     return ControlFlowGraph(tuple(blocks))
 
 
