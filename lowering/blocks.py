@@ -251,9 +251,22 @@ class _Run:
         return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
 
     def _place(self, block: str) -> Any:
-        """The program counter of a lane that goes to a block, or past one that the block has asked for already."""
-        asked = dict(self.function.block.asked)
-        return self._chosen(asked[block]) if block in asked else np.int32(self._index(block))
+        """The program counter of a lane that goes to a block, or past one for which the block has asked or returns."""
+        match dict(self.function.block.asked).get(block):
+            case None:
+                return np.int32(self._index(block))
+            case BranchOp() as branch:
+                return self._chosen(branch)
+            case IndirectGotoOp() as end:
+                return self._way_back(end)
+
+    def _way_back(self, end: IndirectGotoOp) -> Any:
+        """Where a return goes to."""
+        call = self.function.block.terminator
+        if isinstance(call, PushGotoOp) and call.counter == end.counter:
+            return np.int32(self._index(call.push_block))
+        (top,) = self.layout.tops(end.counter)
+        return self.slots[top]
 
     def _chosen(self, branch: BranchOp) -> Any:
         (condition,) = self._value(branch.cond_var)
@@ -436,8 +449,7 @@ class _Run:
 
     @run.register
     def _indirect_goto(self, op: IndirectGotoOp) -> None:
-        (top,) = self.layout.tops(op.counter)
-        self._goto(self.slots[top])
+        self._goto(self._way_back(op))
         self._pop_variables(self.function.moved_by(op))
 
 

@@ -5,22 +5,27 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from hlobatch.ir.ops import HALT, IndirectGotoOp, PushGotoOp
-from hlobatch.ir.program import Program
+from hlobatch.ir.ops import HALT, PushGotoOp
+from hlobatch.ir.program import Block, Program
 
 
 def onward(program: Program) -> Mapping[str, tuple[str, ...]]:
     """For each block, where a lane may stand next; for a return, after every call that it may return from."""
-    returns: dict[str, list[str]] = {}
+    back: dict[str, list[str]] = {}
     for block in program.graph:
         if isinstance(block.terminator, PushGotoOp):
-            returns.setdefault(block.terminator.counter, [HALT]).append(block.terminator.push_block)
-    return {
-        block.name: tuple(returns.get(block.terminator.counter, [HALT]))
-        if isinstance(block.terminator, IndirectGotoOp)
-        else block.successors
-        for block in program.graph
-    }
+            back.setdefault(block.terminator.counter, [HALT]).append(block.terminator.push_block)
+
+    def after(block: Block) -> tuple[str, ...]:
+        call, end = block.terminator, block.returns
+        if end is None:
+            return block.successors
+        places = back.get(end.counter, [HALT])
+        if isinstance(call, PushGotoOp) and call.counter == end.counter:
+            places = [call.push_block]  # it returns at once
+        return tuple(dict.fromkeys((*block.successors, *places)))
+
+    return {block.name: after(block) for block in program.graph}
 
 
 def never_goes_back(program: Program) -> bool:

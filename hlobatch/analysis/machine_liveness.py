@@ -8,27 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from hlobatch.analysis.liveness import Names, before, through
+from hlobatch.analysis.liveness import Names, before, through, union
 from hlobatch.analysis.machine_flow import onward
 from hlobatch.ir.ops import HALT, Op
 from hlobatch.ir.program import Block, Program
 
 
-def live_out(program: Program) -> dict[str, Names]:
-    """For each block, what may be read after it."""
+def live_in(program: Program) -> dict[str, Names]:
+    """For each block, and for the exit, what may be read from there on."""
     successors = onward(program)
-    live_in: dict[str, Names] = {HALT: frozenset(program.vars_out)}
-    live_in |= {block.name: frozenset() for block in program.graph}
-    out: dict[str, Names] = {}
+    found: dict[str, Names] = {HALT: frozenset(program.vars_out)}
+    found |= {block.name: frozenset() for block in program.graph}
     changed = True
     while changed:
         changed = False
         for block in reversed(program.graph.blocks):
-            out[block.name] = frozenset().union(*(live_in[name] for name in successors[block.name]))
-            found = through(block, out[block.name])
-            changed |= found != live_in[block.name]
-            live_in[block.name] = found
-    return out
+            live = through(block, union(found[name] for name in successors[block.name]))
+            changed |= found[block.name] != live
+            found[block.name] = live
+    return found
+
+
+def live_out(program: Program) -> dict[str, Names]:
+    """For each block, what may be read after it."""
+    found = live_in(program)
+    return {name: union(found[after] for after in ends) for name, ends in onward(program).items()}
 
 
 def points(program: Program) -> Iterator[tuple[Block, Op, Names]]:

@@ -22,7 +22,7 @@ import numpy as np
 from hlobatch._jax import Literal
 from hlobatch.analysis.machine_flow import onward, reachable, repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, PrimOp
+from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
 _RELATIONS: Final[Mapping[str, Callable[[int, int], bool]]] = {
@@ -95,7 +95,7 @@ def turns_of_all(program: Program) -> int | None:
     if not repeated or not all(repeated <= reachable(after, [name]) for name in repeated):
         return None
     blocks = [block for block in program.graph if block.name in repeated]
-    returning = [block for block in blocks if isinstance(block.terminator, IndirectGotoOp)]  # from calls in the loop
+    returning = [block for block in blocks if block.returns]  # from calls in the loop
     leaving = [block for block in blocks if not repeated.issuperset(after[block.name]) and block not in returning]
     if len(leaving) != 1:
         return None

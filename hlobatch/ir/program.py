@@ -48,8 +48,8 @@ class Block:
         instructions: Straight-line operations.
         terminator: Where control goes next.
         sync: Whether the user marked its entry with ``hb.sync()`` as a point worth waiting at.
-        asked: Blocks that only ask where to go, and what they ask, where this one has asked it already: instead of to
-            one of those, it goes at once to where that goes. Only as programs run (``transforms/ask_ahead.py``).
+        asked: Blocks whose part this one has done already, and how they end: instead of to one of those, it goes at
+            once to where that goes. Only as programs run (``transforms/ask_ahead.py``).
     """
 
     name: str
@@ -57,7 +57,7 @@ class Block:
     terminator: Terminator
     location: Location = field(default=UNKNOWN, compare=False)
     sync: bool = False
-    asked: tuple[tuple[str, BranchOp], ...] = ()
+    asked: tuple[tuple[str, BranchOp | IndirectGotoOp], ...] = ()
 
     @cached_property
     def ops(self) -> tuple[Op, ...]:
@@ -65,9 +65,14 @@ class Block:
         return (*self.instructions, self.terminator)
 
     @property
-    def asks(self) -> tuple[BranchOp, ...]:
+    def asks(self) -> tuple[BranchOp | IndirectGotoOp, ...]:
         """What it asks for other blocks."""
-        return tuple(branch for _, branch in self.asked)
+        return tuple(end for _, end in self.asked)
+
+    @property
+    def returns(self) -> IndirectGotoOp | None:
+        """How it may end in a return."""
+        return next((end for end in (self.terminator, *self.asks) if isinstance(end, IndirectGotoOp)), None)
 
     @property
     def successors(self) -> tuple[str, ...]:

@@ -1,35 +1,43 @@
-"""Lets a block ask what those that it leads to would ask: a lane does not stand at a block that only asks.
+"""Lets a block do what those that it leads to would do, where that is to ask or to return: no lane stands there then.
 
 ::
 
     body:                                    body:
       %n = prim "n - 1" (%n)                   %n = prim "n - 1" (%n)
       jump head                                %c = prim "n > 0" (%n)
-    head:                                      jump head
-      %c = prim "n > 0" (%n)      ==>          // past head: branch %c, other, end
-      branch %c, other, end                  other:
+    head:                                      %r' = prim "1" ()
+      %c = prim "n > 0" (%n)      ==>          %r = prim "select" (%c, %r, %r')
+      branch %c, other, end                    jump head
+    end:                                       // past head: branch %c, other, end
+      %r = prim "1" ()                         // past end: return by %f.$return
+      return by %f.$return                   other:
     other:                                     …
       …
 
 A block of a few operations takes as long to come to as to run. Where the next one is known when a block ends, as many
 as follow each other may be asked: a chain of ``elif`` is one block then, and a recursion's base case is told apart
-where the call is made.
+where the call is made, which returns at once.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
 from hlobatch.analysis.allocation import allocate
+from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.liveness import Names, union
+from hlobatch.analysis.machine_liveness import live_in
 from hlobatch.analysis.sharing import surely_ends
-from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, renaming
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, renaming
+from hlobatch.ir.physical import elements
+from hlobatch.ir.program import STORED, Block, ControlFlowGraph, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.transforms.if_conversion import CHEAP, MADE_HERE
+from hlobatch.transforms.if_conversion import CHEAP, MADE_HERE, both, either, neither_but, select
+from hlobatch.transforms.lower_calls import move
 from hlobatch.transforms.simplify_cfg import reachable
 
 MOST: Final = CHEAP / 2
@@ -37,28 +45,43 @@ MOST: Final = CHEAP / 2
 
 
 def ask_ahead(program: Program) -> Program:
-    """The lowered, allocated program with the tests of blocks that only ask where others end."""
+    """The lowered, allocated program with what blocks only ask or return done where others end."""
+    frames = CallFrames(program)
     tests = {block.name: block for block in program.graph if _only_asks(program, block)}
-    if not tests:
+    returns = {block.name: block for block in program.graph if _only_returns(frames, block)}
+    if not tests and not returns:
         return program
-    types, alloc = dict(program.var_defs), dict(program.var_alloc)
-    blocks = tuple(_Asking(program, block, tests, types, alloc).block for block in program.graph)
+    types, live = dict(program.var_defs), live_in(program)
+    blocks = tuple(_Asking(program, block, tests, returns, live, types).block for block in program.graph)
     graph = reachable(ControlFlowGraph(blocks))
-    mentioned = {v for block in graph for op in block.ops for v in (*op.uses, *op.defs)}
+    mentioned = {v for block in graph for op in (*block.ops, *block.asks) for v in (*op.uses, *op.defs)}
     kept = {v: t for v, t in types.items() if v in mentioned or v in (*program.vars_in, *program.vars_out)}
-    return allocate(program.replace(graph=graph, var_defs=kept, var_alloc={v: alloc[v] for v in kept}))
+    return allocate(program.replace(graph=graph, var_defs=kept))
 
 
 def _only_asks(program: Program, block: Block) -> bool:
     """Whether a block is a branch and what decides it, which is nobody else's business."""
     asked = {v for op in block.instructions for v in op.defs}
     asks = isinstance(block.terminator, BranchOp) and block.terminator.cond_var in asked and not block.sync
-    return asks and all(_is_private(program, op) for op in block.instructions)
+    is_private = all(program.alloc(v) in (Alloc.TEMPORARY, Alloc.NULL) for v in asked)
+    return asks and is_private and all(map(_is_total, block.instructions))
 
 
-def _is_private(program: Program, op: Op) -> bool:
-    is_total = isinstance(op, PrimOp) and (op.function in MADE_HERE or surely_ends(op))
-    return is_total and all(program.alloc(v) in (Alloc.TEMPORARY, Alloc.NULL) for v in op.defs)
+def _only_returns(frames: CallFrames, block: Block) -> bool:
+    """Whether a block is a return and what is given back. A return moves no stack where calls save frames."""
+    end = block.terminator
+    if not isinstance(end, IndirectGotoOp) or block.sync:
+        return False
+    moves_nothing = frames.is_framed(end.counter) or frames.program.alloc(end.counter) is Alloc.REGISTER
+    return moves_nothing and all(map(_is_total, block.instructions))
+
+
+def _is_total(op: Op) -> bool:
+    return isinstance(op, PrimOp) and (op.function in MADE_HERE or op.function is move or surely_ends(op))
+
+
+Path = tuple[tuple[str, bool], ...]
+"""Conditions on the way to a block, and whether they hold there."""
 
 
 @dataclass
@@ -69,20 +92,24 @@ class _Asking:
         program: The program.
         source: The block as it was.
         tests: The blocks that only ask.
+        returns: The blocks that only return.
+        live: What may be read from a block on.
         types: Of all variables; new ones are added.
-        alloc: Their allocation.
-        ops: What is asked, in order.
-        asked: Where.
+        ops: What is done for other blocks, in order.
+        asked: Those, and how they end.
+        given_back: Variables that are written for them.
         cost: Of that.
     """
 
     program: Program
     source: Block
     tests: Mapping[str, Block]
+    returns: Mapping[str, Block]
+    live: Mapping[str, Names]
     types: dict[str, Type]
-    alloc: dict[str, Alloc]
     ops: list[Op] = field(default_factory=list)
-    asked: dict[str, BranchOp] = field(default_factory=dict)
+    asked: dict[str, BranchOp | IndirectGotoOp] = field(default_factory=dict)
+    given_back: set[str] = field(default_factory=set)
     cost: float = 0.0
 
     @property
@@ -90,6 +117,7 @@ class _Asking:
         if isinstance(self.source.terminator, IndirectGotoOp):
             return self.source
         self._ask(self.source.terminator.successors)
+        self._return()
         if not self.asked:
             return self.source
         instructions = (*self.source.instructions, *self.ops)
@@ -102,21 +130,81 @@ class _Asking:
             test = self.tests.get(pending.pop(0))
             if test is None or test.name in self.asked or test is self.source:
                 continue
-            cost = block_cost(self.program, test)
-            if self.cost + cost > MOST:
+            if not self._pays(block_cost(self.program, test)):
                 continue
-            self.cost += cost
             branch = test.terminator
             assert isinstance(branch, BranchOp)
-            names = {v: self._fresh(v) for op in test.instructions for v in op.defs}
-            rename = renaming(names)
+            rename = renaming({v: self._new(v) for op in test.instructions for v in op.defs})
             self.ops += [op.rename(rename, rename) for op in test.instructions]
             self.asked[test.name] = branch.rename(rename, rename)
             pending += branch.successors
 
-    def _fresh(self, variable: str) -> str:
-        name = f"{variable}@{self.source.name}"
+    def _pays(self, cost: float) -> bool:
+        """Whether that much more is not too much; if so, count it."""
+        pays = self.cost + cost <= MOST
+        self.cost += cost if pays else 0.0
+        return pays
+
+    def _return(self) -> None:
+        """Return for blocks that the terminator or what is asked leads to."""
+        ways: dict[str, list[Path]] = {}
+        self._follow(self.source.terminator, (), ways)
+        is_loop = self.source.replace(asked=tuple(self.asked.items())).goes_on_to_itself
+        deciding = {v for paths in ways.values() for path in paths for v, _ in path}
+        for name, paths in ways.items():
+            block = self.returns[name]
+            written = {v for op in block.instructions for v in op.defs if self.program.alloc(v) in STORED}
+            if deciding.isdisjoint(written) and not (is_loop and block.instructions):
+                self._return_for(block, paths, sorted(written))
+
+    def _follow(self, end: Terminator, path: Path, ways: dict[str, list[Path]]) -> None:
+        """Find the paths to blocks that only return."""
+        holds = (True, False) if isinstance(end, BranchOp) else (None,)
+        for name, each in zip(end.successors, holds, strict=True):
+            onward = path if each is None else (*path, *((v, each) for v in end.uses))
+            if name in self.returns:
+                ways.setdefault(name, []).append(onward)
+            elif name in self.asked:
+                self._follow(self.asked[name], onward, ways)
+
+    def _return_for(self, block: Block, paths: Sequence[Path], written: Sequence[str]) -> None:
+        """Do what a block does before it returns, in lanes that come there by one of some paths, if that pays."""
+        assert isinstance(block.terminator, IndirectGotoOp)
+        others = [*self.source.replace(asked=tuple(self.asked.items())).successors, *self.asked]
+        needed = union(self.live[name] for name in others if name != block.name)
+        changed = [v for v in written if v in needed or v in self.given_back]
+        selected = sum(elements(self.types[v]) for v in changed) * len(paths)
+        if not self._pays(block_cost(self.program, block) + selected):
+            return
+        self.asked[block.name] = block.terminator
+        self.given_back |= set(written)
+        names = {v: self._new(v) for op in block.instructions for v in op.defs if v in changed or v not in written}
+        known: dict[str, str] = {}
+        for op in block.instructions:
+            uses = renaming(dict(known))
+            known |= {v: names.get(v, v) for v in op.defs}
+            self.ops.append(op.rename(uses, renaming(known)))
+        for path in paths if changed else ():
+            condition, holds = self._all_of(path)
+            for v in changed:
+                values = (names[v], v) if holds else (v, names[v])
+                self.ops.append(PrimOp((condition, *values), (v,), select, "select", location=block.location))
+
+    def _all_of(self, path: Path) -> tuple[str, bool]:
+        """A variable that holds, or does not, where all conditions of a path are as they are there."""
+        condition, holds = path[0]
+        for other, also in path[1:]:
+            joined = self._new(other)
+            pair = (condition, other) if also or not holds else (other, condition)
+            function = {True: both, False: either}[holds] if holds == also else neither_but
+            self.ops.append(PrimOp(pair, (joined,), function, function.__name__, location=self.source.location))
+            condition, holds = joined, holds or also
+        return condition, holds
+
+    def _new(self, variable: str) -> str:
+        at = f"@{self.source.name}"
+        name = variable.removesuffix(at) + at
         while name in self.types:
             name += "'"
-        self.types[name], self.alloc[name] = self.types[variable], self.alloc[variable]
+        self.types[name] = self.types[variable]
         return name

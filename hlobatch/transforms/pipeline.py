@@ -56,7 +56,7 @@ class Optimizations:
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
         results_in_parts: Give back the arrays of a result from where they are.
-        ask_ahead: Ask in a block what the next one would ask, if that is all it does.
+        ask_ahead: Ask in a block what the next one would ask, or return for it, if that is all it does.
         compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
             pass, but how what they made is run.
         in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old

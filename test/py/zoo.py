@@ -1201,3 +1201,48 @@ def gives_back_twice(n: Array) -> tuple[Array, Array]:
         turns = turns - 1 - gives_back_twice(turns - 1)[0] * 0
         n = n + 2
     return n, n
+
+
+@program(integers(-3, 9), integers(-4, 9), recursive=True)
+def returns_at_once(n: Array, best: Array) -> Array:
+    """Ways to return that are known where the call is made, some with what the other ways go on from."""
+    if n > 4:
+        if best > 3:
+            return best * 2
+        best = returns_at_once(n - 1, best + 1)
+    elif n > 0:
+        if n != 2:
+            best = returns_at_once(n - 2, best + 2)
+        else:
+            return best - 3
+    else:
+        return best + 1
+    if best % 3 == 0:
+        return n
+    return returns_at_once(n - 3, best) - best
+
+
+@program(integers(-2, 9), integers(-4, 9), recursive=True)
+def returns_between_calls(n: Array, best: Array) -> Array:
+    """Ways to return after a call has come back, before loops, from them and instead of them."""
+    if n <= 0:
+        return best
+    if n > 6 and best % 5 != 4:
+        return n * best
+    best = returns_between_calls(n - 1, best + 1)
+    if best % 3 == 0:
+        if n == 4:
+            return n + best
+        best = best + 7
+        if best > 20:
+            return best // 2
+    while n > 3:
+        n = n - 2
+        best = returns_between_calls(n - 2, best)
+        if n == 2:
+            return n
+    while best > 30:
+        best = best // 2 - n
+        if best == 11:
+            return best * n
+    return returns_between_calls(n - 2, best - n) + best

@@ -35,5 +35,6 @@ def f(n, x):
 # AFTER-NEXT: // past f.entry: branch %f.$if1@f.after_if, f.then, f.after_if
 # AFTER: branch %f.$if8, f.then.2, f.else.2
 # AFTER-NEXT: // past f.else.2: branch %f.$if9@f.after_f.return, f.then.3, f.after_if.2
+# AFTER-NEXT: // past f.after_if.2: return by %f.$return
 # AFTER-NEXT: f.then.2:
 # AFTER-NOT: "n == 5"
