@@ -72,7 +72,7 @@ def batched(
         run=run,
         work=work(result),
         compile_seconds=seconds,
-        temp_bytes=temp_bytes(compiled),
+        temp_bytes=temp_bytes(compiled, compiled.threads),
         lane_use=stats.utilization_of(costly.name),
         note=f"{stats.lanes:,} lanes in flight, {stats.choice.splitlines()[0]}",
         comparable=comparable,
@@ -228,7 +228,7 @@ def uniform(seed: int, low: float, high: float, *shape: int) -> jax.Array:
     return jnp.asarray(np.random.default_rng(seed).uniform(low, high, shape), jnp.float32)
 
 
-def temp_bytes(compiled: Any) -> int | None:
-    """The temporary memory that XLA allocates for an executable; None where it does not say."""
+def temp_bytes(compiled: Any, times: int = 1) -> int | None:
+    """The temporary memory that XLA allocates for as many runs of an executable; None where it does not say."""
     analysis = compiled.memory_analysis()
-    return None if analysis is None else int(analysis.temp_size_in_bytes)
+    return None if analysis is None else times * int(analysis.temp_size_in_bytes)

@@ -10,13 +10,13 @@ from typing import Any
 import jax
 
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
-from hlobatch.ir.physical import physical, rebuild
+from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Program
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.division import Division, entry_point
+from hlobatch.runtime.division import Division, divide, entry_point
 from hlobatch.runtime.execute import complete
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
@@ -82,11 +82,9 @@ class Lowered:
 
     @cached_property
     def _jax(self) -> Any:
-        avals = [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.plan.captures.types)]
+        entry: Any = entry_point(self.plan, self.call.size, self.depth)
         with self.plan.as_typed():
-            return entry_point(self.plan, self.call.size, self.depth).lower(  # type: ignore[attr-defined]
-                *avals, *self._inputs
-            )
+            return entry.lower(*self.plan.captures.avals, *self._inputs)
 
     @property
     def _layout(self) -> Layout:
@@ -122,19 +120,37 @@ class Lowered:
             return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 
     def compile(self) -> Compiled:
-        """Compile for the default device."""
-        return Compiled(self.plan, self.call, self.bind, self.depth, self._jax.compile())
+        """Compile for the default device, as a call would: for a part of a batch that is divided among threads."""
+        with self.plan.as_typed():
+            division = divide(self.plan, self._inputs)
+            executable = self._jax.compile() if division.threads == 1 else division.compile(self.depth, self._inputs)
+        return Compiled(self.plan, self.call, self.bind, self.depth, division, executable)
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """A batched function compiled for one batch size. Stacks that run full still grow: that compiles again."""
+    """A batched function compiled for one batch size. Stacks that run full still grow: that compiles again.
+
+    Attributes:
+        plan: What it became.
+        call: The arguments' types and batch.
+        bind: Checks later calls.
+        depth: Frames per stack.
+        division: How the batch is divided among threads.
+        executable: What each of them runs.
+    """
 
     plan: Plan
     call: Call
     bind: Bind
     depth: int
+    division: Division
     executable: Any
+
+    @property
+    def threads(self) -> int:
+        """Parts of the batch that run side by side; what XLA says of itself is about one of them."""
+        return self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -150,21 +166,21 @@ class Compiled:
                 notes=[Note(f"{self.plan.name} is defined here", self.plan.specialized.location)],
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
-        operands = [*self.plan.captured, *call.physical()]
-        division = Division(self.plan, call.size, threads=1)
-        outcome = complete(division, operands, [self.executable(*operands)], self.depth)
+        operands = self.division.operands(call.physical())
+        outputs = [self.executable(*operands)] if self.threads == 1 else self.division.run(operands, self.depth)
+        outcome = complete(self.division, operands, outputs, self.depth)
         return rebuild(outcome.results, self.plan.out_type)
 
     def as_text(self) -> str:
-        """The optimized HLO."""
+        """The optimized HLO, of one part of the batch."""
         return str(self.executable.as_text())
 
     def cost_analysis(self) -> Any:
-        """XLA's estimate of the work, as ``jax.stages.Compiled.cost_analysis``."""
+        """XLA's estimate of a part's work, as ``jax.stages.Compiled.cost_analysis``."""
         return self.executable.cost_analysis()
 
     def memory_analysis(self) -> Any:
-        """XLA's account of memory in bytes, as ``jax.stages.Compiled.memory_analysis``."""
+        """XLA's account of a part's memory in bytes, as ``jax.stages.Compiled.memory_analysis``."""
         return self.executable.memory_analysis()
 
 

@@ -109,6 +109,13 @@ class Division:
         """What runs the whole batch in one thread."""
         return entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self._is_spread)
 
+    def compile(self, depth: int, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
+        """What runs a part, given what the whole batch's inputs are like."""
+        operands = [*self.plan.captures.avals, *inputs]
+        if self._shares:
+            operands += jax.eval_shape(self._shared_values, *operands)
+        return self._executable(depth, False, [_number(0), *operands])
+
     def _executable(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
@@ -116,8 +123,14 @@ class Division:
             layout = self.layout(depth)
             part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
             jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
-            self.plan.compiled[key] = jitted.lower(*arguments).compile()
+            lowered, joining = jitted.lower(*arguments), self._join()
+            self.plan.compiled[key], _ = together([lowered.compile, joining.compile])
         return self.plan.compiled[key]
+
+    def _join(self) -> Any:
+        """What is needed at the end, to compile it beside the rest: JAX keeps it for when it is called."""
+        part = self.plan.result_avals(self.part_size)
+        return _joined.lower(self.size, [part] * self.threads)
 
     def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
         """The run of a part, given its number and the whole batch."""

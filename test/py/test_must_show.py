@@ -120,7 +120,7 @@ def test_overflow_in_jit_never_returns_a_number(how: str) -> None:
 
 
 def compiled_fibonacci(**options: Any) -> hb.Traced:
-    return hb.batch(fibonacci.function, **options).trace(jax.ShapeDtypeStruct((LANES,), np.int32))
+    return hb.batch(fibonacci.function, threads=1, **options).trace(jax.ShapeDtypeStruct((LANES,), np.int32))
 
 
 def compiled_nuts(**options: Any) -> hb.Traced:
@@ -129,7 +129,7 @@ def compiled_nuts(**options: Any) -> hb.Traced:
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), LANES))
     positions = jax.ShapeDtypeStruct((LANES, 10), np.float32)
     chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
-    return hb.batch(sample.function, **options).trace(chains)
+    return hb.batch(sample.function, threads=1, **options).trace(chains)
 
 
 SEVERAL_KERNELS = hb.Optimizations(one_kernel=False)
@@ -201,7 +201,7 @@ def compiled_logistic_nuts(lanes: int, **options: Any) -> Any:
     keys = jax.eval_shape(lambda: jax.random.split(jax.random.key(0), lanes))
     positions = jax.ShapeDtypeStruct((lanes, REGRESSORS), np.float32)
     chains = jax.eval_shape(jax.vmap(lambda key, x: nuts.start_chain(density, key, x)), keys, positions)
-    return hb.batch(sample.function, **options).trace(chains).lower().compile()
+    return hb.batch(sample.function, threads=1, **options).trace(chains).lower().compile()
 
 
 def test_what_all_lanes_share_is_never_broadcast() -> None:

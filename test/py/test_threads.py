@@ -227,8 +227,36 @@ def test_inside_a_transformation_there_is_one_part() -> None:
         assert divided(INPUTS).tolist() == TRUTH
 
 
-def test_ahead_of_time_there_is_one_part() -> None:
-    assert variant(threads=2).trace(INPUTS).lower().compile()(INPUTS).tolist() == TRUTH
+@pytest.mark.parametrize("threads", [1, 2, 3])
+def test_ahead_of_time_it_is_divided_too(threads: int) -> None:
+    """And calls of the function afterwards compile nothing more."""
+    divided, inputs = variant(threads=threads), jnp.asarray(INPUTS)
+    compiled = divided.trace(inputs).lower().compile()
+    assert compiled.threads == threads
+    compilations: list[str] = []
+
+    def listener(event: str, _: float, **__: object) -> None:
+        if "backend_compile" in event:
+            compilations.append(event)
+
+    jax.monitoring.register_event_duration_secs_listener(listener)
+    try:
+        assert compiled(inputs).tolist() == TRUTH
+        assert divided(inputs).tolist() == TRUTH
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listener)
+    assert compilations == []
+
+
+@pytest.mark.parametrize(
+    ("function", "data"), [(projections, [DATA]), (projections_of_data, [])], ids=["argument", "closure"]
+)
+def test_ahead_of_time_threads_share_what_they_read(function, data):
+    args = (np.arange(9, dtype=np.int32) % 7, np.full((9, 260), 0.1, np.float32), *data)
+    how = {"in_axes": (0, 0, *[None] * len(data)), "max_stack_depth": 2}
+    whole, divided = (hb.batch(function, threads=threads, **how) for threads in (1, 2))
+    compiled = divided.trace(*args).lower().compile()
+    np.testing.assert_allclose(compiled(*args), whole(*args), rtol=1e-5, atol=1e-5)
 
 
 def test_auto_divides_what_is_worth_it() -> None:
