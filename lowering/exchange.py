@@ -67,26 +67,39 @@ class Exchange:
         return changed
 
     def in_loops(self, slots: Slots, finished: Slots) -> Slots:
-        """The same, lane after lane."""
+        """The same, lane after lane.
+
+        In two loops, the second of which runs as often as the first has: XLA copies an array in each turn of a loop
+        that reads one row of it and writes another, or the same.
+        """
         axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
         lanes, number = places_in(slots[COUNTER] == self.layout.leave)
+        values = {**finished, **slots}
 
-        def exchange(i: Any, changing: Slots) -> Slots:
-            lane, following = row_of(lanes, i), head + i
-            takes, values, changed = following < count, {**finished, **changing}, {}
-            item = row_of(slots[ITEM], lane)  # not of what changes, which XLA would copy in each turn
+        def hand_in(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
+            i, given = state
+            lane = row_of(lanes, i)
+            item = row_of(slots[ITEM], lane)
             row = where(item >= 0, item, count)
-            for out, top in self.leaving.items():
-                changed[out] = with_row(changing[out], row_of(values[top], lane, axis), row)
-            for top, array in self.entering.items():
-                old, new = row_of(changing[top], lane, axis), row_of(array, following)
-                changed[top] = with_row(changing[top], where(takes, new, old), lane, axis)
-            changed[ITEM] = with_row(changing[ITEM], where(takes, following, -1), lane)
-            changed[COUNTER] = with_row(changing[COUNTER], where(takes, np.int32(0), self.layout.done), lane)
-            for slot, first in self.afresh.items():
-                changed[slot] = with_row(changing[slot], first, lane)
-            return changed
+            changed = {out: with_row(given[out], row_of(values[top], lane, axis), row) for out, top in leaving.items()}
+            return i + 1, changed
 
-        names = (COUNTER, ITEM, *self.leaving, *self.entering, *self.afresh)
-        changed = jax.lax.fori_loop(0, number, exchange, {name: slots[name] for name in names})
-        return {**changed, HEAD: jnp.minimum(head + number, count)}
+        def take(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
+            i, changing = state[0] - 1, state[1]
+            lane, following = row_of(lanes, i), head + i
+            takes = following < count  # what a lane takes beyond the last input, one more time the last, nobody reads
+            changed = {
+                ITEM: where(takes, following, -1),
+                COUNTER: where(takes, np.int32(0), self.layout.done),
+                **self.afresh,
+            }
+            changed = {slot: with_row(changing[slot], new, lane) for slot, new in changed.items()}
+            for top, array in self.entering.items():
+                changed[top] = with_row(changing[top], row_of(array, following), lane, axis)
+            return i, changed
+
+        leaving, taken = self.leaving, (COUNTER, ITEM, *self.entering, *self.afresh)
+        start = jnp.int32(0), {out: slots[out] for out in leaving}
+        done, given = jax.lax.while_loop(lambda state: state[0] < number, hand_in, start)
+        _, changed = jax.lax.while_loop(lambda state: state[0] > 0, take, (done, {slot: slots[slot] for slot in taken}))
+        return {**given, **changed, HEAD: jnp.minimum(head + number, count)}

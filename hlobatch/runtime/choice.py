@@ -56,6 +56,9 @@ KERNEL_STACKS: Final = (96, 96)
 """The same where a run is one kernel, which has no kernels to start, and whose loops LLVM unrolls up to so many."""
 KERNEL_MOST: Final = {8: (96, 64), 16: (128, 64)}
 """The same of one that runs the block with the most lanes, by the numbers in a vector."""
+NEAREST: Final = 3 * 2**14
+"""Bytes of the largest array of all lanes in flight there; with more, the smallest cache does not hold what each lane
+reads and writes elements of, and that takes longer than fewer lanes do."""
 KERNEL_DEAR: Final = (64, 64)
 """The same of any other program: enough to use vectors well, and few enough for products to stay in the smallest cache.
 More had better wait for their turn even where they are few."""
@@ -211,6 +214,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         judgement = Judgement.ONCE if cheap or len(program.graph.blocks) == 1 else Judgement.ONCE_IF_WANTED
     form, schedule = _dispatched(options, judgement)
     lanes, enough = _in_flight(form, schedule, work, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
+    if one_kernel and schedule == "most_lanes" and lanes * largest_kept(program) > NEAREST:
+        lanes = enough
     if platform != "cpu":
         enough = ACCELERATED_LANES
     most = max(lanes, enough) if options.dispatch == "auto" else None
@@ -313,6 +318,12 @@ def work_per_lane(program: Program) -> float:
     whole = taken_as_a_whole(program.graph)
     stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name in whole]
     return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
+
+
+def largest_kept(program: Program) -> int:
+    """Bytes per lane of the largest array that a lane keeps from block to block."""
+    kept = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED]
+    return max((array_bytes(physical(leaf)) for t in kept for leaf in t.tensor_leaves), default=0)
 
 
 def largest_matrix(program: Program) -> int:

@@ -461,6 +461,25 @@ def test_lanes_in_flight_fill_vectors(numbers: int, monkeypatch: pytest.MonkeyPa
     assert {inputs: lanes_of_dear(inputs) for inputs in wanted} == wanted
 
 
+def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In one kernel: a cheap recursion that changes an element of an array at a time."""
+
+    @hb.batch
+    def marked(n, marks):
+        if n <= 0:
+            return marks
+        return marked(n - 1, marked(n - 2, marks.at[n].add(1)))
+
+    def lanes(size: int) -> int:
+        program = marked.trace(np.arange(4), np.zeros((4, size), np.float32)).lowered_program
+        choice = choose(program, Options(), "cpu", one_kernel=True)
+        assert choice.schedule == "most_lanes"
+        return choice.lanes_for(10_000)
+
+    monkeypatch.setattr("hlobatch.runtime.choice.vector", lambda: 16)
+    assert [lanes(size) for size in (40, 96, 97, 200)] == [128, 128, 64, 64]
+
+
 def test_stages() -> None:
     traced = fibonacci.trace(jax.ShapeDtypeStruct((6,), jnp.int32))
     lowered = traced.lower()
