@@ -3,8 +3,8 @@
 ::
 
     a:                                     fib.a:
-      %fib.m = prim "n - 2" (%fib.n)         %fib.m = prim "n - 2" (%fib.n)
-      %fib.l = call @fib(%fib.m)             push %fib.n
+      %fib.m = prim "n - 2" (%fib.n)         push %fib.n
+      %fib.l = call @fib(%fib.m)             %fib.m = prim "n - 2" (%fib.n)
       jump b                         ==>     %fib.n = prim "move" (%fib.m)
                                              push_jump fib.entry, return to fib.b' by %fib.$return
                                            fib.b':
@@ -12,10 +12,12 @@
                                              %fib.l = prim "move" (%fib.$result)
                                              jump fib.b
 
-The caller saves what is live after the call and may be overwritten during it, nothing else. Return addresses live in a
-variable per recursion group (``$return``), which needs a stack only if the group calls itself other than in tail
-position. A call in tail position within its group moves the arguments and jumps: no push, no return address. Nor has a
-group one that is entered by a single call: its functions know where to go back to, and become part of their caller.
+The caller saves what is live after the call and may be overwritten during it, nothing else, and as early as it can: an
+argument that is a saved variable in another state may then be made where that stands (``coalesce.py``). Return
+addresses live in a variable per recursion group (``$return``), which needs a stack only if the group calls itself other
+than in tail position. A call in tail position within its group moves the arguments and jumps: no push, no return
+address. Nor has a group one that is entered by a single call: its functions know where to go back to, and become part
+of their caller.
 
 All graphs become one; blocks keep their order, main's first, then each function's. The initial top of every ``$return``
 is ``HALT``, so that main's own tail call needs no return address either.
@@ -175,19 +177,21 @@ class _Lowering:
         op, location = site.op, site.op.location
         callee = self.source.function(op.function)
         target = f"{callee.name}.{callee.graph.enter_block().name}"
-        before = block.instructions[:-1]
+        first = block.instructions[:-1]
         arguments = self._moves(callee.vars_in, op.vars_in, location)
         if self._is_jump(site):
-            yield block.replace(instructions=(*before, *arguments), terminator=GotoOp(target, location=location))
+            yield block.replace(instructions=(*first, *arguments), terminator=GotoOp(target, location=location))
             return
-        saved = tuple(sorted(self.saved[site.function.name, site.block.name]))
+        saved = self.saved[site.function.name, site.block.name]
         back = f"{block.name}.return"
-        push = (PushOp(saved, location=location),) if saved else ()
+        last = max((i for i, op in enumerate(first, 1) if not saved.isdisjoint(op.defs)), default=0)
+        push = (PushOp(tuple(sorted(saved)), location=location),) if saved else ()
         terminator: Terminator = PushGotoOp(back, target, self.counter(callee.name), location=location)
         if self._group(callee.name) in self.way_back:
             terminator = GotoOp(target, location=location)
-        yield block.replace(instructions=(*before, *push, *arguments), terminator=terminator)
-        pop = (PopOp(saved, location=location),) if saved else ()
+        instructions = (*first[:last], *push, *first[last:], *arguments)
+        yield block.replace(instructions=instructions, terminator=terminator)
+        pop = (PopOp(tuple(sorted(saved)), location=location),) if saved else ()
         results = self._moves(op.vars_out, callee.vars_out, location)
         yield Block(back, (*pop, *results), self._onward(site.function, block.terminator), location)
 

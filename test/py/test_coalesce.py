@@ -91,7 +91,7 @@ def moves(program: hb.Program) -> list[PrimOp]:
 def test_a_value_threaded_through_calls_is_one_variable() -> None:
     """What goes into every call and comes out of it is never copied."""
     program = threaded.trace((A, B), N).lowered_program
-    assert [op.vars_out for op in moves(program)] == [("threaded.n",)]
+    assert moves(program) == []
     states = [name for name, type_ in program.var_defs.items() if len(type_.tensor_leaves) == 2]
     assert states == ["threaded.state"]
 

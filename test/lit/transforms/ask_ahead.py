@@ -29,8 +29,10 @@ def f(n, x):
 # AFTER-NEXT: %f.$if1 = prim "n <= 0" (%f.n)
 # AFTER-NEXT: branch %f.$if1, f.then, f.after_if
 # AFTER: f.after_if:
-# AFTER: = prim "move" (%f.$3, %f.$4)
-# AFTER: %f.$if1@f.after_if = prim "n <= 0" (%f.n)
+# AFTER-NEXT: push %f.n, %f.x
+# AFTER-NEXT: %f.n = prim "n - 1" (%f.n)
+# AFTER-NEXT: %f.x = prim "x + 1" (%f.x)
+# AFTER-NEXT: %f.$if1@f.after_if = prim "n <= 0" (%f.n)
 # AFTER-NEXT: push_jump f.entry, return to f.after_if.return by %f.$return
 # AFTER-NEXT: // past f.entry: branch %f.$if1@f.after_if, f.then, f.after_if
 # AFTER: branch %f.$if8, f.then.2, f.else.2

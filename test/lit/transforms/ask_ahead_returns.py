@@ -39,7 +39,7 @@ def f(n, best):
 # AFTER: // past f.then.2: return by %f.$return
 # AFTER-NEXT: f.after_while.return:
 # AFTER: f.after_if.2:
-# AFTER: %f.n = prim "move" (%f.$3)
+# AFTER: %f.best = prim "best + 1" (%f.best)
 # AFTER-NEXT: %f.$if1@f.after_if.2 = prim "n <= 0" (%f.n)
 # AFTER-NEXT: %f.$if2@f.after_if.2 = prim "n == 7" (%f.n)
 # AFTER-NEXT: %f.best@f.after_if.2 = prim "best * 2" (%f.best)

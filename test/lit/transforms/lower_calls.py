@@ -25,8 +25,8 @@ def f(n):
 # CHECK-NEXT:     return by %f.$return
 # CHECK-NEXT:   f.after_if:
 # CHECK-NEXT:     %f.kept = prim "n * n" (%f.n)
-# CHECK-NEXT:     %f.$3 = prim "n - 1" (%f.n)
 # CHECK-NEXT:     push %f.kept
+# CHECK-NEXT:     %f.$3 = prim "n - 1" (%f.n)
 # CHECK-NEXT:     %f.n = prim "move" (%f.$3)
 # CHECK-NEXT:     push_jump f.entry, return to f.after_if.return by %f.$return
 # CHECK-NEXT:   f.after_if.return:

@@ -76,7 +76,6 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK-NEXT:   "autobatch.program"() {entry = @main} : () -> ()
 // CHECK-NEXT:   "autobatch.var"() {allocation = "full", pattern = tensor<i32>, sym_name = "fib.n"} : () -> ()
 // CHECK-NEXT:   "autobatch.var"() {allocation = "temporary", pattern = tensor<i1>, sym_name = "c"} : () -> ()
-// CHECK-NEXT:   "autobatch.var"() {allocation = "temporary", pattern = tensor<i32>, sym_name = "k"} : () -> ()
 // CHECK-NEXT:   "autobatch.var"() {allocation = "full", pattern = tensor<i32>, sym_name = "a"} : () -> ()
 // CHECK-NEXT:   "autobatch.var"() {allocation = "register", pattern = tensor<i32>, sym_name = "b"} : () -> ()
 // CHECK-NEXT:   "autobatch.var"() {allocation = "full", pattern = tensor<i32>, sym_name = "fib.$return"} : () -> ()
@@ -92,17 +91,15 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK-NEXT:     "autobatch.indirect_jump"() {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb3:  // pred: ^bb1
 // CHECK-NEXT:     "autobatch.label"() {name = "fib.else"} : () -> ()
-// CHECK-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@k], text = "n - 2"} : () -> ()
 // CHECK-NEXT:     "autobatch.push"() {variables = [@fib.n]} : () -> ()
-// CHECK-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@fib.n], text = "n - 2"} : () -> ()
 // CHECK-NEXT:     "autobatch.push_jump"()[^bb1, ^bb4] {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb4:  // pred: ^bb3
 // CHECK-NEXT:     "autobatch.label"() {name = "fib.else.return"} : () -> ()
 // CHECK-NEXT:     "autobatch.pop"() {variables = [@fib.n]} : () -> ()
 // CHECK-NEXT:     "autobatch.move"() {ins = [@b], outs = [@a]} : () -> ()
-// CHECK-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@k], text = "n - 1"} : () -> ()
 // CHECK-NEXT:     "autobatch.push"() {variables = [@a]} : () -> ()
-// CHECK-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@fib.n], text = "n - 1"} : () -> ()
 // CHECK-NEXT:     "autobatch.push_jump"()[^bb1, ^bb5] {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb5:  // pred: ^bb4
 // CHECK-NEXT:     "autobatch.label"() {name = "fib.middle.return"} : () -> ()

@@ -136,8 +136,8 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // LOWERED-NEXT:     "autobatch.indirect_jump"() {counter = @fib.$return} : () -> ()
 // LOWERED-NEXT:   ^bb3:  // pred: ^bb1
 // LOWERED-NEXT:     "autobatch.label"() {autobatch.live_in = [@fib.$return, @fib.n], autobatch.live_out = [@fib.$return, @fib.n], name = "fib.else"} : () -> ()
-// LOWERED-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@k], text = "n - 2"} : () -> ()
 // LOWERED-NEXT:     "autobatch.push"() {variables = [@fib.n]} : () -> ()
+// LOWERED-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@k], text = "n - 2"} : () -> ()
 // LOWERED-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
 // LOWERED-NEXT:     "autobatch.push_jump"()[^bb1, ^bb4] {counter = @fib.$return} : () -> ()
 // LOWERED-NEXT:   ^bb4:  // pred: ^bb3
@@ -147,8 +147,8 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // LOWERED-NEXT:     "autobatch.jump"()[^bb5] : () -> ()
 // LOWERED-NEXT:   ^bb5:  // pred: ^bb4
 // LOWERED-NEXT:     "autobatch.label"() {autobatch.live_in = [@a, @fib.$return, @fib.n], autobatch.live_out = [@fib.$return, @fib.n], name = "fib.middle"} : () -> ()
-// LOWERED-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@k], text = "n - 1"} : () -> ()
 // LOWERED-NEXT:     "autobatch.push"() {variables = [@a]} : () -> ()
+// LOWERED-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@k], text = "n - 1"} : () -> ()
 // LOWERED-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
 // LOWERED-NEXT:     "autobatch.push_jump"()[^bb1, ^bb6] {counter = @fib.$return} : () -> ()
 // LOWERED-NEXT:   ^bb6:  // pred: ^bb5

@@ -96,8 +96,8 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK-NEXT:     "autobatch.indirect_jump"() {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb3:  // pred: ^bb1
 // CHECK-NEXT:     "autobatch.label"() {name = "fib.else"} : () -> ()
-// CHECK-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@k], text = "n - 2"} : () -> ()
 // CHECK-NEXT:     "autobatch.push"() {variables = [@fib.n]} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_1, ins = [@fib.n], outs = [@k], text = "n - 2"} : () -> ()
 // CHECK-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
 // CHECK-NEXT:     "autobatch.push_jump"()[^bb1, ^bb4] {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb4:  // pred: ^bb3
@@ -107,8 +107,8 @@ func.func private @add(%a: tensor<?xi32>, %b: tensor<?xi32>) -> tensor<?xi32> {
 // CHECK-NEXT:     "autobatch.jump"()[^bb5] : () -> ()
 // CHECK-NEXT:   ^bb5:  // pred: ^bb4
 // CHECK-NEXT:     "autobatch.label"() {name = "fib.middle"} : () -> ()
-// CHECK-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@k], text = "n - 1"} : () -> ()
 // CHECK-NEXT:     "autobatch.push"() {variables = [@a]} : () -> ()
+// CHECK-NEXT:     "autobatch.prim"() {callee = @code_2, ins = [@fib.n], outs = [@k], text = "n - 1"} : () -> ()
 // CHECK-NEXT:     "autobatch.move"() {ins = [@k], outs = [@fib.n]} : () -> ()
 // CHECK-NEXT:     "autobatch.push_jump"()[^bb1, ^bb6] {counter = @fib.$return} : () -> ()
 // CHECK-NEXT:   ^bb6:  // pred: ^bb5
