@@ -74,7 +74,7 @@ class Exchange:
         """
         axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
         lanes, number = places_in(slots[COUNTER] == self.layout.leave)
-        values = {**finished, **slots}
+        values, leaving = {**finished, **slots}, self.leaving
 
         def hand_in(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
             i, given = state
@@ -88,17 +88,17 @@ class Exchange:
             i, changing = state[0] - 1, state[1]
             lane, following = row_of(lanes, i), head + i
             takes = following < count  # what a lane takes beyond the last input, one more time the last, nobody reads
-            changed = {
+            numbers = {
                 ITEM: where(takes, following, -1),
                 COUNTER: where(takes, np.int32(0), self.layout.done),
                 **self.afresh,
             }
-            changed = {slot: with_row(changing[slot], new, lane) for slot, new in changed.items()}
+            changed = {slot: with_row(changing[slot], number, lane) for slot, number in numbers.items()}
             for top, array in self.entering.items():
                 changed[top] = with_row(changing[top], row_of(array, following), lane, axis)
             return i, changed
 
-        leaving, taken = self.leaving, (COUNTER, ITEM, *self.entering, *self.afresh)
+        taken = (COUNTER, ITEM, *self.entering, *self.afresh)
         start = jnp.int32(0), {out: slots[out] for out in leaving}
         done, given = jax.lax.while_loop(lambda state: state[0] < number, hand_in, start)
         _, changed = jax.lax.while_loop(lambda state: state[0] > 0, take, (done, {slot: slots[slot] for slot in taken}))

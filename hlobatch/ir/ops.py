@@ -23,7 +23,7 @@ Reference: Radul et al. (2020), figures 2 and 4, section 3.2.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
@@ -64,6 +64,25 @@ class Op:
 
     def replace(self, **changes: Any) -> Self:
         return replace(self, **changes)
+
+
+def with_own_results(
+    ops: Iterable[Op], fresh: Callable[[str], str], only: Collection[str] | None = None
+) -> tuple[list[Op], dict[str, str]]:
+    """Operations in a row that write to variables of their own instead of any, or of some, and what those are called.
+
+    Args:
+        ops: Each may read what those before it write.
+        fresh: A variable's name to a new one.
+        only: The variables that are not to be written, if it is not all.
+    """
+    names: dict[str, str] = {}
+    renamed: list[Op] = []
+    for op in ops:
+        before = dict(names)
+        names |= {v: fresh(v) for v in op.defs if v not in names and (only is None or v in only)}
+        renamed.append(op.rename(renaming(before), renaming(names)))
+    return renamed, names
 
 
 @final

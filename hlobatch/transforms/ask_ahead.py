@@ -30,13 +30,12 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.liveness import Names, union
 from hlobatch.analysis.machine_liveness import live_in
-from hlobatch.analysis.sharing import surely_ends
-from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, renaming
+from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, with_own_results
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, ControlFlowGraph, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.transforms.if_conversion import CHEAP, MADE_HERE, both, either, neither_but, select
+from hlobatch.transforms.if_conversion import CHEAP, both, either, is_total, neither_but, select
 from hlobatch.transforms.lower_calls import move
 from hlobatch.transforms.simplify_cfg import reachable
 
@@ -64,7 +63,7 @@ def _only_asks(program: Program, block: Block) -> bool:
     asked = {v for op in block.instructions for v in op.defs}
     asks = isinstance(block.terminator, BranchOp) and block.terminator.cond_var in asked and not block.sync
     is_private = all(program.alloc(v) in (Alloc.TEMPORARY, Alloc.NULL) for v in asked)
-    return asks and is_private and all(map(_is_total, block.instructions))
+    return asks and is_private and _may_run_anywhere(block)
 
 
 def _only_returns(frames: CallFrames, block: Block) -> bool:
@@ -73,11 +72,12 @@ def _only_returns(frames: CallFrames, block: Block) -> bool:
     if not isinstance(end, IndirectGotoOp) or block.sync:
         return False
     moves_nothing = frames.is_framed(end.counter) or frames.program.alloc(end.counter) is Alloc.REGISTER
-    return moves_nothing and all(map(_is_total, block.instructions))
+    return moves_nothing and _may_run_anywhere(block)
 
 
-def _is_total(op: Op) -> bool:
-    return isinstance(op, PrimOp) and (op.function in MADE_HERE or op.function is move or surely_ends(op))
+def _may_run_anywhere(block: Block) -> bool:
+    """Whether a block is code that ends in lanes that it was not meant for, too."""
+    return all(isinstance(op, PrimOp) and (op.function is move or is_total(op)) for op in block.instructions)
 
 
 Path = tuple[tuple[str, bool], ...]
@@ -118,8 +118,11 @@ class _Asking:
             return self.source
         self._ask(self.source.terminator.successors)
         self._return()
-        if not self.asked:
-            return self.source
+        return self._so_far
+
+    @property
+    def _so_far(self) -> Block:
+        """The block with what is done for others until now."""
         instructions = (*self.source.instructions, *self.ops)
         return self.source.replace(instructions=instructions, asked=tuple(self.asked.items()))
 
@@ -134,9 +137,9 @@ class _Asking:
                 continue
             branch = test.terminator
             assert isinstance(branch, BranchOp)
-            rename = renaming({v: self._new(v) for op in test.instructions for v in op.defs})
-            self.ops += [op.rename(rename, rename) for op in test.instructions]
-            self.asked[test.name] = branch.rename(rename, rename)
+            ops, names = with_own_results(test.instructions, self._new)
+            self.ops += ops
+            self.asked[test.name] = branch.replace(cond_var=names[branch.cond_var])
             pending += branch.successors
 
     def _pays(self, cost: float) -> bool:
@@ -149,7 +152,7 @@ class _Asking:
         """Return for blocks that the terminator or what is asked leads to."""
         ways: dict[str, list[Path]] = {}
         self._follow(self.source.terminator, (), ways)
-        is_loop = self.source.replace(asked=tuple(self.asked.items())).goes_on_to_itself
+        is_loop = self._so_far.goes_on_to_itself
         deciding = {v for paths in ways.values() for path in paths for v, _ in path}
         for name, paths in ways.items():
             block = self.returns[name]
@@ -170,7 +173,7 @@ class _Asking:
     def _return_for(self, block: Block, paths: Sequence[Path], written: Sequence[str]) -> None:
         """Do what a block does before it returns, in lanes that come there by one of some paths, if that pays."""
         assert isinstance(block.terminator, IndirectGotoOp)
-        others = [*self.source.replace(asked=tuple(self.asked.items())).successors, *self.asked]
+        others = [*self._so_far.successors, *self.asked]
         needed = union(self.live[name] for name in others if name != block.name)
         changed = [v for v in written if v in needed or v in self.given_back]
         selected = sum(elements(self.types[v]) for v in changed) * len(paths)
@@ -178,12 +181,9 @@ class _Asking:
             return
         self.asked[block.name] = block.terminator
         self.given_back |= set(written)
-        names = {v: self._new(v) for op in block.instructions for v in op.defs if v in changed or v not in written}
-        known: dict[str, str] = {}
-        for op in block.instructions:
-            uses = renaming(dict(known))
-            known |= {v: names.get(v, v) for v in op.defs}
-            self.ops.append(op.rename(uses, renaming(known)))
+        own = {v for op in block.instructions for v in op.defs}.difference(written).union(changed)
+        ops, names = with_own_results(block.instructions, self._new, own)
+        self.ops += ops
         for path in paths if changed else ():
             condition, holds = self._all_of(path)
             for v in changed:

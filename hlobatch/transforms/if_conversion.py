@@ -47,7 +47,7 @@ from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
 from hlobatch.analysis.tracing import TracedFunction, leaf_type
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, renaming
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
@@ -89,6 +89,11 @@ def unless(first: Any, second: Any) -> tuple[Any]:
 def is_traced(op: PrimOp) -> bool:
     """Whether it is known what a primitive computes; code that was read from a module is one piece."""
     return type(op.function) is TracedFunction or op.function in MADE_HERE
+
+
+def is_total(op: PrimOp) -> bool:
+    """Whether a primitive comes to an end wherever it is run."""
+    return op.function in MADE_HERE or surely_ends(op)
 
 
 def convert_ifs(program: Program) -> Program:
@@ -161,7 +166,7 @@ class _Converter:
     def _worth_it(self, ops: Iterable[Op], selected: Iterable[str]) -> bool:
         """Whether code is cheap and safe to run where it was not asked for."""
         primitives = [op for op in ops if isinstance(op, PrimOp)]
-        if not all(op.function in MADE_HERE or surely_ends(op) for op in primitives):
+        if not all(map(is_total, primitives)):
             return False
         elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
         return sum(map(primitive_cost, primitives)) + elements <= CHEAP
@@ -170,14 +175,7 @@ class _Converter:
         self, ops: Iterable[Op], word: str, only: Collection[str] | None = None
     ) -> tuple[list[Op], dict[str, str]]:
         """Operations that write to variables of their own instead of any, or of some, and what those are called."""
-        names: dict[str, str] = {}
-        renamed = []
-        for op in ops:
-            before = dict(names)
-            new = (v for v in op.defs if v not in names and (only is None or v in only))
-            names |= {v: self._fresh(v, word) for v in new}
-            renamed.append(op.rename(renaming(before), renaming(names)))
-        return renamed, names
+        return with_own_results(ops, lambda variable: self._fresh(variable, word), only)
 
     def _fresh(self, variable: str, word: str) -> str:
         name, count = f"{variable}:{word}", 1

@@ -182,16 +182,16 @@ class _Lowering:
         if self._is_jump(site):
             yield block.replace(instructions=(*first, *arguments), terminator=GotoOp(target, location=location))
             return
-        saved = self.saved[site.function.name, site.block.name]
+        saved = tuple(sorted(self.saved[site.function.name, site.block.name]))
         back = f"{block.name}.return"
-        last = max((i for i, op in enumerate(first, 1) if not saved.isdisjoint(op.defs)), default=0)
-        push = (PushOp(tuple(sorted(saved)), location=location),) if saved else ()
+        last = max((i for i, each in enumerate(first, 1) if any(v in saved for v in each.defs)), default=0)
+        push = (PushOp(saved, location=location),) if saved else ()
         terminator: Terminator = PushGotoOp(back, target, self.counter(callee.name), location=location)
         if self._group(callee.name) in self.way_back:
             terminator = GotoOp(target, location=location)
         instructions = (*first[:last], *push, *first[last:], *arguments)
         yield block.replace(instructions=instructions, terminator=terminator)
-        pop = (PopOp(tuple(sorted(saved)), location=location),) if saved else ()
+        pop = (PopOp(saved, location=location),) if saved else ()
         results = self._moves(op.vars_out, callee.vars_out, location)
         yield Block(back, (*pop, *results), self._onward(site.function, block.terminator), location)
 

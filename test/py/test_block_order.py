@@ -62,10 +62,14 @@ def test_blocks_are_reordered_and_nothing_else(program: ZooProgram) -> None:
     assert repeated_blocks(ordered) == repeated_blocks(lowered)
 
 
+WITHOUT_ASKING = hb.Optimizations(ask_ahead=False)
+"""With it, fewer blocks are left to put in order."""
+
+
 def test_fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     """The same work of the same lanes in fewer rounds than in program order."""
 
-    @hb.batch(dispatch="guarded")
+    @hb.batch(dispatch="guarded", optimizations=WITHOUT_ASKING)
     def subsets(n):
         found = 1
         while n > 0:
@@ -76,10 +80,12 @@ def test_fewer_rounds(monkeypatch: pytest.MonkeyPatch) -> None:
     inputs = np.arange(8, dtype=np.int32)
     found, stats = subsets.with_stats(inputs)
     monkeypatch.setattr("hlobatch.runtime.plan.seldom_backward", lambda program: program)
-    as_written, stats_as_written = hb.batch(subsets.function, dispatch="guarded").with_stats(inputs)
+    as_written, stats_as_written = hb.batch(
+        subsets.function, dispatch="guarded", optimizations=WITHOUT_ASKING
+    ).with_stats(inputs)
     assert found.tolist() == as_written.tolist() == [2**n for n in inputs]
     assert {b.name: b.active for b in stats.blocks} == {b.name: b.active for b in stats_as_written.blocks}
-    assert stats.steps < 0.95 * stats_as_written.steps
+    assert stats.steps < 0.9 * stats_as_written.steps
 
 
 @pytest.mark.parametrize("function", [fibonacci, ackermann])
