@@ -9,6 +9,7 @@ numbers of a lane stand together, it is one lane of the mask after the other.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -23,8 +24,10 @@ from hlobatch.lowering.where import where
 
 NEAR: Final = 64
 """Rows of numbers up to which it takes less time to go through rows than through lanes."""
+SMALL: Final = 128
+"""Numbers of a lane in all rows of a stack, up to which the same holds where a row has several for each lane."""
 LANES_TO_A_ROW: Final = 6
-"""Lanes that take as long as a row, where it has several numbers for each lane."""
+"""Lanes that take as long as a row, where it has more than those for each lane."""
 ROWS_OF_NUMBERS: Final = 2
 """Axes of a stack of numbers."""
 
@@ -73,8 +76,9 @@ def _through_rows_or_lanes(
 ) -> list[Any]:
     depth, results = stacks[0].shape[0], list(written)
     low, high = _lowest_and_highest(where(mask, pointer, depth), where(mask, pointer, -1))
-    numbers = [i for i, frames in enumerate(stacks) if frames.ndim == ROWS_OF_NUMBERS]
-    events = [i for i, frames in enumerate(stacks) if frames.ndim != ROWS_OF_NUMBERS]
+    small = [i for i, frames in enumerate(stacks) if _is_small(frames, axis)]
+    numbers = [i for i, frames in enumerate(stacks) if frames.ndim == ROWS_OF_NUMBERS and i not in small]
+    events = [i for i, frames in enumerate(stacks) if frames.ndim != ROWS_OF_NUMBERS and i not in small]
 
     def through(writes: Writes, at: Sequence[int], first: Any, end: Any) -> None:
         arrays = _loop(writes, [results[i] for i in at], [read[i] for i in at], first, end)
@@ -89,15 +93,21 @@ def _through_rows_or_lanes(
         through(row, at, low, where(is_by_rows, high + 1, low))
         through_lanes(at, unless=is_by_rows)
 
-    if numbers and depth <= NEAR:
-        through(row, numbers, low, high + 1)
-    elif numbers:
+    if small:
+        through(row, small, low, high + 1)
+    if numbers:
         through_either(numbers, high - low < NEAR)
     if events and axis:
         through_either(events, (high - low) * LANES_TO_A_ROW < jnp.sum(mask, dtype=jnp.int32))
     elif events:
         through_lanes(events)
     return results
+
+
+def _is_small(frames: Any, axis: int) -> bool:
+    """Whether to go through rows takes little, however many of them the lanes are spread over."""
+    of_a_lane = math.prod(frames.shape) // frames.shape[axis or 1]
+    return len(frames) <= NEAR and (frames.ndim == ROWS_OF_NUMBERS or (axis != 0 and of_a_lane <= SMALL))
 
 
 def _lowest_and_highest(low: Any, high: Any) -> tuple[Any, Any]:

@@ -462,10 +462,10 @@ def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
 
 @pytest.mark.parametrize(("axis", "by_bits"), [(0, False), (-1, False), (-1, True)])
 @pytest.mark.parametrize("event", [(), (3,), (2, 3)])
-@pytest.mark.parametrize("apart", [3, NEAR // 2, NEAR + 20])
-def test_stacks_in_loops_are_stacks(axis, by_bits, event, apart):
+@pytest.mark.parametrize(("depth", "apart"), [(20, 15), (NEAR + 30, 3), (NEAR + 30, NEAR // 2), (NEAR + 30, NEAR + 20)])
+def test_stacks_in_loops_are_stacks(axis, by_bits, event, depth, apart):
     rng = np.random.default_rng(1)
-    depth, lanes = NEAR + 30, 9
+    lanes = 9
     stack = jnp.asarray(rng.standard_normal((depth, lanes, *event)), jnp.float32)
     top = jnp.asarray(rng.standard_normal((lanes, *event)), jnp.float32)
     stacks, tops = [stack, jnp.zeros((depth, lanes), int)], [top, jnp.arange(lanes)]
@@ -482,6 +482,21 @@ def test_stacks_in_loops_are_stacks(axis, by_bits, event, apart):
         got = pop_in_loops(turned, pointer, tops_turned, mask, axis, by_bits)
         for one, other in zip(wanted, got, strict=True):
             np.testing.assert_array_equal(one, jnp.moveaxis(other, axis, 0))
+
+
+@pytest.mark.parametrize(
+    ("axis", "depth", "event", "loops"), [(-1, 33, 3, 1), (-1, 33, 4, 4), (-1, 80, 1, 6), (0, 33, 3, 3)]
+)
+def test_a_few_numbers_of_a_lane_are_pushed_with_the_others(axis, depth, event, loops):
+    """Where they are few, through rows; the others through rows, or to where lanes are found, and through those."""
+    lanes = 64
+    shapes = [(depth, lanes), (depth, lanes, event)] if axis == 0 else [(depth, lanes), (depth, event, lanes)]
+    stacks = [jnp.zeros(shape) for shape in shapes]
+    tops = [stack[0] for stack in stacks]
+    pointer, mask = jnp.zeros(lanes, jnp.int32), jnp.ones(lanes, bool)
+    for run in (push_in_loops, pop_in_loops):
+        text = jax.jit(lambda *a, run=run: run(*a, axis, False)).lower(stacks, pointer, tops, mask).as_text()
+        assert text.count("stablehlo.while") == loops
 
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])
