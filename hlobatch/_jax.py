@@ -100,6 +100,7 @@ _PASSES_ON_LOOPS: Final = (
     "simplify-while-loops",
     "while-loop-invariant-code-motion",
     "while-loop-trip-count-annotator",
+    "small-while-loop-hoisting",
 )
 _CAPTURED: Final = "xla_gpu_enable_command_buffer"
 _LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
