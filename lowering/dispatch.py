@@ -123,7 +123,7 @@ class ChainOfOne(OneAtATime):
         return super().body(state)
 
     def turn_over(self, state: dict[str, Any]) -> None:
-        self.repeat_while(NEXT, partial(_is, self.layout.leave), self._turnover, state)
+        self.repeat_while(NEXT, partial(_is, self.layout.leave), self.turnover, state)
 
 
 class EachInOrder(Turn):
@@ -136,10 +136,6 @@ class EachInOrder(Turn):
     @abstractmethod
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
         """Run a block, or pass it over."""
-
-    def splice(self, avals: Mapping[str, Any]) -> None:
-        super().splice(avals)
-        self._turns = {i: self._turns_of(step, avals) for i, step in enumerate(self.steps) if step.turns}
 
     @cached_property
     def _majority(self) -> Spliced:
@@ -155,26 +151,39 @@ class EachInOrder(Turn):
     def visit_all(self, state: dict[str, Any], after: int = 0) -> None:
         """Every block in order, run or passed over, but for some of the first."""
         for index, step in enumerate(self.steps[after:], after):
-            self.visit(index, step, state)
-            if step.turns:
-                self._while_majority(index, step, state)
+            if not step.turns:
+                self.visit(index, step, state)
+            elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
+                self._while_majority(index, step, state, [several] * TWICE, at_least_once=True)
+            else:
+                self.visit(index, step, state)
+                self._while_majority(index, step, state, [self.spliced(step)] * TURNS)
 
-    def _while_majority(self, index: int, step: Step, state: dict[str, Any]) -> None:
+    def _while_majority(
+        self,
+        index: int,
+        step: Step,
+        state: dict[str, Any],
+        runs: Sequence[Spliced],
+        *,
+        at_least_once: bool = False,
+    ) -> None:
         """Run a block that goes on to itself as long as most lanes that have something left to do stand there."""
 
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        self.repeat_while(COUNTER, wanted, step, state, runs=self._turns[index])
+        self.repeat_while(COUNTER, wanted, step, state, runs=runs, at_least_once=at_least_once)
 
-    def _turns_of(self, step: Step, avals: Mapping[str, Any]) -> Sequence[Spliced]:
-        """What is run in a row: loops of several turns each, where that is possible and costs next to nothing."""
-        if self.layout.one_kernel and not self.told:
-            given = {slot: avals[slot] for slot in step.reads}
-            several = turns_at_once(step.function, given, step.writes)
-            if several is not None:
-                return [self.splicer.add(several, list(given.values()), f"{step.run.symbol}.turns")] * TWICE
-        return [step.run] * TURNS
+    def _several_turns(self, step: Step) -> Spliced | None:
+        """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
+        if not self.layout.one_kernel or self.told:
+            return None
+        given = {slot: self.avals[slot] for slot in step.code.reads}  # nothing else, where it tells nothing
+        several = turns_at_once(step.code.run, given, step.code.writes)
+        if several is None:
+            return None
+        return self.splicer.add(several, list(given.values()), f"{step.name}.turns")
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
@@ -189,9 +198,10 @@ class Guarded(EachInOrder):
 
     left_in_next = SOMEONE
 
-    def splice(self, avals: Mapping[str, Any]) -> None:
-        super().splice(avals)
-        self._anyone = self.splicer.add(lambda pc, i: [jnp.any(pc == i)], [avals[COUNTER], scalar_aval()], "anyone")
+    @cached_property
+    def _anyone(self) -> Spliced:
+        avals = [self.layout.slots[COUNTER], scalar_aval()]
+        return self.splicer.add(lambda counter, index: [jnp.any(counter == index)], avals, "anyone")
 
     def turn_over(self, state: dict[str, Any]) -> None:
         self.look(state)

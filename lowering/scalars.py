@@ -24,8 +24,17 @@ def constant(value: int) -> Any:
 
 def false() -> Any:
     """The boolean false."""
-    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
-    return stablehlo.ConstantOp(ir.DenseElementsAttr.get_splat(kind, ir.BoolAttr.get(False))).result
+    return _truth(False)
+
+
+def true() -> Any:
+    """The boolean true."""
+    return _truth(True)
+
+
+def either(left: Any, right: Any) -> Any:
+    """Whether one of two booleans is true."""
+    return stablehlo.OrOp(left, right).result
 
 
 def add(left: Any, right: Any) -> Any:
@@ -41,3 +50,8 @@ def compare(left: Any, right: Any, direction: str) -> Any:
         stablehlo.ComparisonDirectionAttr.get(direction),
         compare_type=stablehlo.ComparisonTypeAttr.get("SIGNED"),
     ).result
+
+
+def _truth(value: bool) -> Any:
+    kind = ir.RankedTensorType.get([], ir.IntegerType.get_signless(1))
+    return stablehlo.ConstantOp(ir.DenseElementsAttr.get_splat(kind, ir.BoolAttr.get(value))).result

@@ -12,6 +12,7 @@ import io
 import itertools
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import Any, Final
 
 import jax
@@ -19,6 +20,7 @@ import numpy as np
 
 from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
 from hlobatch.dialect.patterns import dtype_of
+from hlobatch.lowering.trim import Part
 
 Avals = Sequence[jax.ShapeDtypeStruct]
 
@@ -64,15 +66,14 @@ class Splicer:
     platforms: tuple[str, ...]
     random_in_loops: bool = False
     sizes: Sequence[Any] = ()
-    _added: dict[str, tuple[Any, Avals]] = field(default_factory=dict)
+    _added: dict[str, Part] = field(default_factory=dict)
 
     def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
         """Trace a function of flat arguments. It may be called, and is part of the module once that is finished."""
-        jitted = jax.jit(lambda *a: list(function(*a)))
-        results = jitted.trace(*avals).out_info
+        part = function if isinstance(function, Part) else Part.all_of(function, avals)
         symbol = self._free(name)
-        self._added[symbol] = jitted, avals
-        return Spliced(symbol, tuple(map(type_of, results)))
+        self._added[symbol] = part
+        return Spliced(symbol, tuple(map(type_of, part.results)))
 
     def call(self, spliced: Spliced, arguments: Sequence[Any]) -> list[Any]:
         """Call a function of the module at the current insertion point."""
@@ -83,22 +84,22 @@ class Splicer:
         """Make all that was added part of the module."""
         if not self._added:
             return
-        functions = list(self._added.values())
+        parts = list(self._added.values())
 
         def everything(*arrays: Any) -> list[Any]:
             supply = iter(arrays)
-            return [jitted(*(next(supply) for _ in avals)) for jitted, avals in functions]
+            return [part.whole(*islice(supply, len(part.avals))) for part in parts]
 
-        traced = jax.jit(everything, keep_unused=True).trace(*(aval for _, avals in functions for aval in avals))
+        traced = jax.jit(everything, keep_unused=True).trace(*(aval for part in parts for aval in part.avals))
         buffer = io.BytesIO()
         lower_to_stablehlo(traced, self.platforms, random_in_loops=self.random_in_loops).operation.write_bytecode(
             buffer
         )
-        part = ir.Module.parse(buffer.getvalue())
-        without_shardings(part)
-        self._rename(part)
+        lowered = ir.Module.parse(buffer.getvalue())
+        without_shardings(lowered)
+        self._rename(lowered)
         self._added.clear()
-        for operation in part.body.operations:
+        for operation in lowered.body.operations:
             if _name_of(operation) != _MAIN:
                 self._insert(operation)
 
@@ -108,36 +109,37 @@ class Splicer:
         names = (f"{name}_{count}" if count else name for count in itertools.count())
         return next(new for new in names if new not in ours and new not in self._added and new not in others)
 
-    def _rename(self, part: Any) -> None:
+    def _rename(self, lowered: Any) -> None:
         """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
-        functions = {_name_of(operation): operation for operation in part.body.operations}
+        functions = {_name_of(operation): operation for operation in lowered.body.operations}
         body = functions.pop(_MAIN).regions[0].blocks[0]
         calls = [operation for operation in body.operations if operation.operation.name == CALL]
         called = list(map(callee, calls))
         for old, function in functions.items():  # what those call first: it may be named like one that was added
             if old not in called:
-                _rename(part, function, self._free(old, functions.keys() - {old}))
-        first = len(self.sizes)
-        for call, old, (new, (_, avals)) in zip(calls, called, self._added.items(), strict=True):
-            taken = [ir.BlockArgument(value).arg_number - first for value in list(call.operands)[len(self.sizes) :]]
-            first += len(avals)
-            _rename(part, functions[old], new if len(taken) == len(avals) else f"{new}{_OF_SOME}")
-            if len(taken) < len(avals):
-                self._wrap(new, taken, avals, [value.type for value in call.results])
+                _rename(lowered, function, self._free(old, functions.keys() - {old}))
+        count = first = len(self.sizes)
+        for call, old, (new, part) in zip(calls, called, self._added.items(), strict=True):
+            passed = [ir.BlockArgument(value).arg_number - first for value in list(call.operands)[count:]]
+            first += len(part.avals)
+            has = _cut(functions[old], count, passed, part)
+            is_whole = has == list(part.taken)
+            _rename(lowered, functions[old], new if is_whole else f"{new}{_OF_SOME}")
+            if not is_whole:
+                self._wrap(new, has, part)
 
-    def _wrap(self, name: str, taken: Sequence[int], avals: Avals, results: Sequence[Any]) -> None:
-        """Give a function the operands it was added with; JAX, from 0.12 on, may leave out what is not used."""
-        types = [*(value.type for value in self.sizes), *map(type_of, avals)]
+    def _wrap(self, name: str, has: Sequence[int], part: Part) -> None:
+        """Give a function the operands of a part; JAX, from 0.12 on, may leave out what is not used."""
+        types = [*(value.type for value in self.sizes), *(type_of(part.avals[i]) for i in part.taken)]
+        results = list(map(type_of, part.results))
         kind = ir.FunctionType.get(types, results)
         with ir.InsertionPoint(self.module.body):
             function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
         entry = function.add_entry_block()  # type: ignore[attr-defined]
         count = len(self.sizes)
-        given = [*entry.arguments[:count], *(entry.arguments[count + i] for i in taken)]
+        given = [*entry.arguments[:count], *(entry.arguments[count + part.taken.index(i)] for i in has)]
         with ir.InsertionPoint(entry):
-            func.ReturnOp(
-                list(func.CallOp(list(results), ir.FlatSymbolRefAttr.get(f"{name}{_OF_SOME}"), given).results)
-            )
+            func.ReturnOp(list(func.CallOp(results, ir.FlatSymbolRefAttr.get(f"{name}{_OF_SOME}"), given).results))
 
     def _insert(self, operation: Any) -> None:
         operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
@@ -157,6 +159,32 @@ def _name_of(function: Any) -> str:
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
-def _rename(part: Any, function: Any, name: str) -> None:
-    ir.SymbolTable.replace_all_symbol_uses(_name_of(function), name, part.operation)
+def _cut(function: Any, leading: int, passed: Sequence[int], part: Part) -> list[int]:
+    """Leave a function what is of a part of it.
+
+    Args:
+        function: That is cut.
+        leading: Operands in front, which stay.
+        passed: Positions of the others among those of the whole.
+        part: What stays.
+
+    Returns:
+        Positions of the operands that are left.
+    """
+    entry = function.regions[0].blocks[0]
+    leave = entry.operations[len(entry.operations) - 1]
+    results = [leave.operands[i] for i in part.kept]
+    with leave.location, ir.InsertionPoint(leave):
+        func.ReturnOp(results)
+    leave.operation.erase()
+    for place, i in reversed(list(enumerate(passed))):
+        if i not in part.taken:
+            entry.erase_argument(leading + place)
+    kind = ir.FunctionType.get([value.type for value in entry.arguments], [value.type for value in results])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    return [i for i in passed if i in part.taken]
+
+
+def _rename(module: Any, function: Any, name: str) -> None:
+    ir.SymbolTable.replace_all_symbol_uses(_name_of(function), name, module.operation)
     ir.SymbolTable.set_symbol_name(function, name)

@@ -198,8 +198,7 @@ class _Builder:
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
         how = request.schedule, request.rounds, request.moves_out_of_loops
-        turn = make(layout, self.lanes, self.splicer, groups, fixed, *how)
-        turn.splice(avals)
+        turn = make(layout, self.lanes, self.splicer, groups, fixed, avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):
             after = turn.once(entering)

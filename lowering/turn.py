@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, Final
 
@@ -20,11 +20,11 @@ from hlobatch.lowering.blocks import BlockFunction, Slots
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, HEAD, Layout
 from hlobatch.lowering.loop import loop
-from hlobatch.lowering.scalars import compare, constant, false, scalar_aval
+from hlobatch.lowering.scalars import compare, constant, either, false, scalar_aval, true
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.tie import tied
-from hlobatch.lowering.trim import trimmed
+from hlobatch.lowering.trim import Trimmed, trimmed
 
 NEXT: Final = "next"
 """Carried beside the state: at the end of a turn a counter, or a group, that is none only if nobody is left."""
@@ -32,20 +32,16 @@ NEXT: Final = "next"
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of a turn as functions of the module.
+    """A piece of a turn.
 
     Attributes:
-        reads: Slots, inputs and fixed values it takes.
-        writes: Slots it changes.
-        run: ``reads -> writes``.
-        function: What ``run`` was made of.
+        name: Of the function of the module that it is.
+        code: From slots, inputs and fixed values to slots.
         turns: Whether it is a block that may go on to itself.
     """
 
-    reads: tuple[str, ...]
-    writes: tuple[str, ...]
-    run: Spliced
-    function: Callable[..., Any]
+    name: str
+    code: Trimmed
     turns: bool = False
 
 
@@ -59,6 +55,7 @@ class Turn(ABC):
         splicer: The module.
         groups: The blocks' functions, those together that run in one step.
         fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
+        avals: Of the state and of those.
         schedule: Finds the next group, in the forms that run one at a time.
         rounds: Times that all blocks are run in a turn, in the form that runs all of them.
         moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
@@ -69,9 +66,11 @@ class Turn(ABC):
     splicer: Splicer
     groups: Sequence[Sequence[BlockFunction]]
     fixed: Slots
+    avals: Mapping[str, Any]
     schedule: Schedule
     rounds: int = 1
     moves_out_of_loops: bool = True
+    _spliced: dict[str, Spliced] = field(init=False, default_factory=dict)
 
     # What a form says
 
@@ -117,12 +116,10 @@ class Turn(ABC):
 
     # What the loop is built of
 
-    def splice(self, avals: Mapping[str, Any]) -> None:
-        """Make every function of the turn part of the module."""
-        avals = {**avals, NEXT: scalar_aval(), **self.memory}
-        self.steps = [self._group_step(group, avals) for group in self.groups]
-        if self.layout.queue:
-            self._turnover = self._turnover_step(avals)
+    @cached_property
+    def steps(self) -> Sequence[Step]:
+        """One for each group."""
+        return [self._group_step(group) for group in self.groups]
 
     @cached_property
     def _find(self) -> Callable[[Sequence[Any]], list[Any]]:
@@ -178,16 +175,28 @@ class Turn(ABC):
             "wants_turnover",
         )
         (wanted,) = self.splicer.call(wish, [state[COUNTER], state[NEXT]])
-        self.once_if(wanted, self._turnover, state)
+        self.once_if(wanted, self.turnover, state)
+
+    def spliced(self, step: Step) -> Spliced:
+        """A step as a function of the module, which it becomes when it is first asked for."""
+        if step.name not in self._spliced:
+            avals = [self._known[slot] for slot in step.code.reads]
+            self._spliced[step.name] = self.splicer.add(step.code.run, avals, step.name)
+        return self._spliced[step.name]
+
+    @cached_property
+    def _known(self) -> Mapping[str, Any]:
+        """The avals of all that a step may read."""
+        return {**self.avals, NEXT: scalar_aval(), **self.memory}
 
     def run(self, step: Step, state: dict[str, Any]) -> None:
         """Run a step."""
-        self._call(step.run, step, state)
+        self._call(self.spliced(step), step, state)
 
     def _call(self, function: Spliced, step: Step, state: dict[str, Any]) -> None:
         """Run a function that takes and gives back what a step does."""
-        operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.reads]
-        state.update(zip(step.writes, self.splicer.call(function, operands), strict=True))
+        operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.code.reads]
+        state.update(zip(step.code.writes, self.splicer.call(function, operands), strict=True))
 
     def once_if(self, condition: Any, step: Step, state: dict[str, Any]) -> None:
         """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
@@ -201,10 +210,15 @@ class Turn(ABC):
         state: dict[str, Any],
         *,
         runs: Sequence[Spliced] = (),
+        at_least_once: bool = False,
     ) -> None:
         """Run a step, or functions like it in a row, as long as something holds of a slot that it writes."""
-        position = step.writes.index(slot)
-        self._loop(step, state, lambda carried: wanted(carried[position]), runs=runs)
+        position = step.code.writes.index(slot)
+        if at_least_once:
+            again: Callable[[Sequence[Any]], Any] = lambda carried: either(carried[-1], wanted(carried[position]))  # noqa: E731
+            self._loop(step, state, again, true(), runs=runs)
+        else:
+            self._loop(step, state, lambda carried: wanted(carried[position]), runs=runs)
 
     def _loop(
         self,
@@ -215,20 +229,20 @@ class Turn(ABC):
         runs: Sequence[Spliced] = (),
     ) -> None:
         """Run a step, or functions like it, in each turn of a loop that carries what the step writes, and a flag."""
-        count = len(step.writes)
+        count = len(step.code.writes)
 
         def turn(carried: Sequence[Any]) -> list[Any]:
-            inner = {**state, **dict(zip(step.writes, carried[:count], strict=True))}
-            for function in runs or (step.run,):
+            inner = {**state, **dict(zip(step.code.writes, carried[:count], strict=True))}
+            for function in runs or (self.spliced(step),):
                 self._call(function, step, inner)
-            return [*(inner[slot] for slot in step.writes), *(false() for _ in flag)]
+            return [*(inner[slot] for slot in step.code.writes), *(false() for _ in flag)]
 
-        results = loop([*(state[slot] for slot in step.writes), *flag], wanted, turn)
-        state.update(zip(step.writes, results[:count], strict=True))
+        results = loop([*(state[slot] for slot in step.code.writes), *flag], wanted, turn)
+        state.update(zip(step.code.writes, results[:count], strict=True))
 
-    # Functions of the module
+    # Steps
 
-    def _group_step(self, group: Sequence[BlockFunction], avals: Mapping[str, Any]) -> Step:
+    def _group_step(self, group: Sequence[BlockFunction]) -> Step:
         """Blocks in a row, and what the form wants to be told after them."""
         reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
         writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
@@ -240,10 +254,12 @@ class Turn(ABC):
             return [*(slots[slot] for slot in writes), *self.tell(slots)]
 
         name = f"block_{'_'.join(str(block.index) for block in group)}.{group[0].block.name}"
-        step = self._step(run, (*reads, *self.told), (*writes, *self.told), avals, name, in_loop=bool(self.told))
+        step = self._step(run, (*reads, *self.told), (*writes, *self.told), name, in_loop=bool(self.told))
         return replace(step, turns=any(block.block.goes_on_to_itself for block in group))
 
-    def _turnover_step(self, avals: Mapping[str, Any]) -> Step:
+    @cached_property
+    def turnover(self) -> Step:
+        """Lanes that are done hand in their results and take the next inputs."""
         lanes = self.lanes
         inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
         results, changed = lanes.turnover_results, lanes.turnover_reads
@@ -256,25 +272,23 @@ class Turn(ABC):
             return [*(slots[slot] for slot in changed), *self.tell_of_turnover(slots)]
 
         reads = (*inputs, *results, *changed, *told)
-        return self._step(turnover, reads, (*changed, *told), avals, "turnover", in_loop=True)
+        return self._step(turnover, reads, (*changed, *told), "turnover", in_loop=True)
 
     def _step(
         self,
         run: Callable[..., Any],
         reads: tuple[str, ...],
         writes: tuple[str, ...],
-        avals: Mapping[str, Any],
         name: str,
         *,
         in_loop: bool,
     ) -> Step:
-        part = trimmed(run, reads, writes, avals)
+        part = trimmed(run, reads, writes, self._known)
         if in_loop and self.moves_out_of_loops:
             registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
-        run_here = self.splicer.add(part.run, [avals[slot] for slot in part.reads], name)
-        return Step(part.reads, part.writes, run_here, part.run)
+        return Step(name, part)
 
 
 def input_slot(position: int) -> str:

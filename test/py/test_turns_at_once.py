@@ -1,5 +1,6 @@
 """Several runs of a block as one loop over lanes: the same numbers, where it is a block of which that can be made."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
@@ -9,6 +10,8 @@ import pytest
 
 import hlobatch as hb
 from hlobatch.lowering import dispatch
+from hlobatch.lowering.dispatch import TWICE
+from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 
 LANES = 64
@@ -143,3 +146,12 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
     a = jnp.arange(1, 301)
     hb.batch(gcd.function, threads=1, optimizations=hb.Optimizations(one_kernel=one_kernel))(a, a)
     assert len([each for each in found if each is not None]) == made
+
+
+def test_no_other_copy_of_the_block_is_compiled() -> None:
+    plan = hb.batch(gcd.function, threads=1).trace(jnp.arange(300), jnp.arange(300)).plan
+    layout = replace(plan.layout(300, plan.depth), one_kernel=True)
+    text = str(to_stablehlo(plan.request(layout, on_one_cpu=True)))
+    block = plan.machine.graph.blocks[1].name
+    assert text.count(f"call @block_1.{block}.turns(") == TWICE
+    assert f"@block_1.{block}(" not in text
