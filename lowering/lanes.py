@@ -86,7 +86,7 @@ class Lanes:
             named = self._named(inputs)
             for v in self._entering:
                 slots |= dict(zip(self.layout.tops(v), map(self._filled, named[v]), strict=True))
-        if self.layout.lane_axis:
+        if self.layout.width != self.layout.lanes:
             are_lanes = np.arange(self.layout.width) < self.layout.lanes
             slots[COUNTER] = where(are_lanes, slots[COUNTER], self.layout.done)
         return [slots[name] for name in self.layout.slots]
