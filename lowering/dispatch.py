@@ -36,6 +36,8 @@ from hlobatch.lowering.where import where
 
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
+MOST: Final = (2, 3)
+"""The share of the lanes with something left to do of which more have to be there: two thirds."""
 TWICE: Final = 2
 """Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
 has read, where one alone would write other arrays, which XLA would copy back."""
@@ -187,7 +189,8 @@ class EachInOrder(Turn):
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
-        are_most = 2 * here > jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)
+        part, whole = MOST
+        are_most = whole * here > part * jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)
         if not self.layout.queue:
             return [are_most]
         return [are_most & ~self.lanes.are_enough(self.schedule.leaving(counter))]
