@@ -17,6 +17,7 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import ir
 from hlobatch.lowering.chunks import in_chunks
@@ -58,12 +59,16 @@ class Reduction:
     def _of_rows(self, rows: Any, axis: int) -> Any:
         """Along one axis."""
         count = rows.shape[axis]
-        begun = min(count, TOGETHER)
+        if self.combination == "add" and jnp.issubdtype(rows.dtype, jnp.inexact) and count >= 2 * TOGETHER:
+            begun, total = 0, -jnp.zeros(np.delete(rows.shape, axis), rows.dtype)  # -0 + x is x, and less code than x
+        else:
+            begun = min(count, TOGETHER)
+            total = self._in_pairs(rows, axis, 0, begun)
 
         def combined(total: Any, start: Any, size: int) -> Any:
             return self._pair(total, self._in_pairs(rows, axis, begun + start, size))
 
-        return in_chunks(combined, self._in_pairs(rows, axis, 0, begun), count - begun, TOGETHER)
+        return in_chunks(combined, total, count - begun, TOGETHER)
 
     def _of_columns(self, array: Any) -> Any:
         """Along the last axis, which is long."""

@@ -634,6 +634,15 @@ def test_reductions_in_loops_are_reductions(kind, combine, shape, axes):
     np.testing.assert_allclose(got, wanted, rtol=2e-6)
 
 
+@pytest.mark.parametrize("count", [3, 16, 21])
+@pytest.mark.parametrize("dtype", [np.float32, np.complex64])
+def test_a_sum_of_negative_zeros_is_one(count, dtype):
+    zeros = -np.zeros((count, 2), dtype)
+    total = np.asarray(Reduction((0,), "add")(jnp.asarray(zeros), jnp.asarray(zeros[0, 0])))
+    assert np.signbit(total.real).all()
+    assert np.signbit(total.imag).all() or dtype == np.float32
+
+
 def test_long_sums_keep_their_precision():
     x = np.random.default_rng(4).uniform(0, 1, (100_000, 2)).astype(np.float32)
     wanted = x.astype(np.float64).sum(0)
