@@ -36,7 +36,7 @@ from hlobatch.lowering.where import where
 
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
-MOST: Final = (2, 3)
+MAJORITY: Final = (2, 3)
 """The share of the lanes with something left to do of which more have to be there: two thirds."""
 TWICE: Final = 2
 """Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
@@ -181,7 +181,7 @@ class EachInOrder(Turn):
         """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
         if not self.layout.one_kernel or self.told:
             return None
-        given = {slot: self.avals[slot] for slot in step.code.reads}  # nothing else, where it tells nothing
+        given = self.given(step)
         several = turns_at_once(step.code.run, given, step.code.writes)
         if several is None:
             return None
@@ -189,7 +189,7 @@ class EachInOrder(Turn):
 
     def _is_majority(self, counter: Any, index: Any) -> list[Any]:
         here = jnp.sum(counter == index, dtype=jnp.int32)
-        part, whole = MOST
+        part, whole = MAJORITY
         are_most = whole * here > part * jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)
         if not self.layout.queue:
             return [are_most]

@@ -7,8 +7,7 @@ conditional around the block, not many.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cached_property
+from dataclasses import dataclass, replace
 from typing import Any
 
 import jax
@@ -20,16 +19,18 @@ from hlobatch.analysis.evaluation import variables_among
 
 @dataclass(frozen=True)
 class Part:
-    """Some results of a function that is traced once, from what these and its effects need.
+    """Some results of a function that is traced once, from the operands that these need.
 
     Attributes:
         whole: The function, by ``jax.jit``.
+        traced: What that traced.
         avals: Of its operands.
         taken: Positions of those that are needed.
         kept: Positions of the results.
     """
 
     whole: Any
+    traced: Any
     avals: Sequence[Any]
     taken: Sequence[int]
     kept: Sequence[int]
@@ -38,25 +39,20 @@ class Part:
     def all_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> Part:
         """A function of flat arguments as it is."""
         whole = jax.jit(lambda *values: list(function(*values)), keep_unused=True)
-        return Part(whole, avals, range(len(avals)), range(len(whole.trace(*avals).out_info)))
+        traced = whole.trace(*avals)
+        return Part(whole, traced, avals, range(len(avals)), range(len(traced.out_info)))
 
-    @cached_property
+    @property
     def results(self) -> list[Any]:
         """The avals of the results."""
-        every = self.whole.trace(*self.avals).out_info
-        return [every[i] for i in self.kept]
+        return [self.traced.out_info[i] for i in self.kept]
 
     def __call__(self, *values: Any) -> list[Any]:
         """The results, without a call around what computes them."""
         given = dict(zip(self.taken, values, strict=True))
         given |= {i: jnp.zeros(a.shape, a.dtype) for i, a in enumerate(self.avals) if i not in given}
-        every = self._as_traced(*(given[i] for i in range(len(self.avals))))
+        every = jaxpr_as_fun(self.traced.jaxpr)(*(given[i] for i in range(len(self.avals))))
         return [every[i] for i in self.kept]
-
-    @cached_property
-    def _as_traced(self) -> Callable[..., Sequence[Any]]:
-        run: Callable[..., Sequence[Any]] = jaxpr_as_fun(self.whole.trace(*self.avals).jaxpr)
-        return run
 
 
 @dataclass(frozen=True)
@@ -77,11 +73,11 @@ class Trimmed:
 def trimmed(run: Callable[..., Any], reads: Sequence[str], writes: Sequence[str], avals: Mapping[str, Any]) -> Trimmed:
     """Trace a function on slots once, and leave out what it does not use or change."""
     every = Part.all_of(run, [avals[slot] for slot in reads])
-    jaxpr: Any = every.whole.trace(*every.avals).jaxpr.jaxpr
+    jaxpr = every.traced.jaxpr.jaxpr
     entering = dict(zip(reads, jaxpr.invars, strict=True))
     kept = [i for i, (slot, var) in enumerate(zip(writes, jaxpr.outvars, strict=True)) if entering.get(slot) is not var]
     used = {v for equation in jaxpr.eqns for v in variables_among(equation.invars)}
     used |= {*variables_among(jaxpr.outvars[i] for i in kept)}
     taken = [i for i, var in enumerate(jaxpr.invars) if var in used]
-    part = Part(every.whole, every.avals, taken, kept)
+    part = replace(every, taken=taken, kept=kept)
     return Trimmed(tuple(reads[i] for i in taken), tuple(writes[i] for i in kept), part)

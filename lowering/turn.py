@@ -180,9 +180,13 @@ class Turn(ABC):
     def spliced(self, step: Step) -> Spliced:
         """A step as a function of the module, which it becomes when it is first asked for."""
         if step.name not in self._spliced:
-            avals = [self._known[slot] for slot in step.code.reads]
+            avals = list(self.given(step).values())
             self._spliced[step.name] = self.splicer.add(step.code.run, avals, step.name)
         return self._spliced[step.name]
+
+    def given(self, step: Step) -> dict[str, Any]:
+        """The avals of what a step reads."""
+        return {slot: self._known[slot] for slot in step.code.reads}
 
     @cached_property
     def _known(self) -> Mapping[str, Any]:

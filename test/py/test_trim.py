@@ -68,6 +68,17 @@ def test_it_has_its_operands_and_results_alone_in_a_module(noted: Noted) -> None
     assert "test_trim.py" in module.operation.get_asm(enable_debug_info=True)  # where the user wrote it
 
 
+def test_what_a_function_does_not_use_is_an_operand_of_it_if_it_was_added_with_it() -> None:
+    with make_context(), ir.Location.name("test"):
+        module = ir.Module.create()
+        splicer = Splicer(module, ("cpu",))
+        spliced = splicer.add(lambda a, b, c: [b + 1], [NUMBERS] * 3, "one")
+        splicer.finish()
+        function = ir.SymbolTable(module.operation)[spliced.symbol]
+        assert len(ir.FunctionType(ir.TypeAttr(function.attributes["function_type"]).value).inputs) == 3
+        assert module.operation.verify()
+
+
 def test_all_of_a_function_is_a_part_of_it() -> None:
     part = Part.all_of(lambda a, b: [b, a], [NUMBERS, NUMBERS])
     assert [array.tolist() for array in part(jnp.zeros(3, int), jnp.ones(3, int))] == [[1, 1, 1], [0, 0, 0]]
