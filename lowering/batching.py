@@ -23,6 +23,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import (
+    ClosedJaxpr,
     Literal,
     called_by,
     function_of,
@@ -38,11 +39,11 @@ from hlobatch.lowering.where import where
 Function = Callable[..., Sequence[Any]]
 
 
-def over_lanes(function: Function, varies: Sequence[bool], lanes: int) -> Callable[..., list[Any]]:
+def over_lanes(function: Function | ClosedJaxpr, varies: Sequence[bool], lanes: int) -> Callable[..., list[Any]]:
     """The function of all lanes.
 
     Args:
-        function: Of one lane's arrays, to a sequence of arrays.
+        function: Of one lane's arrays, to a sequence of arrays; or its jaxpr, if it has been traced.
         varies: For each argument, whether lanes differ in it.
         lanes: How many there are.
 
@@ -61,10 +62,11 @@ def over_lanes(function: Function, varies: Sequence[bool], lanes: int) -> Callab
 class _Batch:
     lanes: int
 
-    def apply(self, function: Function, given: Values) -> list[Value]:
+    def apply(self, function: Function | ClosedJaxpr, given: Values) -> list[Value]:
         """The results of a function of one lane's arrays."""
-        closed = jax.make_jaxpr(function)(*(_of_one_lane(value) for value in given))
-        return self.evaluate(closed, given)
+        if isinstance(function, ClosedJaxpr):
+            return self.evaluate(function, given)
+        return self.evaluate(jax.make_jaxpr(function)(*(_of_one_lane(value) for value in given)), given)
 
     def evaluate(self, closed: Any, given: Values) -> list[Value]:
         """The results of a jaxpr of one lane."""

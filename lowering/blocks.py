@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
@@ -67,7 +68,18 @@ class Call:
 
     def results(self) -> list[Any]:
         """The arrays of ``op.vars_out`` in order."""
+        code = self._code if self.layout.lane_axis else None
+        if code is not None:
+            return over_lanes(code, self.varies, self.lanes)(*self.arrays)
         return self._over_lanes(self.function, self.varies, self.arrays)
+
+    @property
+    def _code(self) -> ClosedJaxpr | None:
+        """What the primitive was traced to, where that is of one lane's arrays."""
+        function, types = self.op.function, self.layout.program.var_defs
+        if not isinstance(function, TracedFunction):
+            return None
+        return function.code_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
 
     def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
         """The results, and which of those that take the place of an argument are that argument outside of a mask."""

@@ -8,12 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
-from hlobatch._jax import jaxpr_as_fun
+from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
 from hlobatch.analysis.evaluation import variables_among
 
 
@@ -47,12 +47,21 @@ class Part:
         """The avals of the results."""
         return [self.traced.out_info[i] for i in self.kept]
 
+    @cached_property
+    def code(self) -> ClosedJaxpr:
+        """What computes the results."""
+        whole: Any = self.traced.jaxpr.jaxpr
+        taken, kept = [whole.invars[i] for i in self.taken], [whole.outvars[i] for i in self.kept]
+        return ClosedJaxpr(whole.replace(invars=taken, outvars=kept), self.traced.jaxpr.consts)
+
     def __call__(self, *values: Any) -> list[Any]:
         """The results, without a call around what computes them."""
-        given = dict(zip(self.taken, values, strict=True))
-        given |= {i: jnp.zeros(a.shape, a.dtype) for i, a in enumerate(self.avals) if i not in given}
-        every = jaxpr_as_fun(self.traced.jaxpr)(*(given[i] for i in range(len(self.avals))))
-        return [every[i] for i in self.kept]
+        return list(jaxpr_as_fun(self.code)(*values))
+
+
+def code_of(function: Callable[..., Sequence[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+    """The jaxpr of a function of flat arguments, which is traced unless it is a part of one that has been."""
+    return function.code if isinstance(function, Part) else jax.make_jaxpr(function)(*avals)
 
 
 @dataclass(frozen=True)

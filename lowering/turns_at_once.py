@@ -23,12 +23,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first
+from hlobatch.lowering.trim import code_of
 
 TURNS: Final = 4
 """Turns of which LLVM makes straight code; of eight it no longer does, and works on one lane at a time then."""
@@ -96,7 +96,7 @@ def turns_at_once(function: Callable[..., Any], avals: Mapping[str, Any], writes
     """
     if not avals.keys() >= set(writes):
         return None
-    code = inlined(jax.make_jaxpr(function)(*avals.values()))
+    code = inlined(code_of(function, list(avals.values())))
     shapes = {aval.shape for aval in avals.values()}
     if len(shapes) != 1 or any(len(shape) != 1 for shape in shapes) or code.consts or len(code.jaxpr.eqns) > MOST:
         return None

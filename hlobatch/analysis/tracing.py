@@ -80,6 +80,11 @@ class TracedFunction:
         jaxpr: Any = self.jaxpr.jaxpr
         return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars)
 
+    def code_for(self, in_types: Sequence[Type], out_types: Sequence[Type]) -> ClosedJaxpr | None:
+        """The jaxpr, if it is of what variables of some types hold as it is, and lanes may run it together."""
+        is_of_them = _tensors(self.in_types) == _tensors(in_types) and _tensors(self.out_types) == _tensors(out_types)
+        return self.jaxpr if is_of_them and not self._draws_together else None
+
     @cached_property
     def _draws_together(self) -> bool:
         """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""
@@ -97,6 +102,10 @@ class TracedFunction:
     def primitives(self) -> frozenset[str]:
         """Names of the JAX primitives it uses, at any depth."""
         return frozenset().union(*map(equation_primitives, self.jaxpr.jaxpr.eqns))
+
+
+def _tensors(types: Sequence[Type]) -> list[tuple[Any, tuple[int, ...]]]:
+    return [(leaf.dtype, leaf.shape) for type_ in types for leaf in type_.tensor_leaves]
 
 
 def _has_other_keys(jaxpr: Any) -> bool:

@@ -11,7 +11,7 @@ import pytest
 import hlobatch as hb
 from hlobatch.lowering import dispatch
 from hlobatch.lowering.dispatch import TWICE
-from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.lowering.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 
 LANES = 64
@@ -148,10 +148,28 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
     assert len([each for each in found if each is not None]) == made
 
 
-def test_no_other_copy_of_the_block_is_compiled() -> None:
+def request_of_a_loop() -> Request:
+    """For 300 inputs of a loop on numbers, in one kernel."""
     plan = hb.batch(gcd.function, threads=1).trace(jnp.arange(300), jnp.arange(300)).plan
-    layout = replace(plan.layout(300, plan.depth), one_kernel=True)
-    text = str(to_stablehlo(plan.request(layout, on_one_cpu=True)))
-    block = plan.machine.graph.blocks[1].name
+    return plan.request(replace(plan.layout(300, plan.depth), one_kernel=True), on_one_cpu=True)
+
+
+def test_what_was_traced_once_is_not_traced_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    request, trace = request_of_a_loop(), jax.make_jaxpr
+    again: list[Any] = []
+
+    def noted(function: Any, *args: Any, **kwargs: Any) -> Any:
+        again.append(function)
+        return trace(function, *args, **kwargs)
+
+    monkeypatch.setattr(jax, "make_jaxpr", noted)
+    to_stablehlo(request)
+    assert not again
+
+
+def test_no_other_copy_of_the_block_is_compiled() -> None:
+    request = request_of_a_loop()
+    text = str(to_stablehlo(request))
+    block = request.layout.program.graph.blocks[1].name
     assert text.count(f"call @block_1.{block}.turns(") == TWICE
     assert f"@block_1.{block}(" not in text
