@@ -182,7 +182,7 @@ class EachInOrder(Turn):
         if not self.layout.one_kernel or self.told:
             return None
         given = self.given(step)
-        several = turns_at_once(step.code.run, given, step.code.writes)
+        several = turns_at_once(step.code.run, given, step.code.writes, COUNTER)
         if several is None:
             return None
         return self.splicer.add(several, list(given.values()), f"{step.name}.turns")

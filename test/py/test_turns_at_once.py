@@ -17,6 +17,7 @@ from hlobatch.lowering.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_o
 LANES = 64
 NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)
 REALS = jax.ShapeDtypeStruct((LANES,), np.float32)
+BOOLEANS = jax.ShapeDtypeStruct((LANES,), np.bool_)
 
 
 def step(counter: Any, n: Any, kept: Any) -> list[Any]:
@@ -30,7 +31,7 @@ READS = {"pc": NUMBERS, "n": NUMBERS, "kept": NUMBERS}
 
 
 def test_turns_in_a_row_are_those_one_by_one() -> None:
-    together = turns_at_once(step, READS, ["n", "pc"])
+    together = turns_at_once(step, READS, ["n", "pc"], "pc")
     assert together is not None
     counter, n = jnp.arange(LANES) % 3, jnp.arange(1, LANES + 1)
     kept = jnp.ones_like(n)
@@ -42,14 +43,47 @@ def test_turns_in_a_row_are_those_one_by_one() -> None:
     assert [a.dtype for a in found] == [a.dtype for a in expected]
 
 
-def test_what_is_only_read_stays_for_all_turns() -> None:
-    def add(total: Any, x: Any) -> list[Any]:
-        return [total + x]
+@pytest.mark.parametrize("riders", [0, 1, 2, 5])
+def test_what_is_only_read_stays_for_all_turns(riders: int) -> None:
+    """In the places of three numbers that are carried, of which two are no counter, if there is room."""
 
-    together = turns_at_once(add, {"total": REALS, "x": REALS}, ["total"])
+    def add(counter: Any, total: Any, count: Any, *fixed: Any) -> list[Any]:
+        return [counter, total + sum(x.astype(total.dtype) for x in fixed), count + 1]
+
+    kinds = [REALS, NUMBERS, BOOLEANS, REALS, NUMBERS][:riders]
+    avals = {"pc": NUMBERS, "total": REALS, "count": NUMBERS, **{f"x{i}": kind for i, kind in enumerate(kinds)}}
+    together = turns_at_once(add, avals, ["pc", "total", "count"], "pc")
     assert together is not None
-    x = jnp.linspace(0, 1, LANES)
-    assert together(jnp.zeros(LANES), x)[0].tolist() == (TURNS * x).tolist()
+    fixed = [(jnp.arange(LANES) % (i + 2)).astype(kind.dtype) for i, kind in enumerate(kinds)]
+    counter = jnp.arange(LANES) % 3
+    kept, total, count = jax.jit(lambda *a: together(*a))(counter, jnp.ones(LANES), jnp.arange(LANES), *fixed)
+    assert kept.tolist() == counter.tolist()
+    assert total.tolist() == (1 + TURNS * sum((x.astype(float) for x in fixed), jnp.zeros(LANES))).tolist()
+    assert count.tolist() == (jnp.arange(LANES) + TURNS).tolist()
+
+
+def test_bits_are_what_they_were_in_the_place_of_another_number() -> None:
+    """Integers that are no real numbers, or tiny ones, in the place of a real number."""
+    for wanted in (0x7FA00001, 1, -1, -(2**31), 0x7F800000):
+        bits = jnp.full(LANES, wanted, jnp.int32)
+
+        def keep_that(counter: Any, total: Any, bits: Any, wanted: int = wanted) -> list[Any]:
+            return [counter, jnp.where(bits == wanted, total + 1, total)]
+
+        together = turns_at_once(keep_that, {"pc": NUMBERS, "total": REALS, "bits": NUMBERS}, ["pc", "total"], "pc")
+        assert together is not None
+        assert together.riders
+        _, total = jax.jit(lambda *a, run=together: run(*a))(jnp.zeros(LANES, jnp.int32), jnp.zeros(LANES), bits)
+        assert total.tolist() == [TURNS] * LANES
+
+
+@pytest.mark.parametrize(("kind", "arrays"), [(NUMBERS, 2), (REALS, 2), (BOOLEANS, 3)], ids=str)
+def test_no_array_is_written_of_what_stays_as_it_is_if_another_has_room(kind: Any, arrays: int) -> None:
+    avals = {**READS, "kept": kind}
+    together = turns_at_once(step, avals, ["n", "pc"], "pc")
+    assert together is not None
+    (reduction,) = (e for e in jax.make_jaxpr(together)(*avals.values()).eqns if e.primitive.name.startswith("reduce"))
+    assert len(reduction.outvars) == arrays
 
 
 EVENTS = jax.ShapeDtypeStruct((3, LANES), np.float32)
@@ -71,11 +105,14 @@ EVENTS = jax.ShapeDtypeStruct((3, LANES), np.float32)
     ],
 )
 def test_no_loop_is_made_of_anything_else(function: Any, reads: Any) -> None:
-    assert turns_at_once(function, reads, ["x"]) is None
+    def counting(counter: Any, *arrays: Any) -> list[Any]:
+        return [*function(*arrays), counter]
+
+    assert turns_at_once(counting, {"pc": NUMBERS, **reads}, ["x", "pc"], "pc") is None
 
 
 def test_nor_where_something_is_written_that_was_not_read() -> None:
-    assert turns_at_once(lambda x: [x, x + 1], {"x": NUMBERS}, ["x", "y"]) is None
+    assert turns_at_once(lambda x: [x, x + 1], {"pc": NUMBERS}, ["pc", "y"], "pc") is None
 
 
 @hb.batch
@@ -127,7 +164,7 @@ def test_lanes_that_are_done_take_new_inputs_before_the_others_have_left_their_l
 
 
 def test_they_are_one_reduction() -> None:
-    together = turns_at_once(step, READS, ["n", "pc"])
+    together = turns_at_once(step, READS, ["n", "pc"], "pc")
     assert together is not None
     text = jax.jit(lambda *a: together(*a)).lower(*READS.values()).as_text()
     assert text.count("stablehlo.reduce(") == 1
