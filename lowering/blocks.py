@@ -32,7 +32,7 @@ from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.batching import over_lanes
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.compaction import Everyone, Selection, Values, Widths, compacted
+from hlobatch.lowering.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
 from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
 from hlobatch.lowering.stack_loops import pop_in_loops, push_in_loops
@@ -128,6 +128,10 @@ class BlockFunction(Footprint):
         """The slots written, given those read."""
         slots = dict(zip(self.reads, values, strict=True))
         return _Run(self, slots, self.lanes(slots[COUNTER] == self.index)).result()
+
+    def for_all(self, slots: Slots, lanes: int) -> tuple[Any, ...]:
+        """The slots written, given those read, of some lanes that are all at the block."""
+        return _Run(self, dict(slots), All(np.ones(lanes, bool), self.layout.lane_axis)).result()
 
     def lanes(self, mask: Any) -> Everyone:
         """The lanes of a mask. Where a block makes several turns, arrays are in registers from one to the next."""

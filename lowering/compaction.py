@@ -92,6 +92,17 @@ class Everyone(Selection):
 
 
 @dataclass(frozen=True)
+class All(Everyone):
+    """All lanes, every one of them in the mask."""
+
+    def real(self, array: Any) -> Any:
+        return array
+
+    def put(self, array: Any, new: Any) -> Any:
+        return jnp.broadcast_to(jnp.asarray(new, array.dtype), array.shape)
+
+
+@dataclass(frozen=True)
 class Few(Selection):
     """The lanes of the mask, of which there are between one and ``width``; the first again where there are fewer."""
 

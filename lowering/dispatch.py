@@ -52,11 +52,11 @@ class Case(Turn):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         names = list(self.layout.slots)
-        operation = stablehlo.CaseOp([state[s].type for s in names], state[NEXT], len(self.steps) + 1)
+        operation = stablehlo.CaseOp([state[s].type for s in names], state[NEXT], len(self.groups) + 1)
         for index, region in enumerate(operation.regions):
             with ir.InsertionPoint(region.blocks.append()):
                 inner = dict(state)
-                if index < len(self.steps):
+                if index in self.steps:
                     self.run(self.steps[index], inner)
                 stablehlo.return_([inner[s] for s in names])
         state.update(zip(names, operation.results, strict=True))
@@ -71,7 +71,7 @@ class OneAtATime(Turn):
         return {f"{NEXT}.{i}": aval for i, aval in enumerate(self.schedule.memory)}
 
     def run_blocks(self, state: dict[str, Any]) -> None:
-        for index, step in enumerate(self.steps):
+        for index, step in self.steps.items():
             self.repeat_while(NEXT, partial(_is, index), step, state)
 
 
@@ -152,7 +152,7 @@ class EachInOrder(Turn):
 
     def visit_all(self, state: dict[str, Any], after: int = 0) -> None:
         """Every block in order, run or passed over, but for some of the first."""
-        for index, step in enumerate(self.steps[after:], after):
+        for index, step in list(self.steps.items())[after:]:
             if not step.turns:
                 self.visit(index, step, state)
             elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
@@ -269,7 +269,8 @@ def _is(index: int, following: Any) -> Any:
     return compare(following, constant(index), "EQ")
 
 
-_FORMS: Final[Mapping[str, type[Turn]]] = {"case": Case, "chain": Chain, "guarded": Guarded, "sweep": Sweep}
+CASE: Final = "case"
+_FORMS: Final[Mapping[str, type[Turn]]] = {CASE: Case, "chain": Chain, "guarded": Guarded, "sweep": Sweep}
 FORMS: Final = tuple(_FORMS)
 SWEEPS: Final = ("guarded", "sweep")
 

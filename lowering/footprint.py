@@ -103,6 +103,11 @@ class Footprint:
         return self.layout.calls.moving(self.block, self.layout.program.ops_in_loop(self.block))
 
     @property
+    def moves_stacks(self) -> bool:
+        """Whether the block pushes or pops anything, or takes or leaves a frame."""
+        return bool(self._pointers)
+
+    @property
     def _pointers(self) -> list[str]:
         calls, block = self.layout.calls, self.block
         frames = [counter for counter in (calls.released(block), calls.acquired(block)) if counter is not None]

@@ -7,7 +7,7 @@ inputs.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,6 +17,7 @@ import numpy as np
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.beginning import Beginning
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.exchange import Exchange
@@ -34,8 +35,15 @@ class Lanes:
     captures: Captures
     share: int
     """Turnover waits for one in so many lanes."""
+    beginning: Beginning | None = None
+    """What inputs begin with besides themselves, where the first block is run as they come in."""
 
     # Inputs
+
+    @property
+    def input_slots(self) -> list[str]:
+        """The names of the inputs."""
+        return [input_slot(i) for i in range(len(self.layout.input_avals))]
 
     def _named(self, inputs: Sequence[Any]) -> dict[str, list[Any]]:
         supply = iter(inputs)
@@ -73,8 +81,15 @@ class Lanes:
 
     # Start
 
-    def start(self, *inputs: Any) -> list[Any]:
+    @property
+    def start_reads(self) -> list[str]:
+        """Slots that ``start`` needs."""
+        begins = self.beginning is not None and not self.layout.queue
+        return [*self.input_slots, *(self.beginning.reads if begins and self.beginning else ())]
+
+    def start(self, *values: Any) -> list[Any]:
         """The state before the first step."""
+        given = dict(zip(self.start_reads, values, strict=True))
         slots = {name: jnp.zeros(aval.shape, aval.dtype) for name, aval in self.layout.slots.items()}
         for counter in return_addresses(self.layout.program):
             (top,) = self.layout.tops(counter)
@@ -83,9 +98,11 @@ class Lanes:
             slots[COUNTER] = jnp.full_like(slots[COUNTER], self.layout.leave)
             slots[ITEM] = jnp.full_like(slots[ITEM], -1)
         else:
-            named = self._named(inputs)
+            named = self._named([given[slot] for slot in self.input_slots])
             for v in self._entering:
                 slots |= dict(zip(self.layout.tops(v), map(self._filled, named[v]), strict=True))
+            if self.beginning:
+                slots |= self.beginning({**slots, **given}, self.layout.width)
         if self.layout.width != self.layout.lanes:
             are_lanes = np.arange(self.layout.width) < self.layout.lanes
             slots[COUNTER] = where(are_lanes, slots[COUNTER], self.layout.done)
@@ -106,31 +123,70 @@ class Lanes:
         slots[COUNTER] = where(parked, counter - self.layout.parked, counter)
         return list(slots.values())
 
+    def begin_ahead(self, given: Slots) -> list[Any]:
+        """What all inputs begin with, ``[inputs, *event]``, of what does not change in the run."""
+        assert self.beginning
+        fixed = {slot: given[slot] for slot in self.beginning.reads}
+        return self.beginning.of_all(self._entering_arrays(given), fixed)
+
+    @property
+    def begun_slots(self) -> dict[str, str]:
+        """For the name of each of these arrays, its slot in the state; none if they are not computed ahead."""
+        return {f"{slot}.begun": slot for slot in self._begun} if self.beginning and self.beginning.is_ahead else {}
+
+    @property
+    def _begun(self) -> Sequence[str]:
+        """Slots that inputs begin with besides those they are in."""
+        return self.beginning.writes if self.beginning else ()
+
     # The block between inputs
 
     @property
-    def turnover_reads(self) -> list[str]:
-        """Slots that ``turnover`` needs and gives back."""
-        layout = self.layout
-        tops = [slot for v in self._entering for slot in layout.tops(v)]
-        return list(dict.fromkeys([COUNTER, ITEM, HEAD, *self._afresh, *tops, *layout.outputs()]))
+    def turnover_writes(self) -> list[str]:
+        """Slots that ``turnover`` needs and changes."""
+        return [*self._taken, HEAD, *self.layout.outputs()]
 
     @property
-    def turnover_results(self) -> list[str]:
-        """Slots that ``turnover`` only reads: what finished lanes hand in."""
-        changed = set(self.turnover_reads)
-        slots = [s for v in self.layout.program.vars_out if v in self.layout.stored for s in self.layout.tops(v)]
-        return [slot for slot in slots if slot not in changed]
+    def _taken(self) -> list[str]:
+        """Those of them that a lane begins an input with."""
+        tops = [slot for v in self._entering for slot in self.layout.tops(v)]
+        return list(dict.fromkeys([COUNTER, ITEM, *self._afresh, *tops, *self._begun]))
 
-    def turnover(self, inputs: Sequence[Any], results: Sequence[Any], values: Sequence[Any]) -> list[Any]:
+    @property
+    def turnover_reads(self) -> list[str]:
+        """Slots that ``turnover`` needs besides: inputs, what they begin with, and what finished lanes hand in."""
+        changed = set(self.turnover_writes)
+        results = [s for v in self.layout.program.vars_out if v in self.layout.stored for s in self.layout.tops(v)]
+        begins = self.begun_slots or (self.beginning.reads if self.beginning else [])
+        return [*self.input_slots, *begins, *(slot for slot in results if slot not in changed)]
+
+    def turnover(self, slots: Slots) -> Slots:
         """Lanes that are done hand in their results and take the next inputs; those for whom none is left are done."""
-        slots: Slots = dict(zip(self.turnover_reads, values, strict=True))
-        finished = dict(zip(self.turnover_results, results, strict=True))
-        named = self._named(inputs)
-        pairs = [pair for v in self._entering for pair in zip(self.layout.tops(v), named[v], strict=True)]
-        exchange = Exchange(self.layout, self._leaving, dict(pairs), self._afresh)
-        slots |= (exchange.in_loops if self.layout.one_kernel else exchange.at_once)(slots, finished)
-        return [slots[name] for name in self.turnover_reads]
+        entering = self._entering_arrays(slots)
+        begin = None
+        if self.begun_slots:
+            entering |= {slot: slots[name] for name, slot in self.begun_slots.items()}
+        elif self.beginning:
+            begin = self._begin_one(slots)
+        exchange = Exchange(self.layout, self._leaving, self._taken, entering, self._afresh, begin)
+        return (exchange.in_loops if self.layout.one_kernel else exchange.at_once)(slots)
+
+    def _entering_arrays(self, slots: Slots) -> Slots:
+        """Arrays of all inputs, by the slot that a lane takes its own to."""
+        named = self._named([slots[slot] for slot in self.input_slots])
+        return {top: array for v in self._entering for top, array in zip(self.layout.tops(v), named[v], strict=True)}
+
+    def _begin_one(self, slots: Slots) -> Callable[[Slots], Slots]:
+        """What makes of one input what it begins with."""
+        assert self.beginning
+        beginning, axis = self.beginning, self.layout.lane_axis
+        fixed = {slot: slots[slot] for slot in beginning.reads}
+
+        def begin(rows: Slots) -> Slots:
+            given = {slot: jnp.expand_dims(row, axis) for slot, row in rows.items()}
+            return {slot: jnp.squeeze(array, axis) for slot, array in beginning({**fixed, **given}, 1).items()}
+
+        return begin
 
     @property
     def _afresh(self) -> dict[str, int]:
@@ -197,6 +253,11 @@ class Lanes:
         status = where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
         held = where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
         return status.at[held].set(code, **IN_BOUNDS)[: self.layout.inputs]
+
+
+def input_slot(position: int) -> str:
+    """The name under which an input of the module is passed to what needs it."""
+    return f"input#{position}"
 
 
 PARKED, LIMITED, UNSTARTED = 1, 2, 4

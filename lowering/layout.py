@@ -90,6 +90,15 @@ class Layout:
         shape = (*event, self.width) if self.lane_axis else (self.width, *event)
         return jax.ShapeDtypeStruct((*leading, *shape), dtype)
 
+    def event(self, aval: jax.ShapeDtypeStruct) -> tuple[int, ...]:
+        """What one lane has of an array of all lanes."""
+        return tuple(aval.shape[:-1] if self.lane_axis else aval.shape[1:])
+
+    def of_lanes(self, aval: jax.ShapeDtypeStruct, lanes: int) -> tuple[int, ...]:
+        """The shape that an array of all lanes has of so many."""
+        event = self.event(aval)
+        return (*event, lanes) if self.lane_axis else (lanes, *event)
+
     @property
     def blocks(self) -> int:
         return len(self.program.graph.blocks)

@@ -37,8 +37,49 @@ _ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 _MARKS: Final = "mhlo.frontend_attributes"
 
 
-def in_one_kernel(module: Any) -> None:
-    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed."""
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a module, compiled to one kernel wherever it is called.
+
+    Attributes:
+        spliced: The function, which gives back its arguments after its results.
+        count: How many results there are.
+    """
+
+    spliced: Spliced
+    count: int
+
+    @staticmethod
+    def of(splicer: Splicer, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Kernel:
+        """Add a function of flat arguments, whose sizes are known, to a module."""
+        spliced = splicer.add(lambda *given: [*function(*given), *given], avals, name)
+        return Kernel(spliced, len(spliced.results) - len(avals))
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """Call it at the current insertion point."""
+        return call_kernel(self.spliced.symbol, self.spliced.results, arguments)[: self.count]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Operands of ``main`` that another kernel makes of those in front of them.
+
+    Attributes:
+        kernel: That makes them.
+        place: Position of the first of them.
+    """
+
+    kernel: Kernel
+    place: int
+
+
+def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
+    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
+
+    Args:
+        module: That is changed.
+        ahead: What is computed before the call, and no operand of ``main`` any more.
+    """
     body = ir.SymbolTable(module.operation)["main"]
     entry = body.regions[0].blocks[0]
     arguments, leave = list(entry.arguments), entry.operations[len(entry.operations) - 1]
@@ -51,32 +92,16 @@ def in_one_kernel(module: Any) -> None:
     body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [*given, *types]))
     body.attributes["sym_visibility"] = ir.StringAttr.get("private")
     ir.SymbolTable.set_symbol_name(body.operation, KERNEL)
+    place, count = (ahead.place, ahead.kernel.count) if ahead else (0, 0)
+    taken = [*types[:place], *types[place + count :]]
     with ir.InsertionPoint.at_block_begin(module.body):
-        main = func.FuncOp("main", ir.FunctionType.get(types, given), visibility="public")  # type: ignore[call-arg]
+        main = func.FuncOp("main", ir.FunctionType.get(taken, given), visibility="public")  # type: ignore[call-arg]
     start = main.add_entry_block()  # type: ignore[attr-defined]
     with ir.InsertionPoint(start):
-        func.ReturnOp(call_kernel(KERNEL, [*given, *types], list(start.arguments))[: len(given)])
-
-
-@dataclass(frozen=True)
-class Kernel:
-    """A function of a module, compiled to one kernel wherever it is called.
-
-    Attributes:
-        spliced: The function, which gives back its arguments after its results.
-    """
-
-    spliced: Spliced
-
-    @staticmethod
-    def of(splicer: Splicer, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Kernel:
-        """Add a function of flat arguments, whose sizes are known, to a module."""
-        return Kernel(splicer.add(lambda *given: [*function(*given), *given], avals, name))
-
-    def call(self, arguments: Sequence[Any]) -> list[Any]:
-        """Call it at the current insertion point."""
-        results = self.spliced.results
-        return call_kernel(self.spliced.symbol, results, arguments)[: len(results) - len(arguments)]
+        operands = list(start.arguments)
+        if ahead:
+            operands[place:place] = ahead.kernel.call(operands[:place])
+        func.ReturnOp(call_kernel(KERNEL, [*given, *types], operands)[: len(given)])
 
 
 def call_kernel(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:

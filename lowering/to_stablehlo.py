@@ -14,27 +14,30 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import islice
 from typing import Any
+
+import jax
 
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
+from hlobatch.lowering.beginning import beginning_of
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
 from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import EachInOrder, turn_of
+from hlobatch.lowering.dispatch import CASE, EachInOrder, turn_of
 from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
-from hlobatch.lowering.one_kernel import in_one_kernel
+from hlobatch.lowering.one_kernel import Ahead, Kernel, in_one_kernel
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.small_kernels import in_small_kernels
 from hlobatch.lowering.splice import Splicer, type_of
-from hlobatch.lowering.turn import input_slot
 from hlobatch.lowering.twofold import reduce_twofold
 
 
@@ -105,7 +108,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         if request.layout.one_kernel:
             put_in_loops(module, builder.splicer, with_scatters=request.scatters_in_loops)
             hold(module)
-            in_one_kernel(module)
+            in_one_kernel(module, builder.ahead)
         elif request.small_kernels:
             in_small_kernels(module)
         if request.on_one_cpu:
@@ -120,7 +123,9 @@ class _Builder:
         self.layout = request.layout
         self.module = module
         self.captures: Captures = captures(self.layout.program)
-        self.lanes = Lanes(self.layout, self.captures, request.share)
+        begins = None if request.form == CASE else beginning_of(self.layout, self.captures, request.groups)
+        self.lanes = Lanes(self.layout, self.captures, request.share, begins)
+        self.ahead: Ahead | None = None
         self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
 
     def build(self) -> None:
@@ -128,6 +133,10 @@ class _Builder:
         operands = [] if request.embed_captures else list(self.captures.avals)
         operands += layout.input_avals
         operands += layout.shared_slots.values() if request.shared_given else ()
+        if self.lanes.begun_slots:
+            self.ahead = self._ahead(operands)
+            operands += () if request.shared_given else layout.shared_slots.values()
+            operands += self._begun.values()
         operands += layout.slots.values() if request.resume else ()
         size = _symbol_of(layout.inputs)
         types = [_scalar_type()] if size else []
@@ -155,19 +164,61 @@ class _Builder:
         supply = iter(arguments)
         captured = self._constants() or list(islice(supply, len(self.captures.arrays)))
         inputs = list(islice(supply, len(layout.input_avals)))
-        given = self.request.shared_given
+        given = self.request.shared_given or self.ahead is not None
         shared = list(islice(supply, len(layout.shared_slots))) if given else self._shared(captured, inputs)
-        avals = list(layout.slots.values())
+        fixed = self._named(captured, inputs, shared)
+        fixed |= dict(zip(self._begun, islice(supply, len(self._begun)), strict=True))
+        slots = list(layout.slots.values())
         if self.request.resume:
-            state = call(add(self.lanes.resume, avals, "resume"), list(supply))
+            state = call(add(self.lanes.resume, slots, "resume"), list(supply))
         else:
-            state = call(add(self.lanes.start, layout.input_avals, "start"), inputs)
-        state = self._loop(state, captured, inputs, shared)
-        slots = len(avals)
+            reads, avals = self.lanes.start_reads, self._avals
+            start = add(self.lanes.start, [avals[slot] for slot in reads], "start")
+            state = call(start, [fixed[slot] for slot in reads])
+        state = self._loop(state, fixed)
+        count = len(slots)
         how = {"with_status": not self.request.keep_state}
-        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:slots], a[slots:], **how)  # noqa: E731
-        finished = call(add(finish, [*avals, *layout.shared_slots.values()], "finish"), [*state, *shared])
+        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:count], a[count:], **how)  # noqa: E731
+        finished = call(add(finish, [*slots, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
+
+    # Names
+
+    def _named(self, captured: Sequence[Any], inputs: Sequence[Any], shared: Sequence[Any]) -> dict[str, Any]:
+        """What does not change in the loop, by slot."""
+        fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
+        fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
+        return fixed | dict(zip(self.lanes.input_slots, inputs, strict=True))
+
+    @cached_property
+    def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
+        """The arrays of what all inputs begin with, where it is computed ahead."""
+        layout = self.layout
+        kinds = {name: layout.slots[slot] for name, slot in self.lanes.begun_slots.items()}
+        return {n: jax.ShapeDtypeStruct((layout.inputs, *layout.event(k)), k.dtype) for n, k in kinds.items()}
+
+    @cached_property
+    def _avals(self) -> dict[str, Any]:
+        """The state, and what does not change, by slot."""
+        fixed = self._named(self.captures.avals, self.layout.input_avals, list(self.layout.shared_slots.values()))
+        return {**self.layout.slots, **fixed, **self._begun}
+
+    # What is computed before the loop
+
+    def _ahead(self, operands: Sequence[Any]) -> Ahead:
+        """The kernel of what all inputs begin with, and of the shared values if they are not given."""
+        request, count = self.request, len(self.layout.input_avals)
+
+        def begin(*arrays: Any) -> list[Any]:
+            supply = iter(arrays)
+            embedded = self.captures.operands() if request.embed_captures else None
+            captured = list(islice(supply, len(self.captures.arrays))) if embedded is None else embedded
+            inputs = list(islice(supply, count))
+            shared = list(supply) if request.shared_given else self.lanes.shared(captured, *inputs)
+            begun = self.lanes.begin_ahead(self._named(captured, inputs, shared))
+            return [*(() if request.shared_given else shared), *begun]
+
+        return Ahead(Kernel.of(self.splicer, begin, operands, "begin"), len(operands))
 
     def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """The shared values, computed here."""
@@ -185,20 +236,14 @@ class _Builder:
         operands = self.captures.operands()
         return self.splicer.call(self.splicer.add(lambda: operands, [], "captured"), [])
 
-    def _loop(self, state: list[Any], captured: Sequence[Any], inputs: Sequence[Any], shared: list[Any]) -> list[Any]:
+    def _loop(self, state: list[Any], fixed: dict[str, Any]) -> list[Any]:
         layout = self.layout
-        fixed = dict(zip(layout.shared_slots, shared, strict=True))
-        fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
-        fixed |= {input_slot(i): value for i, value in enumerate(inputs)}
-        avals = {**layout.slots, **layout.shared_slots}
-        avals |= {capture_slot(i): aval for i, aval in enumerate(self.captures.avals)}
-        avals |= {input_slot(i): aval for i, aval in enumerate(layout.input_avals)}
         blocks = block_functions(layout, self.captures, self.request.widths, in_place=self.request.in_place)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
         how = request.schedule, request.rounds, request.moves_out_of_loops
-        turn = make(layout, self.lanes, self.splicer, groups, fixed, avals, *how)
+        turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):
             after = turn.once(entering)

@@ -117,9 +117,10 @@ class Turn(ABC):
     # What the loop is built of
 
     @cached_property
-    def steps(self) -> Sequence[Step]:
-        """One for each group."""
-        return [self._group_step(group) for group in self.groups]
+    def steps(self) -> Mapping[int, Step]:
+        """One for each group, by its number; the first one is not among them if inputs have been through it."""
+        groups = list(enumerate(self.groups))
+        return {index: self._group_step(group) for index, group in groups[self.lanes.beginning is not None :]}
 
     @cached_property
     def _find(self) -> Callable[[Sequence[Any]], list[Any]]:
@@ -264,18 +265,14 @@ class Turn(ABC):
     @cached_property
     def turnover(self) -> Step:
         """Lanes that are done hand in their results and take the next inputs."""
-        lanes = self.lanes
-        inputs = [input_slot(i) for i in range(len(self.layout.input_avals))]
-        results, changed = lanes.turnover_results, lanes.turnover_reads
-        told = self.told_by_turnover
+        changed, told = self.lanes.turnover_writes, self.told_by_turnover
+        reads = (*self.lanes.turnover_reads, *changed, *told)
 
         def turnover(*values: Any) -> list[Any]:
             slots = dict(zip(reads, values, strict=True))
-            given, finished, before = ([slots[name] for name in names] for names in (inputs, results, changed))
-            slots.update(zip(changed, lanes.turnover(given, finished, before), strict=True))
+            slots.update(self.lanes.turnover(slots))
             return [*(slots[slot] for slot in changed), *self.tell_of_turnover(slots)]
 
-        reads = (*inputs, *results, *changed, *told)
         return self._step(turnover, reads, (*changed, *told), "turnover", in_loop=True)
 
     def _step(
@@ -293,8 +290,3 @@ class Turn(ABC):
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
         return Step(name, part)
-
-
-def input_slot(position: int) -> str:
-    """The name under which an input of the module is passed to the turnover."""
-    return f"input#{position}"
