@@ -20,6 +20,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 
 from hlobatch._jax import (
@@ -149,7 +150,7 @@ def _of_one_lane(value: Value) -> Any:
 
 
 def _constant(literal: Any) -> Value:
-    return Value(jnp.asarray(literal.val, literal.aval.dtype), False)
+    return Value(np.asarray(literal.val, literal.aval.dtype), False)  # which JAX would put on a device
 
 
 def _shared(array: Any) -> Value:

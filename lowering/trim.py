@@ -45,7 +45,8 @@ class Part:
     @property
     def results(self) -> list[Any]:
         """The avals of the results."""
-        return [self.traced.out_info[i] for i in self.kept]
+        every = self.traced.jaxpr.out_avals
+        return [every[i] for i in self.kept]
 
     @cached_property
     def code(self) -> ClosedJaxpr:
