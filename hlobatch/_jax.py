@@ -65,7 +65,7 @@ __all__ = [
     "is_x64",
     "jaxpr_as_fun",
     "keys_of",
-    "leaves_loops_alone",
+    "leaves_passes_out",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
@@ -102,6 +102,7 @@ _PASSES_ON_LOOPS: Final = (
     "while-loop-trip-count-annotator",
     "small-while-loop-hoisting",
 )
+_TREES: Final = "tree_reduction_rewriter"
 _CAPTURED: Final = "xla_gpu_enable_command_buffer"
 _LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
     _CAPTURED: "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
@@ -121,6 +122,7 @@ class Compilation:
             fusions that XLA makes for its older emitters: larger ones compute the same more than once. Where it makes
             those, it makes loops of scatters too. Vectors are as wide as the processor's. Loops stay as they are: what
             does not change in one is there because it is wanted only if that loop turns, and LLVM finds out the rest.
+            And no trees are made of reductions.
         little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
             level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
             instructions at hand that it has decoded.
@@ -135,7 +137,7 @@ class Compilation:
         without = {
             "cpu-parallel-task-assigner": self.whole_kernels or self.one_kernel,
             "dot-library-rewriter": self.one_kernel,
-            **dict.fromkeys(_PASSES_ON_LOOPS, self.one_kernel),
+            **dict.fromkeys((*_PASSES_ON_LOOPS, _TREES), self.one_kernel),
         }
         return ",".join(name for name, is_left_out in without.items() if is_left_out)
 
@@ -172,8 +174,8 @@ def makes_small_fusions() -> bool:
     return _FUSIONS_OF_ONE.keys().isdisjoint(_unknown_options())
 
 
-def leaves_loops_alone() -> bool:
-    """Whether XLA, asked for one kernel, leaves everything in the loop it is in."""
+def leaves_passes_out() -> bool:
+    """Whether XLA, asked for one kernel, leaves everything in the loop it is in, and makes no trees of reductions."""
     return _PASSES_LEFT_OUT not in _unknown_options()
 
 

@@ -64,6 +64,7 @@ class Request:
         random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
             are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
         moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
+        makes_trees: Whether it makes trees of reductions.
         small_kernels: Whether what works on little is in kernels of its own, in a run of several.
     """
 
@@ -84,6 +85,7 @@ class Request:
     scatters_in_loops: bool = False
     random_in_loops: bool = False
     moves_out_of_loops: bool = True
+    makes_trees: bool = True
     small_kernels: bool = False
 
 
@@ -111,7 +113,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
             in_one_kernel(module, builder.ahead)
         elif request.small_kernels:
             in_small_kernels(module)
-        if request.on_one_cpu:
+        if request.on_one_cpu and request.makes_trees:
             reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
     return module

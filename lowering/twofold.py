@@ -9,7 +9,8 @@
 On a CPU, for the precision of sums, XLA makes windows of 32 of what reduces more numbers along an axis, which are slow
 code with a test of bounds for each number. Most reductions here ask something of all lanes, where nothing is rounded.
 XLA leaves a reduction of two arrays alone, and reduces both if both results are used; LLVM sees that they are the same.
-(There is an option to leave that pass out, but not for a run that is part of another computation.)
+One kernel that is compiled by itself goes without that pass, and needs none of this (``Compilation`` in ``_jax.py``);
+what is part of another computation is compiled as that is.
 
 Source: XLA's pass ``tree_reduction_rewriter``, which takes no reduction of several arrays.
 """

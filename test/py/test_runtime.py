@@ -55,7 +55,7 @@ def test_this_jax_knows_the_options_it_is_given() -> None:
     assert _jax.compiler_options("cpu", Compilation()) == wanted
     wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
     assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
-    in_one = ["cpu-parallel-task-assigner", "dot-library-rewriter", *_jax._PASSES_ON_LOOPS]
+    in_one = ["cpu-parallel-task-assigner", "dot-library-rewriter", *_jax._PASSES_ON_LOOPS, _jax._TREES]
     wanted |= {"xla_disable_hlo_passes": ",".join(in_one)}
     wanted |= _jax._WIDE_VECTORS | (_jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {})
     assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted

@@ -1,5 +1,7 @@
 """Reductions of many numbers, twice at once: XLA makes no trees of them, and the results are the same."""
 
+import re
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -65,3 +67,10 @@ def test_only_long_sums_of_several_kernels_are_trees(options, stay):
 
     assert TREE not in text(exact)
     assert (TREE in text(lambda x: jnp.sum(x))) == stay
+
+
+def test_one_kernel_that_is_compiled_by_itself_goes_without_trees_and_reduces_once():
+    run = looped(lambda x: jnp.sum((x * 8).astype(jnp.int32)).astype(jnp.float32), threads=1)
+    text = run.trace(*examples()).lower().compile().as_text()
+    assert TREE not in text
+    assert not re.search(r"= \(.*\) reduce\(", text)
