@@ -10,23 +10,27 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import ir
+from hlobatch.analysis.machine_flow import reachable
 from hlobatch.lowering.contractions import contraction_of
 from hlobatch.lowering.outermost import outermost
 from hlobatch.lowering.reductions import reduction_of
 from hlobatch.lowering.scatters import scatter_of
-from hlobatch.lowering.splice import Spliced, Splicer, aval_of
-from hlobatch.lowering.trigonometry import trigonometric_of
+from hlobatch.lowering.splice import CALL, Spliced, Splicer, aval_of, callee, name_of
+from hlobatch.lowering.trigonometry import COSINES, SINES, is_little_once, trigonometric_of
 
 SCATTER: Final = "stablehlo.scatter"
+_WHILE: Final = "stablehlo.while"
+_FUNCTION: Final = "func.func"
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     "stablehlo.dot_general": contraction_of,
     "stablehlo.reduce": reduction_of,
     SCATTER: scatter_of,
-    "stablehlo.sine": trigonometric_of,
-    "stablehlo.cosine": trigonometric_of,
+    **dict.fromkeys((SINES, COSINES), trigonometric_of),
 }
 """What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
 
@@ -37,7 +41,8 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
     Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
     """
     functions: dict[Any, Spliced] = {}
-    for operation in list(outermost(module.operation, LOOPS)):
+    runs_once = _Once(module)
+    for operation in [o for o in outermost(module.operation, LOOPS) if not (is_little_once(o) and runs_once(o))]:
         if operation.name == SCATTER and not with_scatters:
             continue
         run = LOOPS[operation.name](operation)
@@ -54,3 +59,28 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
         operation.results[0].replace_all_uses_with(result)
         operation.erase()
     splicer.finish()
+
+
+@dataclass(frozen=True)
+class _Once:
+    """Whether an operation of a module runs once at most."""
+
+    module: Any
+
+    def __call__(self, operation: Any) -> bool:
+        while operation.name != _FUNCTION:
+            if operation.name == _WHILE:
+                return False
+            operation = operation.parent.operation
+        return name_of(operation) not in self._in_loops
+
+    @cached_property
+    def _in_loops(self) -> frozenset[str]:
+        """The functions that are called in a loop, and those that they call."""
+        called = {name_of(f): _called_in(f) for f in outermost(self.module.operation, (_FUNCTION,))}
+        loops = outermost(self.module.operation, (_WHILE,))
+        return frozenset(reachable(called, (name for loop in loops for name in _called_in(loop))))
+
+
+def _called_in(operation: Any) -> list[str]:
+    return [callee(call) for call in outermost(operation, (CALL,))]

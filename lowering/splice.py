@@ -100,7 +100,7 @@ class Splicer:
         self._rename(lowered)
         self._added.clear()
         for operation in lowered.body.operations:
-            if _name_of(operation) != _MAIN:
+            if name_of(operation) != _MAIN:
                 self._insert(operation)
 
     def _free(self, name: str, others: Collection[str] = ()) -> str:
@@ -111,7 +111,7 @@ class Splicer:
 
     def _rename(self, lowered: Any) -> None:
         """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
-        functions = {_name_of(operation): operation for operation in lowered.body.operations}
+        functions = {name_of(operation): operation for operation in lowered.body.operations}
         body = functions.pop(_MAIN).regions[0].blocks[0]
         calls = [operation for operation in body.operations if operation.operation.name == CALL]
         called = list(map(callee, calls))
@@ -155,7 +155,8 @@ def callee(call: Any) -> str:
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
-def _name_of(function: Any) -> str:
+def name_of(function: Any) -> str:
+    """The symbol of a function."""
     return ir.StringAttr(function.attributes["sym_name"]).value
 
 
@@ -186,5 +187,5 @@ def _cut(function: Any, leading: int, passed: Sequence[int], part: Part) -> list
 
 
 def _rename(module: Any, function: Any, name: str) -> None:
-    ir.SymbolTable.replace_all_symbol_uses(_name_of(function), name, module.operation)
+    ir.SymbolTable.replace_all_symbol_uses(name_of(function), name, module.operation)
     ir.SymbolTable.set_symbol_name(function, name)

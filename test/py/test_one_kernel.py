@@ -610,6 +610,26 @@ def test_long_reductions_and_waves_of_many_lanes():
     np.testing.assert_allclose(sums_of_waves(x, n), plain(x, n), rtol=2e-5, atol=2e-5)
 
 
+@pytest.mark.parametrize(("count", "polynomials"), [(40, False), (2_000, True)])
+def test_few_sines_of_a_grid_that_all_lanes_share_are_the_librarys(count, polynomials):
+    """They are computed once in a run; polynomials for them would take longer to compile than many runs."""
+
+    @hb.batch
+    def waves(x, n):
+        total = 0.0
+        while n > 0:
+            total += jnp.mean(jnp.sin(jnp.linspace(0.0, 3.0, count)) * jnp.cos(x))
+            n = n - 1
+        return total
+
+    x, n = jnp.linspace(-1, 1, 50), jnp.arange(50) % 7
+    text = module_of(waves, x, n, one_kernel=True)
+    assert ("call @sine" in text) == polynomials
+    assert "call @cosine" in text
+    plain = hb.batch(waves.function, optimizations=THUNKS)
+    np.testing.assert_allclose(waves(x, n), plain(x, n), rtol=2e-5, atol=2e-5)
+
+
 @pytest.mark.parametrize(
     ("kind", "combine"), [("add", np.add), ("multiply", np.multiply), ("maximum", np.maximum), ("minimum", np.minimum)]
 )
