@@ -84,8 +84,9 @@ class Lanes:
     @property
     def start_reads(self) -> list[str]:
         """Slots that ``start`` needs."""
-        begins = self.beginning is not None and not self.layout.queue
-        return [*self.input_slots, *(self.beginning.reads if begins and self.beginning else ())]
+        if self.beginning is None or self.layout.queue:
+            return self.input_slots
+        return [*self.input_slots, *self.beginning.reads]
 
     def start(self, *values: Any) -> list[Any]:
         """The state before the first step."""
