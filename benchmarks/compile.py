@@ -6,7 +6,6 @@ function of the whole batch (the roofline), and a serial function of NumPy array
 
 from __future__ import annotations
 
-import statistics
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
@@ -19,7 +18,6 @@ import numpy as np
 import hlobatch as hb
 from benchmarks.workload import Prepared, Size
 
-COMPILATIONS: Final = 3
 LONG: Final = 2.0
 """Seconds from which to compile something once is enough."""
 
@@ -60,7 +58,11 @@ def batched(
     fresh = anew()
     if inside_jit:
         return jitted(fresh, args, work=work, comparable=comparable)
-    compiled, seconds = timed_compilation(lambda: anew().trace(*args).lower().compile())
+
+    def compilation() -> Any:
+        return anew().trace(*args).lower().compile()
+
+    compiled, seconds = timed_compilation(compilation)
     result, stats = fresh.with_stats(*args)
     costly = max(stats.blocks, key=lambda block: block.cost * block.active)
 
@@ -76,6 +78,7 @@ def batched(
         lane_use=stats.utilization_of(costly.name),
         note=f"{stats.lanes:,} lanes in flight, {stats.choice.splitlines()[0]}",
         comparable=comparable,
+        compile=once_more(compilation, seconds),
     )
 
 
@@ -156,8 +159,11 @@ def _compiled(
     def anew() -> Any:
         return jax.jit(lambda *args: function(*args))  # noqa: PLW0108  (jax.jit finds what it compiled for `function` before)
 
+    def compilation() -> Any:
+        return anew().lower(*args).compile()
+
     fresh = anew()
-    compiled, seconds = timed_compilation(lambda: anew().lower(*args).compile())
+    compiled, seconds = timed_compilation(compilation)
     result = jax.block_until_ready(fresh(*args))
     prepared = Prepared(
         run=lambda: jax.block_until_ready(fresh(*args)),
@@ -166,21 +172,21 @@ def _compiled(
         temp_bytes=temp_bytes(compiled),
         note=note,
         comparable=comparable,
+        compile=once_more(compilation, seconds),
     )
     return prepared, result
 
 
 def timed_compilation(run: Callable[[], Any]) -> tuple[Any, float]:
-    """What comes of compiling something from the start, and the median of the seconds that it takes.
+    """What comes of compiling something from the start, and the seconds that it takes."""
+    begin = time.perf_counter()
+    compiled = run()
+    return compiled, time.perf_counter() - begin
 
-    Of three times, if they are short: the first one in a process loads parts of JAX.
-    """
-    times: list[float] = []
-    while not times or (len(times) < COMPILATIONS and times[0] < LONG):
-        begin = time.perf_counter()
-        compiled = run()
-        times.append(time.perf_counter() - begin)
-    return compiled, statistics.median(times)
+
+def once_more(compilation: Callable[[], Any], seconds: float) -> Callable[[], Any] | None:
+    """What to compile again, in turn with others, unless that takes long."""
+    return compilation if seconds < LONG else None
 
 
 def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:

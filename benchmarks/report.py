@@ -32,8 +32,8 @@ HEAD: Final = f"""# Benchmarks
 Every figure here comes from `benchmarks/results`. What the columns mean:
 
 - **Useful work** is what some lane wanted; lanes that were masked out do not count.
-- **Time** is the median over repetitions, with quartiles; compilation is apart, and the median of three where it
-  takes less than {LONG:.0f} seconds. In each round every contender
+- **Time** is the median over repetitions, with quartiles; compilation is apart, and the median of several where
+  it takes less than {LONG:.0f} seconds, in turn with the others'. In each round every contender
   has a turn, in an order that rotates, and ratios are medians of ratios within a round: what slows the machine
   slows all alike. A turn is one run, or as many as fill {1e3 * LONG_ENOUGH:.0f} ms, and then time is their mean.
 - **hlobatch is … times as fast** compares useful work per second. Below 1, the contender is faster.

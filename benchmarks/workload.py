@@ -31,11 +31,12 @@ class Prepared:
     Attributes:
         run: Runs everything, blocks until the result is ready, and returns it.
         work: Useful units of work that one run does: what some lane wanted, never masked lanes.
-        compile_seconds: From nothing to the executable, tracing included; the median of several times if it is short.
+        compile_seconds: From nothing to the executable, tracing included, the first time.
         temp_bytes: Temporary memory that XLA allocates.
         lane_use: Share of the lanes of the costly kernel that did wanted work.
         note: For the reader of the table.
         comparable: Takes from a result what must agree between all contenders that have this.
+        compile: Makes the executable from nothing once more; None where that takes long, or is done elsewhere.
     """
 
     run: Callable[[], Any]
@@ -45,6 +46,7 @@ class Prepared:
     lane_use: float | None = None
     note: str = ""
     comparable: Callable[[Any], Any] | None = None
+    compile: Callable[[], Any] | None = None
 
 
 Contender = Callable[[Size], Prepared]

@@ -4,7 +4,9 @@ import importlib.util
 import itertools
 import json
 import re
+import time
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -14,7 +16,7 @@ from benchmarks import measure, registry, report, results
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
-from benchmarks.workload import Prepared, Size
+from benchmarks.workload import Contender, Prepared, Size
 
 ROOT = Path(__file__).parents[2]
 PAGE = ROOT / "docs" / "benchmarks.md"
@@ -80,6 +82,24 @@ def test_repetitions_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     interleaved(runs, rounds=3, seconds=60.0)
     assert [name for name, _ in itertools.groupby(ran)] == list("abc" + "bca" + "cab")
     assert len(ran) > 100
+
+
+def test_so_do_compilations_where_they_are_short() -> None:
+    compiled: list[str] = []
+
+    def contender(name: str) -> Contender:
+        def compilation() -> None:
+            compiled.append(name)
+            time.sleep(0.03)
+
+        return lambda _: replace(fixed(1.0), compile=None if name == "c" else compilation)
+
+    workload = replace(registry.find("collatz"), contenders={n: contender(n) for n in ("hlobatch", "b", "c")})
+    rows = measure.measure(replace(workload, roofline=None), TINY, measure.Effort(3, 0.0), say=lambda _: None)
+    assert compiled[:6] == ["hlobatch", "b", "b", "hlobatch", "hlobatch", "b"]
+    assert len(compiled) == 2 * measure.COMPILATIONS
+    assert [row["compile_seconds"] >= 0.03 for row in rows] == [True] * 3
+    assert rows[2]["compile_seconds"] == fixed(1.0).compile_seconds
 
 
 def test_sizes_on_the_command_line() -> None:

@@ -50,7 +50,8 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
     batches = [problem.starts[first : first + lanes] for first in range(0, len(problem.starts), lanes)]
     states = [jax.block_until_ready(peer.start(seed, batch)) for seed, batch in enumerate(batches)]
     anew = lambda: jax.jit(lambda state: peer.sample(state))  # noqa: E731, PLW0108  (as in `ready.jitted`)
-    compiled, seconds = ready.timed_compilation(lambda: anew().lower(states[0]).compile())
+    compilation = lambda: anew().lower(states[0]).compile()  # noqa: E731
+    compiled, seconds = ready.timed_compilation(compilation)
 
     def run() -> list[Trace]:
         traces = [compiled(state) for state in states]
@@ -68,4 +69,5 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
         note=f"{problem.leaves_per_draw(gradients)}; "
         "lanes used is an upper bound: chains that are done walk on, and can be the longest",
+        compile=ready.once_more(compilation, seconds),
     )
