@@ -9,7 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -17,9 +17,6 @@ import numpy as np
 
 import hlobatch as hb
 from benchmarks.workload import Prepared, Size
-
-LONG: Final = 2.0
-"""Seconds from which to compile something once is enough."""
 
 Work = Callable[[Any], float]
 """A result -> useful units of work."""
@@ -78,7 +75,7 @@ def batched(
         lane_use=stats.utilization_of(costly.name),
         note=f"{stats.lanes:,} lanes in flight, {stats.choice.splitlines()[0]}",
         comparable=comparable,
-        compile=once_more(compilation, seconds),
+        compile=compilation,
     )
 
 
@@ -172,7 +169,7 @@ def _compiled(
         temp_bytes=temp_bytes(compiled),
         note=note,
         comparable=comparable,
-        compile=once_more(compilation, seconds),
+        compile=compilation,
     )
     return prepared, result
 
@@ -182,11 +179,6 @@ def timed_compilation(run: Callable[[], Any]) -> tuple[Any, float]:
     begin = time.perf_counter()
     compiled = run()
     return compiled, time.perf_counter() - begin
-
-
-def once_more(compilation: Callable[[], Any], seconds: float) -> Callable[[], Any] | None:
-    """What to compile again, in turn with others, unless that takes long."""
-    return compilation if seconds < LONG else None
 
 
 def repeated(kernel: Callable[[Any], Any], state: Any, size: Size, *, times: int, units: float = 1.0) -> Prepared:

@@ -24,7 +24,9 @@ OURS: Final = "hlobatch"
 ROOFLINE: Final = "roofline"
 MIN_ROUNDS: Final = 3
 COMPILATIONS: Final = 5
-"""Times that contenders are compiled, in turn, where it is short."""
+"""Times that contenders are compiled again, in turn."""
+LONG: Final = 2.0
+"""Seconds from which to compile something once is enough."""
 LONG_ENOUGH: Final = 0.02
 """Seconds for which a contender runs in its turn; a single run may take longer."""
 RELATIVE_TOLERANCE: Final = 2e-3
@@ -78,7 +80,7 @@ def measure(
     check_agreement(prepared)
     rounds = max(MIN_ROUNDS, effort.repetitions)
     times = interleaved({name: p.run for name, p in prepared.items()}, rounds, effort.seconds)
-    again = {name: p.compile for name, p in prepared.items() if p.compile is not None}
+    again = {name: p.compile for name, p in prepared.items() if p.compile and p.compile_seconds < LONG}
     compilations = interleaved(again, COMPILATIONS, math.inf) if again else {}
     rows = [_row(name, prepared, times, compilations.get(name)) for name in prepared]
     rows += [{"contender": name, "missing": reason} for name, reason in missing.items()]

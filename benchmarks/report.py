@@ -15,8 +15,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from benchmarks import plots, registry, results
-from benchmarks.compile import LONG
-from benchmarks.measure import LONG_ENOUGH, OURS, ROOFLINE, Row
+from benchmarks.measure import LONG, LONG_ENOUGH, OURS, ROOFLINE, Row
 from benchmarks.nuts import figure7
 from benchmarks.workload import Workload
 

@@ -36,7 +36,7 @@ class Prepared:
         lane_use: Share of the lanes of the costly kernel that did wanted work.
         note: For the reader of the table.
         comparable: Takes from a result what must agree between all contenders that have this.
-        compile: Makes the executable from nothing once more; None where that takes long, or is done elsewhere.
+        compile: Makes the executable from nothing once more; None where that is done elsewhere.
     """
 
     run: Callable[[], Any]

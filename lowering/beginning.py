@@ -31,7 +31,7 @@ from hlobatch.ir.program import STORED
 from hlobatch.lowering.blocks import BlockFunction, Slots, needs_real_inputs
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.layout import Layout
-from hlobatch.lowering.rows import part_of, with_part
+from hlobatch.lowering.rows import rows_of, with_rows
 from hlobatch.transforms.lower_calls import return_addresses
 
 DEAR: Final = 1_000.0
@@ -73,7 +73,7 @@ class Beginning:
         aval = layout.slots[slot]
         ends = {top for counter in return_addresses(layout.program) for top in layout.tops(counter)}
         first = layout.leave if slot in ends else 0
-        return jnp.full(layout.of_lanes(aval, lanes), first, aval.dtype)
+        return jnp.full(layout.of_lanes(layout.event(aval), lanes), first, aval.dtype)
 
     def of_all(self, inputs: Slots, fixed: Slots) -> list[Any]:
         """The arrays ``[inputs, *event]`` of what all inputs begin with, as many at a time as there are lanes."""
@@ -81,25 +81,17 @@ class Beginning:
         axis, count, size = layout.lane_axis, layout.inputs, layout.lanes
 
         def some(start: Any) -> list[Any]:
-            given = {slot: jnp.moveaxis(_rows(array, start, size), 0, axis) for slot, array in inputs.items()}
+            given = {slot: jnp.moveaxis(rows_of(array, start, size), 0, axis) for slot, array in inputs.items()}
             return [jnp.moveaxis(array, axis, 0) for array in self({**fixed, **given}, size).values()]
 
         def more(i: Any, found: list[Any]) -> list[Any]:
             start = jnp.minimum(i * size, count - size)  # the last of them begin with some that have been
-            return [with_part(a, new, _starts(a, start)) for a, new in zip(found, some(start), strict=True)]
+            return [with_rows(array, new, start) for array, new in zip(found, some(start), strict=True)]
 
         avals = jax.eval_shape(some, jnp.int32(0))
         blank = [jnp.zeros((count, *aval.shape[1:]), aval.dtype) for aval in avals]
         found: list[Any] = jax.lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // size)), more, blank)
         return found
-
-
-def _rows(array: Any, start: Any, count: int) -> Any:
-    return part_of(array, _starts(array, start), (count, *array.shape[1:]))
-
-
-def _starts(array: Any, start: Any) -> list[Any]:
-    return [start, *[jnp.int32(0)] * (array.ndim - 1)]
 
 
 def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginning | None:

@@ -83,8 +83,8 @@ class Call:
 
     def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
         """The results, and which of those that take the place of an argument are that argument outside of a mask."""
-        axis = self.layout.lane_axis
-        avals = [_of_one_lane(a, axis) if v else a for a, v in zip(self.arrays, self.varies, strict=True)]
+        shapes = [self.layout.event(a) if v else a.shape for a, v in zip(self.arrays, self.varies, strict=True)]
+        avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, self.arrays, strict=True)]
         found = updating(self.function, avals, self.varies, targets)
         if found is None:
             return self.results(), frozenset()
@@ -98,10 +98,6 @@ class Call:
         if any(varies):
             return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
         return [jnp.broadcast_to(r, (self.lanes, *jnp.shape(r))) for r in function(*arrays)]
-
-
-def _of_one_lane(array: Any, axis: int) -> jax.ShapeDtypeStruct:
-    return jax.ShapeDtypeStruct(array.shape[:-1] if axis else array.shape[1:], array.dtype)
 
 
 def needs_real_inputs(op: PrimOp) -> bool:

@@ -17,6 +17,7 @@ from typing import Any, Final
 from hlobatch._jax import ir
 from hlobatch.analysis.machine_flow import reachable
 from hlobatch.lowering.contractions import contraction_of
+from hlobatch.lowering.loop import WHILE
 from hlobatch.lowering.outermost import outermost
 from hlobatch.lowering.reductions import reduction_of
 from hlobatch.lowering.scatters import scatter_of
@@ -24,7 +25,6 @@ from hlobatch.lowering.splice import CALL, Spliced, Splicer, aval_of, callee, na
 from hlobatch.lowering.trigonometry import COSINES, SINES, is_little_once, trigonometric_of
 
 SCATTER: Final = "stablehlo.scatter"
-_WHILE: Final = "stablehlo.while"
 _FUNCTION: Final = "func.func"
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     "stablehlo.dot_general": contraction_of,
@@ -69,7 +69,7 @@ class _Once:
 
     def __call__(self, operation: Any) -> bool:
         while operation.name != _FUNCTION:
-            if operation.name == _WHILE:
+            if operation.name == WHILE:
                 return False
             operation = operation.parent.operation
         return name_of(operation) not in self._in_loops
@@ -78,7 +78,7 @@ class _Once:
     def _in_loops(self) -> frozenset[str]:
         """The functions that are called in a loop, and those that they call."""
         called = {name_of(f): _called_in(f) for f in outermost(self.module.operation, (_FUNCTION,))}
-        loops = outermost(self.module.operation, (_WHILE,))
+        loops = outermost(self.module.operation, (WHILE,))
         return frozenset(reachable(called, (name for loop in loops for name in _called_in(loop))))
 
 

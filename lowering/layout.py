@@ -87,17 +87,15 @@ class Layout:
 
     def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
         """An array of all lanes, with axes in front of theirs."""
-        shape = (*event, self.width) if self.lane_axis else (self.width, *event)
-        return jax.ShapeDtypeStruct((*leading, *shape), dtype)
+        return jax.ShapeDtypeStruct((*leading, *self.of_lanes(event, self.width)), dtype)
 
-    def event(self, aval: jax.ShapeDtypeStruct) -> tuple[int, ...]:
-        """What one lane has of an array of all lanes."""
-        return tuple(aval.shape[:-1] if self.lane_axis else aval.shape[1:])
-
-    def of_lanes(self, aval: jax.ShapeDtypeStruct, lanes: int) -> tuple[int, ...]:
-        """The shape that an array of all lanes has of so many."""
-        event = self.event(aval)
+    def of_lanes(self, event: tuple[int, ...], lanes: Dim) -> tuple[Dim, ...]:
+        """The shape of an array of some lanes."""
         return (*event, lanes) if self.lane_axis else (lanes, *event)
+
+    def event(self, array: Any) -> tuple[int, ...]:
+        """The shape of what one lane has of an array of lanes."""
+        return tuple(array.shape[:-1] if self.lane_axis else array.shape[1:])
 
     @property
     def blocks(self) -> int:

@@ -29,6 +29,16 @@ def with_row(array: Any, row: Any, index: Any, axis: int = 0) -> Any:
     return with_part(array, row, _starts(array, index, axis))
 
 
+def rows_of(array: Any, start: Any, count: int) -> Any:
+    """So many rows in front, from an index on."""
+    return part_of(array, _starts(array, start, 0), (count, *array.shape[1:]))
+
+
+def with_rows(array: Any, rows: Any, start: Any) -> Any:
+    """The array with other rows in front from there on."""
+    return with_part(array, rows, _starts(array, start, 0))
+
+
 def part_of(array: Any, starts: Sequence[Any], sizes: Sequence[int]) -> Any:
     """A part of the array."""
     return jax.lax.dynamic_slice(array, starts, sizes, allow_negative_indices=False)
@@ -40,7 +50,7 @@ def with_part(array: Any, part: Any, starts: Sequence[Any]) -> Any:
 
 
 def _starts(array: Any, index: Any, axis: int) -> list[Any]:
-    """Where the row begins."""
+    """Where a row begins."""
     return [index if i == axis else index.dtype.type(0) for i in range(array.ndim)]
 
 

@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import func, ir
+from hlobatch.lowering.loop import WHILE
 from hlobatch.lowering.one_kernel import call_kernel, is_marked
 from hlobatch.lowering.reductions import FOR_A_LIBRARY
 from hlobatch.lowering.splice import CALL, callee
@@ -35,9 +36,8 @@ FEWEST: Final = 8
 """Operations that are worth a kernel of their own: XLA would fuse fewer with each other, or with what follows."""
 
 _CONSTANT: Final = "stablehlo.constant"
-_WHILE: Final = "stablehlo.while"
 _SELECT: Final = "stablehlo.select"
-_IN_REGIONS: Final = frozenset({_WHILE, "stablehlo.case", "stablehlo.if"})
+_IN_REGIONS: Final = frozenset({WHILE, "stablehlo.case", "stablehlo.if"})
 _SCATTER: Final = "stablehlo.scatter"
 _ONE_AND_RETURN: Final = 2
 _UPDATED: Final = {"stablehlo.dynamic_update_slice": 1, _SCATTER: 2}
@@ -206,7 +206,7 @@ class _Run:
     def _needs(self, operation: Any, position: int) -> bool:
         if operation not in self.outermost:
             return False
-        if operation.name == _WHILE:
+        if operation.name == WHILE:
             return self._may_not_turn(operation) and self._is_needed(operation.results[position])
         if operation.name in _UPDATED:
             is_part = _elements(operation.operands[_UPDATED[operation.name]]) < _elements(operation.operands[0])
@@ -227,7 +227,7 @@ class _Run:
 
     def _is_of_such_a_loop(self, value: Any) -> bool:
         owner = _maker(value)
-        return owner in self.at_any_depth and owner.name == _WHILE and self._may_not_turn(owner)
+        return owner in self.at_any_depth and owner.name == WHILE and self._may_not_turn(owner)
 
     def _may_be_false(self, mask: Any) -> bool:
         """Whether XLA cannot find that a mask is true: it is given, or whether what is given equals a constant.

@@ -63,8 +63,8 @@ class Request:
         scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
         random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
             are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
-        moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
-        makes_trees: Whether it makes trees of reductions.
+        passes_left_out: Whether XLA goes without passes that one kernel is better without: what does not change in a
+            loop stays there, and no trees are made of reductions.
         small_kernels: Whether what works on little is in kernels of its own, in a run of several.
     """
 
@@ -84,8 +84,7 @@ class Request:
     on_one_cpu: bool = False
     scatters_in_loops: bool = False
     random_in_loops: bool = False
-    moves_out_of_loops: bool = True
-    makes_trees: bool = True
+    passes_left_out: bool = False
     small_kernels: bool = False
 
 
@@ -113,7 +112,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
             in_one_kernel(module, builder.ahead)
         elif request.small_kernels:
             in_small_kernels(module)
-        if request.on_one_cpu and request.makes_trees:
+        if request.on_one_cpu and not request.passes_left_out:
             reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
     return module
@@ -244,7 +243,7 @@ class _Builder:
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
-        how = request.schedule, request.rounds, request.moves_out_of_loops
+        how = request.schedule, request.rounds, not request.passes_left_out
         turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):

@@ -96,7 +96,6 @@ def _run_lowering(
     on_one_cpu = static and is_for_one_cpu(ctx)
     is_free = one_kernel is None and on_one_cpu
     layout = plan.on_one_cpu(inputs, depth) if is_free else plan.layout(inputs, depth, stats, bool(one_kernel))
-    leaves_out = bool(one_kernel) and leaves_passes_out()
     request = plan.request(
         layout,
         shared_given=shared_given,
@@ -106,8 +105,7 @@ def _run_lowering(
         on_one_cpu=on_one_cpu,
         scatters_in_loops=one_kernel is None or not makes_small_fusions(),
         random_in_loops=not makes_small_fusions(),
-        moves_out_of_loops=not leaves_out,
-        makes_trees=not leaves_out,
+        passes_left_out=bool(one_kernel) and leaves_passes_out(),
         small_kernels=on_one_cpu and plan.has_small_kernels(layout),
     )
     first = plan.batch_size_position

@@ -92,14 +92,16 @@ def test_so_do_compilations_where_they_are_short() -> None:
             compiled.append(name)
             time.sleep(0.03)
 
-        return lambda _: replace(fixed(1.0), compile=None if name == "c" else compilation)
+        seconds = measure.LONG if name == "long" else 0.1
+        return lambda _: replace(fixed(1.0), compile=None if name == "c" else compilation, compile_seconds=seconds)
 
-    workload = replace(registry.find("collatz"), contenders={n: contender(n) for n in ("hlobatch", "b", "c")})
+    workload = replace(registry.find("collatz"), contenders={n: contender(n) for n in ("hlobatch", "b", "c", "long")})
     rows = measure.measure(replace(workload, roofline=None), TINY, measure.Effort(3, 0.0), say=lambda _: None)
     assert compiled[:6] == ["hlobatch", "b", "b", "hlobatch", "hlobatch", "b"]
     assert len(compiled) == 2 * measure.COMPILATIONS
-    assert [row["compile_seconds"] >= 0.03 for row in rows] == [True] * 3
+    assert [row["compile_seconds"] >= 0.03 for row in rows] == [True] * 4
     assert rows[2]["compile_seconds"] == fixed(1.0).compile_seconds
+    assert rows[3]["compile_seconds"] == measure.LONG
 
 
 def test_sizes_on_the_command_line() -> None:

@@ -69,5 +69,5 @@ def prepare(peer: Peer, problem: Problem, lanes: int) -> Prepared:
         lane_use=useful / (sum(map(count_executions, leaves)) * lanes),
         note=f"{problem.leaves_per_draw(gradients)}; "
         "lanes used is an upper bound: chains that are done walk on, and can be the longest",
-        compile=ready.once_more(compilation, seconds),
+        compile=compilation,
     )
