@@ -123,9 +123,9 @@ class Compilation:
             those, it makes loops of scatters too. Vectors are as wide as the processor's. Loops stay as they are: what
             does not change in one is there because it is wanted only if that loop turns, and LLVM finds out the rest.
             And no trees are made of reductions.
-        little_unrolled: Loops are over many lanes. LLVM's level 3 makes straight code of twice as many of them as
-            level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a processor keeps few
-            instructions at hand that it has decoded.
+        little_unrolled: Loops are over many lanes, or each kernel has few. LLVM's level 3 makes straight code of twice
+            as many of them as level 2. That takes longer to compile, and, in a kernel of a thousand loops, to run: a
+            processor keeps few instructions at hand that it has decoded.
     """
 
     whole_kernels: bool = False

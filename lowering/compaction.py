@@ -22,7 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.lowering.masks import Put, from_active_lane, putting
-from hlobatch.lowering.stacks import IN_BOUNDS
+from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.tie import tied
 from hlobatch.lowering.trim import Trimmed, trimmed
 from hlobatch.lowering.where import where

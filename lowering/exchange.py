@@ -17,8 +17,7 @@ import numpy as np
 from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
 from hlobatch.lowering.masks import masked
-from hlobatch.lowering.rows import places_in, row_of, with_row
-from hlobatch.lowering.stacks import IN_BOUNDS
+from hlobatch.lowering.rows import IN_BOUNDS, places_in, row_of, with_row
 from hlobatch.lowering.where import where
 
 

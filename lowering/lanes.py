@@ -22,7 +22,7 @@ from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.exchange import Exchange
 from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
-from hlobatch.lowering.stacks import IN_BOUNDS
+from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
 from hlobatch.transforms.lower_calls import return_addresses
 

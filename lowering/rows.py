@@ -1,4 +1,4 @@
-"""Reading and writing a row of an array, at an index that it has.
+"""Reading and writing rows of an array, at indices that it has.
 
 JAX takes a negative index to count from the end, and makes three more operations of each access to see whether it does;
 in one kernel each is as dear as the access.
@@ -6,13 +6,16 @@ in one kernel each is as dear as the access.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
 from hlobatch.lowering.where import where
+
+IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
+"""How many rows are read or written at once by ``array.at[indices]``, if each index is known to be a row's."""
 
 
 def row_of(array: Any, index: Any, axis: int = 0) -> Any:

@@ -7,19 +7,17 @@ Reference: paper section 3.2, optimization 4: the top of each stack is kept besi
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Sequence
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.lowering.masks import masked
+from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
 
 Arrays = Sequence[Any]
-
-IN_BOUNDS: Final[Mapping[str, Any]] = {"mode": "promise_in_bounds", "wrap_negative_indices": False}
-"""How arrays are indexed with positions that are known to be theirs."""
 
 
 def push_at_once(stacks: Arrays, pointer: Any, tops: Arrays, mask: Any) -> list[Any]:

@@ -132,12 +132,17 @@ def read_source(fun: types.FunctionType) -> Source:
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
             help="put the function in a file; code typed at the plain Python prompt or passed to exec has no source.",
         )
-    with ONE_AT_A_TIME:
-        tree = ast.parse("".join(lines), filename=file)
-    node = _find(tree, fun)
+    node = _find(_parsed("".join(lines), file), fun)
     source = Source(fun, file, node, tuple(lines))
     _check_kind(source, fun)
     return source
+
+
+@functools.lru_cache(maxsize=16)
+def _parsed(text: str, file: str) -> ast.Module:
+    """A whole file, kept for the next function of a program that stands in it. Nobody changes what is in it."""
+    with ONE_AT_A_TIME:
+        return ast.parse(text, filename=file)
 
 
 def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:

@@ -21,6 +21,7 @@ import numpy as np
 from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_p
@@ -138,7 +139,7 @@ class Division:
         first = len(self.plan.captured)
         last = first + len(self.plan.input_shared)
         pairs = zip(operands[first:last], self.plan.input_shared, strict=True)
-        inputs = [x if shared else jnp.asarray(x).at[rows].get(mode="promise_in_bounds") for x, shared in pairs]
+        inputs = [x if shared else jnp.asarray(x).at[rows].get(**IN_BOUNDS) for x, shared in pairs]
         return run(*operands[:first], *inputs, *operands[last:])
 
     @property
@@ -194,7 +195,8 @@ def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = Fal
 def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
     whole = busy or plan.is_small(layout)
-    how = Compilation(whole, layout.one_kernel, little_unrolled=bool(layout.lane_axis))
+    little_unrolled = not layout.one_kernel or bool(layout.lane_axis)
+    how = Compilation(whole, layout.one_kernel, little_unrolled)
     return jax.jit(function, compiler_options=compiler_options(jax.default_backend(), how))
 
 
