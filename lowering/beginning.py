@@ -28,9 +28,10 @@ from hlobatch.analysis.machine_flow import never_goes_back, onward
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED
-from hlobatch.lowering.blocks import BlockFunction, Slots, needs_real_inputs
+from hlobatch.lowering.blocks import BlockFunction
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.layout import Layout, Slots
+from hlobatch.lowering.primitives import needs_real_inputs
 from hlobatch.lowering.rows import rows_of, with_rows
 from hlobatch.transforms.lower_calls import return_addresses
 

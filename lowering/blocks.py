@@ -13,9 +13,9 @@ an operand of the conditional around it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property, partial, singledispatchmethod
+from functools import cached_property, singledispatchmethod
 from itertools import groupby
 from typing import Any
 
@@ -23,89 +23,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
-from hlobatch.ir.physical import lane_function, width
+from hlobatch.ir.physical import width
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
-from hlobatch.lowering.batching import over_lanes
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
-from hlobatch.lowering.stack_loops import pop_in_loops, push_in_loops
-from hlobatch.lowering.stacks import moved_down, pop_at_once, push_at_once
-from hlobatch.lowering.updates import held, updating
+from hlobatch.lowering.frames import Frames
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout, Slots
+from hlobatch.lowering.primitives import Call, needs_real_inputs
+from hlobatch.lowering.updates import held
 from hlobatch.lowering.where import where
-
-Slots = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Call:
-    """A primitive and the arrays it is given.
-
-    Attributes:
-        op: The primitive.
-        layout: The state.
-        lanes: How many lanes the arrays have.
-        arrays: Those of ``op.vars_in`` in order; those of shared variables without the axis of lanes.
-        varies: For each, whether lanes differ in it.
-    """
-
-    op: PrimOp
-    layout: Layout
-    lanes: Any
-    arrays: list[Any]
-    varies: list[bool]
-
-    @cached_property
-    def function(self) -> Callable[..., Sequence[Any]]:
-        """The primitive on one lane's arrays."""
-        return lane_function(self.op, self.layout.program.var_defs)
-
-    def results(self) -> list[Any]:
-        """The arrays of ``op.vars_out`` in order."""
-        code = self._code if self.layout.lane_axis else None
-        if code is not None:
-            return over_lanes(code, self.varies, self.lanes)(*self.arrays)
-        return self._over_lanes(self.function, self.varies, self.arrays)
-
-    @property
-    def _code(self) -> ClosedJaxpr | None:
-        """What the primitive was traced to, where that is of one lane's arrays."""
-        function, types = self.op.function, self.layout.program.var_defs
-        if not isinstance(function, TracedFunction):
-            return None
-        return function.code_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
-
-    def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
-        """The results, and which of those that take the place of an argument are that argument outside of a mask."""
-        shapes = [self.layout.event(a) if v else a.shape for a, v in zip(self.arrays, self.varies, strict=True)]
-        avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, self.arrays, strict=True)]
-        found = updating(self.function, avals, self.varies, targets)
-        if found is None:
-            return self.results(), frozenset()
-        return self._over_lanes(found, [True, *self.varies], [mask, *self.arrays]), found.results
-
-    def _over_lanes(
-        self, function: Callable[..., Sequence[Any]], varies: Sequence[bool], arrays: Sequence[Any]
-    ) -> list[Any]:
-        if self.layout.lane_axis:
-            return over_lanes(function, varies, self.lanes)(*arrays)
-        if any(varies):
-            return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
-        return [jnp.broadcast_to(r, (self.lanes, *jnp.shape(r))) for r in function(*arrays)]
-
-
-def needs_real_inputs(op: PrimOp) -> bool:
-    """Whether a primitive's time depends on its inputs, so that no lane's junk may reach it.
-
-    An inner ``while`` runs until its slowest lane is done; a lane that only passes by must not be that lane.
-    """
-    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives
 
 
 @dataclass(frozen=True)
@@ -119,6 +50,34 @@ class BlockFunction(Footprint):
 
     widths: tuple[int, ...] = ()
     in_place: bool = True
+
+    @cached_property
+    def updated(self) -> frozenset[str]:
+        """Variables with arrays that the block updates."""
+        primitives = [op for op in self.ops if isinstance(op, PrimOp) and self._may_update(op)]
+        return frozenset(v for op in primitives for v in op.vars_out if v in op.vars_in and any(self._places(v)))
+
+    def targets(self, op: PrimOp) -> dict[int, int]:
+        """Results of a primitive that go where an argument is, which it may update; their positions."""
+        if not self._may_update(op):
+            return {}
+        given = [slot for v in op.vars_in for slot in self._places(v)]
+        positions = {slot: i for i, slot in enumerate(given) if slot is not None}
+        results = [slot for v in op.vars_out for slot in self._places(v)]
+        return {i: positions[slot] for i, slot in enumerate(results) if slot in positions}
+
+    def _may_update(self, op: PrimOp) -> bool:
+        function = op.function
+        if not isinstance(function, TracedFunction) or not self.in_place or needs_real_inputs(op):
+            return False
+        return not UPDATES.isdisjoint(function.primitives)
+
+    def _places(self, variable: str) -> Sequence[str | None]:
+        """The slots that a variable's arrays are in; None for those that no lane keeps, or that are numbers in it."""
+        layout = self.layout
+        if layout.program.alloc(variable) not in STORED:
+            return [None] * width(layout.program.var_defs[variable])
+        return [top if layout.slots[top].ndim > 1 else None for top in layout.tops(variable)]
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
@@ -145,7 +104,6 @@ class _Run:
         lanes: Those at the block; primitives may be computed for them alone.
         temporaries: Values of variables that are not stored, by name, of ``lanes.count`` lanes.
         read_from: For each variable, those that were computed from it and are not held yet.
-        rows: Of the frame that the block restores or saves, by pointer.
     """
 
     function: BlockFunction
@@ -153,7 +111,10 @@ class _Run:
     lanes: Selection
     temporaries: dict[str, list[Any]] = field(default_factory=dict)
     read_from: dict[str, set[str]] = field(default_factory=dict)
-    rows: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def _frames(self) -> Frames:
+        return Frames(self.function)
 
     @property
     def layout(self) -> Layout:
@@ -167,7 +128,7 @@ class _Run:
         """The slots written."""
         self._park()
         self._count()
-        self._move_frames()
+        self.slots |= self._frames.take_and_leave(self.slots, self.mask)
         ops = self.function.ops
         done = 0
         for are_primitives, group in groupby(ops, lambda op: isinstance(op, PrimOp)):
@@ -217,28 +178,11 @@ class _Run:
 
     def _park(self) -> None:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
-        full = None
-        for pointer, count in self.function.rising.items():
-            over = self.slots[pointer] + count > self.layout.depth
-            full = over if full is None else full | over
+        full = self._frames.full(self.slots)
         if full is not None:
             parked = self.mask & full
             self.slots[COUNTER] = where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
             self._keep(self.mask & ~full)
-
-    def _move_frames(self) -> None:
-        """Go to the row of the frame that the block restores, saves, or does both with."""
-        calls, block, one = self.layout.calls, self.function.block, self.mask.astype(jnp.int32)
-        released, up = calls.released(block), calls.moved_up(block)
-        if released is not None:
-            pointer = self.layout.pointer(released)
-            self.rows[pointer] = self.slots[pointer] - one
-            if calls.moved_down(block) is not None:
-                self.slots[pointer] = self.rows[pointer]
-        if up is not None:
-            pointer = self.layout.pointer(up)
-            self.rows[pointer] = self.slots[pointer]
-            self.slots[pointer] = self.slots[pointer] + one
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""
@@ -305,7 +249,7 @@ class _Run:
     @run.register
     def _prim(self, op: PrimOp) -> None:
         types, alloc = self.layout.program.var_defs, self.layout.program.alloc
-        targets = self._targets(op)
+        targets = self.function.targets(op) if isinstance(self.lanes, Everyone) else {}
         mask = self._mask_once_read() if targets else None
         arrays: list[Any] = []
         varies: list[bool] = []
@@ -328,10 +272,10 @@ class _Run:
 
     def _note_reads(self, op: PrimOp) -> None:
         """Remember what has been computed from what the block updates."""
-        for variable in self._updated:
+        for variable in self.function.updated:
             read = self.read_from.setdefault(variable, set())
             if variable in op.vars_in or not read.isdisjoint(op.vars_in):
-                read.update(v for v in op.vars_out if v not in self._updated)
+                read.update(v for v in op.vars_out if v not in self.function.updated)
 
     def _mask_once_read(self) -> Any:
         """The mask, once all has been read from the arrays that the block updates."""
@@ -346,35 +290,6 @@ class _Run:
             else:
                 self.slots.update(zip(self.layout.tops(v), arrays, strict=True))
         return mask
-
-    @cached_property
-    def _updated(self) -> frozenset[str]:
-        """Variables with arrays that the block updates."""
-        primitives = [op for op in self.function.ops if isinstance(op, PrimOp) and self._may_update(op)]
-        return frozenset(v for op in primitives for v in op.vars_out if v in op.vars_in and any(self._places(v)))
-
-    def _may_update(self, op: PrimOp) -> bool:
-        function = op.function
-        if not isinstance(function, TracedFunction) or not self.function.in_place or needs_real_inputs(op):
-            return False
-        return not UPDATES.isdisjoint(function.primitives)
-
-    def _targets(self, op: PrimOp) -> dict[int, int]:
-        """Results of a primitive that go where an argument is, which it may update; their positions."""
-        if not isinstance(self.lanes, Everyone) or not self._may_update(op):
-            return {}
-        given = [slot for v in op.vars_in for slot in self._places(v)]
-        positions = {slot: i for i, slot in enumerate(given) if slot is not None}
-        results = [slot for v in op.vars_out for slot in self._places(v)]
-        return {i: positions[slot] for i, slot in enumerate(results) if slot in positions}
-
-    def _places(self, variable: str) -> Sequence[str | None]:
-        """The slots that a variable's arrays are in; None for those in none here, or that are no arrays in a lane."""
-        count = width(self.layout.program.var_defs[variable])
-        if self.layout.program.alloc(variable) not in STORED or variable in self.temporaries:
-            return [None] * count
-        tops = self.layout.tops(variable)
-        return [top if top in self.slots and self.slots[top].ndim > 1 else None for top in tops]
 
     def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
         """The results of a primitive, which is left out where no lane is active and junk could keep it from ending.
@@ -397,52 +312,11 @@ class _Run:
 
     @run.register
     def _push(self, op: PushOp) -> None:
-        self._push_variables(op.vars)
-
-    def _push_variables(self, variables: Sequence[str]) -> None:
-        push = self._on_stacks(push_in_loops, push_at_once)
-        for slot, together in self._by_pointer(variables):
-            tops, stacks = self._tops_and_stacks(together)
-            row = self.rows.get(slot, self.slots[slot])
-            pushed = push(list(stacks.values()), row, list(tops.values()), self.mask)
-            self.slots.update(zip(stacks, pushed, strict=True))
-            if slot not in self.rows:
-                self.slots[slot] = self.slots[slot] + self.mask.astype(jnp.int32)
+        self.slots |= self._frames.push(op.vars, self.slots, self.mask)
 
     @run.register
     def _pop(self, op: PopOp) -> None:
-        self._pop_variables(op.vars)
-
-    def _pop_variables(self, variables: Sequence[str]) -> None:
-        pop = self._on_stacks(pop_in_loops, pop_at_once)
-        for slot, together in self._by_pointer(variables):
-            if slot not in self.rows:
-                self.slots[slot] = moved_down(self.slots[slot], self.mask)
-            row = self.rows.get(slot, self.slots[slot])
-            tops, stacks = self._tops_and_stacks(together)
-            popped = pop(list(stacks.values()), row, list(tops.values()), self.mask)
-            self.slots.update(zip(tops, popped, strict=True))
-
-    def _on_stacks(self, in_loops: Callable[..., list[Any]], at_once: Callable[..., list[Any]]) -> Any:
-        """How the stacks of this run are pushed or popped."""
-        layout = self.layout
-        return partial(in_loops, axis=layout.lane_axis, by_bits=layout.by_bits) if layout.one_kernel else at_once
-
-    def _tops_and_stacks(self, variables: Sequence[str]) -> tuple[Slots, Slots]:
-        """What variables with stacks hold on top, and what is saved, by slot."""
-        tops = [slot for variable in variables for slot in self.layout.tops(variable)]
-        stacks = [slot for variable in variables for slot in self.layout.frames(variable)]
-        return {slot: self.slots[slot] for slot in tops}, {slot: self.slots[slot] for slot in stacks}
-
-    def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
-        """Variables with a stack, those that move together at once; one that is named twice moves twice."""
-        waiting = [v for v in variables if self.function.is_full(v)]
-        while waiting:
-            pointer = self.layout.pointer(waiting[0])
-            together = tuple(dict.fromkeys(v for v in waiting if self.layout.pointer(v) == pointer))
-            for variable in together:
-                waiting.remove(variable)
-            yield pointer, together
+        self.slots |= self._frames.pop(op.vars, self.slots, self.mask)
 
     @run.register
     def _goto_op(self, op: GotoOp) -> None:
@@ -454,7 +328,7 @@ class _Run:
 
     @run.register
     def _push_goto(self, op: PushGotoOp) -> None:
-        self._push_variables(self.function.moved_by(op))
+        self.slots |= self._frames.push(self.function.moved_by(op), self.slots, self.mask)
         (top,) = self.layout.tops(op.counter)
         self.slots[top] = self.lanes.put(self.slots[top], self._index(op.push_block))
         self._goto(self._place(op.goto_block))
@@ -462,7 +336,7 @@ class _Run:
     @run.register
     def _indirect_goto(self, op: IndirectGotoOp) -> None:
         self._goto(self._way_back(op))
-        self._pop_variables(self.function.moved_by(op))
+        self.slots |= self._frames.pop(self.function.moved_by(op), self.slots, self.mask)
 
 
 class _Operands(Sequence[Any]):

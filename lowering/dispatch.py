@@ -24,8 +24,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import ir, stablehlo
-from hlobatch.lowering.blocks import Slots
-from hlobatch.lowering.layout import COUNTER, Layout
+from hlobatch.lowering.layout import COUNTER, Layout, Slots
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import Kernel
 from hlobatch.lowering.scalars import add, compare, constant, scalar_aval

@@ -14,8 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.lowering.blocks import Slots
-from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
+from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout, Slots
 from hlobatch.lowering.masks import masked
 from hlobatch.lowering.rows import IN_BOUNDS, places_in, row_of, with_row
 from hlobatch.lowering.where import where

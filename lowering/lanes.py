@@ -18,10 +18,9 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.beginning import Beginning
-from hlobatch.lowering.blocks import Slots
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.exchange import Exchange
-from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout
+from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout, Slots
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
 from hlobatch.transforms.lower_calls import return_addresses

@@ -34,6 +34,9 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
 
+Slots = dict[str, Any]
+"""Arrays by name."""
+
 UNROLLED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 

@@ -16,9 +16,9 @@ from typing import Any, ClassVar, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.lowering.blocks import BlockFunction, Slots
+from hlobatch.lowering.blocks import BlockFunction
 from hlobatch.lowering.lanes import Lanes
-from hlobatch.lowering.layout import COUNTER, HEAD, Layout
+from hlobatch.lowering.layout import COUNTER, HEAD, Layout, Slots
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.scalars import compare, constant, either, false, scalar_aval, true
 from hlobatch.lowering.schedule import Schedule
