@@ -14,6 +14,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
+from hlobatch.ir.names import unused
 
 SYNC_MARK: Final = "__hlobatch_sync__"
 """Attribute of ``hb.sync`` by which the frontend knows it."""
@@ -61,10 +62,7 @@ class Callees:
         if plain not in self.by_function:
             taken = {callee.name for callee in self.by_function.values()} | {"main"}
             stem = "lambda" if plain.__name__ == "<lambda>" else plain.__name__
-            name, count = stem, 1
-            while name in taken:
-                count += 1
-                name = f"{stem}_{count}"
+            name = unused(stem, taken, separator="_")
             self.by_function[plain] = Callee(name, read_source(plain), type_inference)
         return self.by_function[plain]
 

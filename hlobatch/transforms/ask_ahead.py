@@ -30,6 +30,7 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.liveness import Names, union
 from hlobatch.analysis.machine_liveness import live_in
+from hlobatch.ir.names import unused
 from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, with_own_results
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, ControlFlowGraph, Program
@@ -203,8 +204,6 @@ class _Asking:
 
     def _new(self, variable: str) -> str:
         at = f"@{self.source.name}"
-        name = variable.removesuffix(at) + at
-        while name in self.types:
-            name += "'"
+        name = unused(variable.removesuffix(at) + at, self.types)
         self.types[name] = self.types[variable]
         return name

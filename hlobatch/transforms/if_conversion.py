@@ -47,6 +47,7 @@ from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
 from hlobatch.analysis.tracing import TracedFunction, leaf_type
+from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
@@ -178,10 +179,7 @@ class _Converter:
         return with_own_results(ops, lambda variable: self._fresh(variable, word), only)
 
     def _fresh(self, variable: str, word: str) -> str:
-        name, count = f"{variable}:{word}", 1
-        while name in self.types:
-            count += 1
-            name = f"{variable}:{word}{count}"
+        name = unused(f"{variable}:{word}", self.types)
         self.types[name] = self.types[variable]
         return name
 

@@ -29,9 +29,10 @@ from hlobatch._jax import Literal
 from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import tensors
+from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.transforms.coalesce import is_copy
 from hlobatch.transforms.if_conversion import is_traced, select
 from hlobatch.transforms.lower_calls import move
@@ -50,7 +51,8 @@ def split_aggregates(program: Program) -> Program:
     types = {v: t for v, t in program.var_defs.items() if v in kept or v not in wanted}
     for name, places in wanted.items():
         paths, leaves = _paths(program.var_defs[name]), program.var_defs[name].leaves
-        parts[name] = tuple(_fresh(name + paths[i], types, leaves[i]) for i in places)
+        parts[name] = tuple(unused(name + paths[i], types) for i in places)
+        types |= {part: Type(leaves[i]) for part, i in zip(parts[name], places, strict=True)}
     if not parts:
         return program
     splitter = _Splitter(program.var_defs, parts, wanted)
@@ -67,14 +69,6 @@ def _paths(type_: Type) -> list[str]:
     """Where each leaf is in a type, as the end of a name."""
     found, _ = jax.tree_util.tree_flatten_with_path(type_.tensors, lambda x: isinstance(x, (TensorType, Static)))
     return ["".join(f":{jax.tree_util.keystr((key,), simple=True)}" for key in path) for path, _ in found]
-
-
-def _fresh(name: str, types: dict[str, Type], leaf: Leaf) -> str:
-    """A new variable of a leaf's type."""
-    while name in types:
-        name += ":"
-    types[name] = Type(leaf)
-    return name
 
 
 def _taken_apart(program: Program) -> Mapping[str, Sequence[int]]:

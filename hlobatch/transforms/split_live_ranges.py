@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hlobatch.analysis.dataflow import Dataflow, solve
+from hlobatch.ir.names import unused
 from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 
@@ -93,7 +94,8 @@ class _Webs:
                 for variable in op.defs:
                     root = self.find((variable, block.name, index))
                     if root not in names:
-                        names[root] = _fresh(variable, taken)
+                        names[root] = unused(variable, taken)
+                        taken.add(names[root])
         return names
 
     def _renamed_block(self, block: Block) -> Block:
@@ -117,12 +119,3 @@ def _after(block: Block, index: int, op: Op, definitions: Definitions) -> Defini
         return definitions
     kept = frozenset(d for d in definitions if d[0] not in op.defs)
     return kept | frozenset((v, block.name, index) for v in op.defs)
-
-
-def _fresh(variable: str, taken: set[str]) -> str:
-    name, count = variable, 0
-    while name in taken:
-        count += 1
-        name = f"{variable}:{count}"
-    taken.add(name)
-    return name

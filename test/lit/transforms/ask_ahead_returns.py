@@ -43,8 +43,8 @@ def f(n, best):
 # AFTER-NEXT: %f.$if1@f.after_if.2 = prim "n <= 0" (%f.n)
 # AFTER-NEXT: %f.$if2@f.after_if.2 = prim "n == 7" (%f.n)
 # AFTER-NEXT: %f.best@f.after_if.2 = prim "best * 2" (%f.best)
-# AFTER-NEXT: %f.$if2@f.after_if.2' = prim "neither_but" (%f.$if1@f.after_if.2, %f.$if2@f.after_if.2)
-# AFTER-NEXT: %f.best = prim "select" (%f.$if2@f.after_if.2', %f.best@f.after_if.2, %f.best)
+# AFTER-NEXT: %f.$if2@f.after_if.2:2 = prim "neither_but" (%f.$if1@f.after_if.2, %f.$if2@f.after_if.2)
+# AFTER-NEXT: %f.best = prim "select" (%f.$if2@f.after_if.2:2, %f.best@f.after_if.2, %f.best)
 # AFTER-NEXT: push_jump f.entry, return to f.after_if.2.return by %f.$return
 # AFTER-NEXT: // past f.entry: branch %f.$if1@f.after_if.2, f.then, f.after_if
 # AFTER-NEXT: // past f.after_if: branch %f.$if2@f.after_if.2, f.then.2, f.after_if.2

@@ -21,14 +21,14 @@ def f(x):
 # CHECK-LABEL: def f(%f.x) -> (%f.$result):
 # CHECK-NEXT:   entry:
 # CHECK-NEXT:     %f.y = prim "jnp.ones(3) * x" (%f.x)
-# CHECK-NEXT:     %f.y:1 = prim "y.sum()" (%f.y)
-# CHECK-NEXT:     %f.$if1 = prim "y > 2" (%f.y:1)
+# CHECK-NEXT:     %f.y:2 = prim "y.sum()" (%f.y)
+# CHECK-NEXT:     %f.$if1 = prim "y > 2" (%f.y:2)
 # CHECK-NEXT:     branch %f.$if1, then, after_if
 # CHECK-NEXT:   then:
 # CHECK-NEXT:     %f.x = prim "3" ()
 # CHECK-NEXT:     jump after_if
 # CHECK-NEXT:   after_if:
 # CHECK-NEXT:     %f.z = prim "x + 1" (%f.x)
-# CHECK-NEXT:     %f.x:1 = prim "z * y" (%f.z, %f.y:1)
-# CHECK-NEXT:     %f.$result = prim "x" (%f.x:1)
+# CHECK-NEXT:     %f.x:2 = prim "z * y" (%f.z, %f.y:2)
+# CHECK-NEXT:     %f.$result = prim "x" (%f.x:2)
 # CHECK-NEXT:     halt

@@ -66,8 +66,8 @@ def scale(x, data):
 # BEFORE-NEXT:     %f.$if1 = prim "residual(x, data) > 1" (%f.x, %main.data)
 # BEFORE-NEXT:     branch %f.$if1, body, after_while
 # BEFORE-NEXT:   body:
-# BEFORE-NEXT:     %f.x:1 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data)
-# BEFORE-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:1, %main.data)
+# BEFORE-NEXT:     %f.x:2 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data)
+# BEFORE-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:2, %main.data)
 # BEFORE-NEXT:     jump while
 # BEFORE-NEXT:   after_while:
 # BEFORE-NEXT:     %f.$result = prim "x @ data.T" (%f.x, %main.data)
@@ -85,8 +85,8 @@ def scale(x, data):
 # AFTER-NEXT:     %f.$if1 = prim "residual(x, data) > 1" (%f.x, %main.data, %f.$shared1, %f.$shared2)
 # AFTER-NEXT:     branch %f.$if1, body, after_while
 # AFTER-NEXT:   body:
-# AFTER-NEXT:     %f.x:1 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data, %f.$shared3)
-# AFTER-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:1, %main.data)
+# AFTER-NEXT:     %f.x:2 = prim "x - 0.1 * data.mean(axis=0)" (%f.x, %main.data, %f.$shared3)
+# AFTER-NEXT:     %f.x = prim "x + jnp.sum(data[3] - x) + jnp.zeros(20)" (%f.x:2, %main.data)
 # AFTER-NEXT:     jump while
 # AFTER-NEXT:   after_while:
 # AFTER-NEXT:     %f.$result = prim "x @ data.T" (%f.x, %main.data, %f.$shared1)
