@@ -54,7 +54,9 @@ def logical_and(*values: Any) -> Any:
 def range_count(start: Any, stop: Any, step: Any) -> Any:
     """Number of turns of ``for … in range(start, stop, step)``.
 
-    The span is taken only where it is positive, so that unsigned bounds do not wrap.
+    The span is taken only where it is positive, so that unsigned bounds do not wrap. From below zero to above it may
+    take one bit more than a signed number has: the count is unsigned then. The turns count up to it all the same; what
+    wraps around as a signed number is the right one as an unsigned one.
     """
     if is_array(step):
         raise BatchTypeError(
@@ -66,15 +68,23 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
     if not is_array(start) and not is_array(stop):
         return len(range(start, stop, step))
     for value in (start, stop):
-        if not jnp.issubdtype(jnp.result_type(value), jnp.integer):
-            raise BatchTypeError(
-                f"a bound of a range is {jnp.result_type(value)}, it has to be an integer",
-                help="round it and convert it, as in `range(jnp.floor(x).astype(int))`.",
-            )
+        _check_bound(jnp.result_type(value))
     low, high = (start, stop) if step > 0 else (stop, start)
     low, high = (_at_least_32_bits(_scalar(v, "the bound of a range")) for v in (low, high))
-    span = jnp.where(high > low, high - low, 0)
-    return (span + (abs(step) - 1)) // abs(step)
+    span = high - low
+    if is_array(low) or low < 0:
+        span = jax.lax.bitcast_convert_type(span, f"uint{8 * span.dtype.itemsize}")
+    turns = span if abs(step) == 1 else (span - 1) // abs(step) + 1
+    return jnp.where(high > low, turns, 0)
+
+
+def _check_bound(dtype: Any) -> None:
+    if jnp.issubdtype(dtype, jnp.integer):
+        return
+    rounded, how = ("jnp.floor(x)", "round it and convert it") if dtype != jnp.bool_ else ("x", "convert it")
+    raise BatchTypeError(
+        f"a bound of a range is {dtype}, it has to be an integer", help=f"{how}, as in `range({rounded}.astype(int))`."
+    )
 
 
 def _at_least_32_bits(value: Any) -> Any:

@@ -21,10 +21,12 @@ where the call is made, which returns at once.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.allocation import allocate
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
@@ -132,7 +134,7 @@ class _Asking:
         pending = list(names)
         while pending:
             test = self.tests.get(pending.pop(0))
-            if test is None or test.name in self.asked or test is self.source:
+            if test is None or test.name in self.asked or test is self.source or self._comes_back(test):
                 continue
             if not self._pays(block_cost(self.program, test)):
                 continue
@@ -142,6 +144,11 @@ class _Asking:
             self.ops += ops
             self.asked[test.name] = branch.replace(cond_var=names[branch.cond_var])
             pending += branch.successors
+
+    def _comes_back(self, test: Block) -> bool:
+        """Whether what is asked leads from a block to itself: a lane would be sent around for ever, without a step."""
+        after = defaultdict(tuple, {name: end.successors for name, end in self.asked.items()})
+        return test.name in machine_flow.reachable(after, test.successors)
 
     def _pays(self, cost: float) -> bool:
         """Whether that much more is not too much; if so, count it."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.definedness import check_definedness
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
@@ -34,7 +35,7 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
     program, found = _inferred(program, in_types)
     folded = program.with_functions({f.name: _folded(f, found) for f in program.all_functions})
     check_definedness(folded)
-    _check_returns(found)
+    _check_returns(folded, found)
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
     typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions})
@@ -93,15 +94,30 @@ def _folded(function: Function, found: Inference) -> Function:
     return function.replace(graph=reachable(ControlFlowGraph(tuple(map(fold, function.graph)))))
 
 
-def _check_returns(found: Inference) -> None:
+def _check_returns(program: Program, found: Inference) -> None:
     """Refuse calls that no path comes back from."""
-    within = sorted(found.stuck, key=lambda place: place[0] == MAIN)
-    for call in (found.stuck[place] for place in within):
+    if not found.stuck:
+        return
+    place = min(found.stuck, key=lambda place: place[0] == MAIN)
+    call = found.stuck[place]
+    if any(function == call.function for function, _ in found.stuck):
         raise BatchTypeError(
             f"{call.function!r} never returns: every path through it calls it again",
             call.location,
             help="give the recursion a base case that returns without a call.",
         )
+    raise BatchTypeError(
+        f"{call.function!r} never returns: every path through it leads into a loop that has no way out",
+        _endless_loop(program.function(call.function).graph).location,
+        help="give the loop a condition, or leave it with `break` or `return`.",
+    )
+
+
+def _endless_loop(graph: ControlFlowGraph) -> Block:
+    """The first block that all it leads to leads back to."""
+    after = {block.name: block.terminator.targets for block in graph}
+    onward = {name: machine_flow.reachable(after, after[name]) for name in after}
+    return next(b for b in graph if b.name in onward[b.name] and all(b.name in onward[n] for n in onward[b.name]))
 
 
 def _traced(function: Function, found: Inference) -> Function:

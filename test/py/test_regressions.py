@@ -569,3 +569,75 @@ def test_arrays_are_pushed_where_64_bit_types_are_on():
             wanted = [mirrored.function(jnp.asarray(a), jnp.asarray(b)) for a, b in zip(x, n, strict=True)]
         assert got.dtype == np.float64
         np.testing.assert_allclose(got, np.stack(wanted), rtol=1e-12)
+
+
+LEAST, MOST = -(2**31), 2**31 - 1
+
+
+@pytest.mark.parametrize("step", [1, 2, 10, MOST, -1, -2, -MOST])
+def test_spans_of_ranges_wrapped(step):
+    """A range from below zero to above was one of no turns, if it was longer than a number of 32 bits can say."""
+
+    @hb.batch
+    def ends(start, stop):
+        turns = 0
+        last = start
+        for i in range(start, stop, step):
+            turns = turns + 1
+            last = i
+            if turns == 3:
+                break
+        return turns, last
+
+    bounds = [LEAST, LEAST + 1, -2, -1, 0, 1, 7, MOST - 1, MOST]
+    start, stop = (np.asarray(x, np.int32).ravel() for x in np.meshgrid(bounds, bounds))
+    plain = [range(int(a), int(b), step)[:3] for a, b in zip(start, stop, strict=True)]
+    turns, last = ends(start, stop)
+    assert turns.tolist() == [len(r) for r in plain]
+    assert last.tolist() == [r[-1] if r else int(a) for r, a in zip(plain, start, strict=True)]
+    for known in (LEAST, 3, MOST):
+        turns, _ = hb.batch(ends.function, static_argnames="stop")(start, stop=known)
+        assert turns.tolist() == [len(range(int(a), known, step)[:3]) for a in start]
+
+
+@pytest.mark.parametrize("dispatch", ["chain", "case", "guarded", "sweep"])
+def test_loops_in_which_nothing_happens(dispatch):
+    """A block that only asks, and goes to itself, was asked past without end; so was one that leads to another such."""
+
+    @hb.batch
+    def waits(x):
+        while x < 0:
+            x = x
+        return x
+
+    @hb.batch
+    def called(x):
+        if x < 0:
+            return called(x)
+        return x
+
+    @hb.batch
+    def calls(x):
+        y = called(abs(x))
+        return y if y >= 0 else called(-y)
+
+    @hb.batch
+    def in_turns(x, y):
+        while x < 0:
+            while y < 0:
+                x = x
+            y = y
+        return x + y
+
+    x = ints(3, 0, 7)
+    for function, arguments, results in (
+        (waits, [x], x),
+        (called, [x], x),
+        (calls, [-x], x),
+        (in_turns, [x, x], 2 * x),
+    ):
+        run = hb.batch(function.function, dispatch=dispatch, max_steps=50)
+        assert run(*arguments).tolist() == results.tolist()
+    for function, arguments in ((waits, [-x]), (called, [-x]), (in_turns, [-x, x]), (in_turns, [-x, -x])):
+        with pytest.raises(hb.StepLimitError, match="lanes 0, 2"):
+            hb.batch(function.function, dispatch=dispatch, max_steps=50)(*arguments)
