@@ -18,7 +18,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.objects import gives_values, has_changed, refuse_kept, state
@@ -95,6 +95,19 @@ class TracedFunction:
         """The jaxpr with what it calls in the place of the calls."""
         return inlined(self.jaxpr)
 
+    @property
+    def written_types(self) -> tuple[Type, ...]:
+        """``out_types``, with Python numbers that are written out in the code for the tensors they are taken for."""
+        supply = iter(self.jaxpr.jaxpr.outvars)
+
+        def written(leaf: Leaf) -> Leaf:
+            if not isinstance(leaf, TensorType):
+                return leaf
+            value = next(supply)
+            return Static(_python_number(value.val)) if leaf.weak and isinstance(value, Literal) else leaf
+
+        return tuple(Type.of_leaves(tuple(map(written, t.leaves)), t.treedef) for t in self.out_types)
+
     def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
         return replace(self, out_types=out_types)
 
@@ -102,6 +115,12 @@ class TracedFunction:
     def primitives(self) -> frozenset[str]:
         """Names of the JAX primitives it uses, at any depth."""
         return frozenset().union(*map(equation_primitives, self.jaxpr.jaxpr.eqns))
+
+
+def _python_number(value: Any) -> Any:
+    """A number as it was written; one of 32 bits has digits that nobody wrote."""
+    value = np.asarray(value)[()]
+    return float(str(value)) if isinstance(value, np.floating) else value.item()
 
 
 def _tensors(types: Sequence[Type]) -> list[tuple[Any, tuple[int, ...]]]:

@@ -141,8 +141,8 @@ class _Inferrer:
             keep = [self.definitions[name] == 1 and name not in self.results for name in op.vars_out]
             before = trace(op, in_types, keep)
             self.found.traced[place, index] = before
-        for name, type_ in zip(op.vars_out, before.out_types, strict=True):
-            self._flow(name, type_, op.location)
+        for name, type_, written in zip(op.vars_out, before.out_types, before.written_types, strict=True):
+            self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:
         """Pass arguments in and results out; whether the callee is known to return."""
@@ -151,9 +151,7 @@ class _Inferrer:
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_ = self.found.types[argument]
-            if adopt and type_ != self.found.types.get(parameter):
-                type_ = widened(type_)
-            self._flow(parameter, type_, op.location)
+            self._flow(parameter, type_, op.location, widen=adopt and type_ != self.found.types.get(parameter))
         self._reach(callee.name, callee.graph.enter_block().name)
         if any(name not in self.found.types for name in callee.vars_out):
             return False
@@ -161,12 +159,13 @@ class _Inferrer:
             self._flow(name, self.found.types[result], op.location)
         return True
 
-    def _flow(self, name: str, type_: Type, location: Location) -> None:
+    def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
-        old = self.found.types.get(name)
-        type_ = widened(type_) if name in self.results else type_
+        old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
         try:
-            new = type_ if old is None else join(old, type_)
+            new = joined if old is None else join(old, joined)
+            for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
+                join(other, new)  # each Python number by itself: what they joined to has no value any more
         except DisagreementError as reason:
             raise self._disagreement(name, type_, location, str(reason)) from None
         self.origins[name].append((location, type_))

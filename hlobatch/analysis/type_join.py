@@ -43,7 +43,10 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
     if isinstance(left, Static) or isinstance(right, Static):
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
             raise DisagreementError(f"one is {left}, the other {right}")
-        return _join_leaves(widened_leaf(left), widened_leaf(right))
+        joined = _join_leaves(widened_leaf(left), widened_leaf(right))
+        _check_number(left, joined)
+        _check_number(right, joined)
+        return joined
     if left.shape != right.shape:
         raise DisagreementError(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
     return _join_dtypes(left, right)
@@ -58,6 +61,21 @@ def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:
         if weak.weak and not strong.weak and adopts(weak, strong):
             return strong
     raise DisagreementError(f"one is {left}, the other {right}")
+
+
+def _check_number(leaf: Leaf, joined: Leaf) -> None:
+    """Refuse a Python number that would be another one, or infinite, in a dtype with few bits."""
+    if not isinstance(leaf, Static) or not isinstance(joined, TensorType):
+        return
+    number, dtype = leaf.value, joined.dtype
+    if jnp.issubdtype(dtype, jnp.integer):
+        limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
+        fits = limits.min <= number <= limits.max
+    else:
+        with np.errstate(over="ignore"):
+            fits = not np.isfinite(number) or bool(np.isfinite(np.asarray(number).astype(dtype)))
+    if not fits:
+        raise DisagreementError(f"one is {number}, the other {joined}, which cannot hold it")
 
 
 def adopts(weak: TensorType, strong: TensorType) -> bool:
