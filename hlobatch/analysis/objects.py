@@ -1,8 +1,7 @@
-"""Python objects among the values of a program: what they hold, and whether a statement changed them.
+"""Python objects among the values of a program, and what they hold.
 
 A variable's value is a pytree of arrays and of objects that are known when the program is built. A statement is traced
-once, however often it runs. An object that holds an array of the lane would hold it as it was then, and one that
-changes as it is used would change once.
+once, however often it runs: an object that holds an array of the lane would hold it as it was then.
 """
 
 from __future__ import annotations
@@ -10,9 +9,8 @@ from __future__ import annotations
 import collections
 import gc
 import itertools
-import random
 import types
-from collections.abc import ItemsView, Iterable, Iterator, KeysView, Mapping, ValuesView
+from collections.abc import ItemsView, Iterable, Iterator, KeysView, ValuesView
 from typing import Any, Final
 
 import jax
@@ -24,7 +22,6 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 MOST: Final = 10_000
 """Objects looked at, of those that an object refers to, the nearest first."""
 _ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
-_GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
 _EMPTY: Final = types.CellType()
 
 
@@ -55,34 +52,6 @@ def refuse_kept(value: Any) -> None:
         "a function kept in a variable uses a value of the program",
         help="write the lambda where it is used, or pass the value to it.",
     )
-
-
-def state(value: Any) -> Mapping[str, Any]:
-    """An object's attributes as they are now.
-
-    Raises:
-        UnsupportedSyntaxError: It changes whenever it is used.
-    """
-    if isinstance(value, _GENERATORS):
-        raise UnsupportedSyntaxError(
-            f"a {_kind(value)} draws as the program is built, once for all lanes and turns",
-            help="use jax.random, with a key for each lane.",
-        )
-    if isinstance(value, (*_ATOMS, types.FunctionType)) or not hasattr(value, "__dict__"):
-        return {}
-    return dict(vars(value))
-
-
-def has_changed(before: Mapping[str, Any], value: Any) -> bool:
-    """Whether an attribute that an object had is another one; those of a cache, new or None before, do not count.
-
-    It is then put back, so that the object is what it was, and the same code is found to change it if it is run again.
-    """
-    after = state(value)
-    changed = any(old is not None and after.get(name) is not old for name, old in before.items())
-    if changed:
-        vars(value).update(before)
-    return changed
 
 
 def _reaches_value(value: Any) -> bool:

@@ -21,7 +21,8 @@ import numpy as np
 from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.evaluation import inlined
-from hlobatch.analysis.objects import gives_values, has_changed, refuse_kept, state
+from hlobatch.analysis.mutation import has_changed, parts
+from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
     UNKNOWN,
     BatchTypeError,
@@ -190,7 +191,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     def on_tensors(*tensors: Any) -> list[Any]:
         supply = iter(tensors)
         arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
-        states = [[state(leaf) for leaf in _objects(t)] for t in in_types]
+        states = [[part for leaf in _objects(t) for part in parts(leaf)] for t in in_types]
         results = op.function(*arguments)
         _check_unchanged(op, in_types, arguments, tensors, states)
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
@@ -244,8 +245,7 @@ def _check_unchanged(
             changed = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
         except ValueError:
             changed = True
-        changed = changed or any(map(has_changed, known, _objects(type_)))
-        if changed:
+        if has_changed(known) or changed:
             short = user_name(name)
             raise UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",

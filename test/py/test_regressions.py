@@ -1,6 +1,10 @@
 """What once was wrong, each test named after it."""
 
+import array
+import collections
 import functools
+import itertools
+import random
 import re
 import threading
 
@@ -641,3 +645,94 @@ def test_loops_in_which_nothing_happens(dispatch):
     for function, arguments in ((waits, [-x]), (called, [-x]), (in_turns, [-x, x]), (in_turns, [-x, -x])):
         with pytest.raises(hb.StepLimitError, match="lanes 0, 2"):
             hb.batch(function.function, dispatch=dispatch, max_steps=50)(*arguments)
+
+
+class Slotted:
+    __slots__ = ("count",)
+
+    def __init__(self):
+        self.count = 0
+
+    def next(self):
+        self.count += 1
+        return self.count
+
+
+class Holder:
+    def __init__(self):
+        self.items = [1]
+        self.inner = Slotted()
+        self.numbers = random.Random(0)
+        self.memo = {}
+
+    def add(self):
+        self.items.append(2)
+        return len(self.items)
+
+    def next(self):
+        return self.inner.next()
+
+    def draw(self):
+        return self.numbers.randrange(100)
+
+    def looked_up(self):
+        return self.memo.setdefault(1, 2)
+
+
+@pytest.mark.parametrize(
+    ("make", "step"),
+    [
+        (lambda: {1, 2}, lambda made: made.pop()),
+        (set, lambda made: made.add(1) or len(made)),
+        (lambda: {1}, lambda made: made.update([2]) or len(made)),
+        (lambda: collections.deque([1, 2]), lambda made: made.popleft()),
+        (lambda: bytearray(b"ab"), lambda made: made.pop()),
+        (lambda: array.array("i", [1, 2]), lambda made: made.pop()),
+        (lambda: collections.Counter("ab"), lambda made: made.update("a") or made["a"]),
+        (lambda: collections.Counter("ab"), lambda made: made.update("c") or made["a"]),
+        (lambda: collections.UserList([1]), lambda made: made.append(2) or len(made)),
+        (Slotted, Slotted.next),
+        (Holder, Holder.add),
+        (Holder, Holder.next),
+        (Holder, Holder.draw),
+        (lambda: Holder().next, lambda made: made()),
+    ],
+    ids=itertools.count(),
+)
+def test_objects_were_changed_in_place_for_all_lanes(make, step):
+    """Sets, queues, objects with slots, and what an object holds."""
+
+    @hb.batch
+    def sometimes(n):
+        made = make()
+        x = n
+        if n > 3:
+            x = step(made)
+        return x
+
+    for _ in range(2):
+        with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'made' in place"):
+            sometimes(np.arange(6))
+
+
+def test_a_set_was_joined_to_in_place():
+    @hb.batch
+    def aliased(n):
+        seen = {1}
+        same = seen
+        seen |= {2}
+        return len(same) + n
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'seen' in place"):
+        aliased(np.arange(6))
+
+
+def test_what_an_object_remembers_is_no_change_of_it():
+    memo = Holder()
+
+    @hb.batch(static_argnames="memo")
+    def looked_up(n, memo):
+        return n + memo.looked_up() if n > 3 else n - memo.looked_up()
+
+    assert looked_up(np.arange(3, 6), memo).tolist() == [1, 6, 7]
+    assert memo.memo == {1: 2}

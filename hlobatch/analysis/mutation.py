@@ -1,0 +1,153 @@
+"""Python objects that a statement changes: what they consisted of before, and whether they do still.
+
+A statement is traced once, in however many lanes and turns it runs: an object that changes as it is used would change
+once, for all of them.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+import pickle
+import random
+import types
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+
+MOST: Final = 1_000
+"""Objects looked at, of those that an object consists of, the nearest first."""
+_GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
+_NAMES: Final = (type, types.ModuleType, types.CodeType, types.FunctionType)
+_ATOMS: Final = (*_NAMES, str, bytes, int, float, complex, types.NoneType, np.ndarray, np.generic, jax.Array)
+
+
+@dataclass(frozen=True)
+class Part:
+    """A part of an object that may change.
+
+    Attributes:
+        item: The object, or one that it consists of.
+        read: What gives its items, its entries or its attributes.
+        before: What that gave.
+        may_grow: Whether a new entry, or one for what was None, is no change, but something that it remembers.
+    """
+
+    item: Any
+    read: Callable[[Any], Any]
+    before: Any
+    may_grow: bool
+
+    def has_changed(self) -> bool:
+        """Whether it consists of something else now."""
+        before, now = self.before, self.read(self.item)
+        if isinstance(before, bytes):
+            return bool(before != now)
+        if isinstance(before, tuple):
+            return not _are_same(before, now)
+        if self.may_grow:
+            return any(old is not None and now.get(name) is not old for name, old in before.items())
+        return not _are_same([*before, *before.values()], [*now, *now.values()])
+
+    def put_back(self) -> None:
+        """Let it consist of what it did, so that the same code is found to change it if it is run again."""
+        match self.item:
+            case _ if self.read is _attributes:
+                for name, value in self.before.items():
+                    object.__setattr__(self.item, name, value)
+            case bytearray() | list():
+                self.item[:] = self.before
+            case array.array():
+                self.item[:] = array.array(self.item.typecode, self.before)
+            case set() | dict():
+                self.item.clear()
+                self.item.update(self.before)
+            case collections.deque():
+                self.item.clear()
+                self.item.extend(self.before)
+
+
+def parts(value: Any) -> list[Part]:
+    """What an object consists of that may change, as it is now.
+
+    Raises:
+        UnsupportedSyntaxError: It changes whenever it is used.
+    """
+    if isinstance(value, _GENERATORS):
+        raise UnsupportedSyntaxError(
+            f"a {type(value).__name__} draws as the program is built, once for all lanes and turns",
+            help="use jax.random, with a key for each lane.",
+        )
+    found: list[Part] = []
+    pending, seen = collections.deque([value]), set[int]()
+    while pending and len(seen) < MOST:
+        item = pending.popleft()
+        if isinstance(item, _ATOMS) or id(item) in seen:
+            continue
+        seen.add(id(item))
+        if isinstance(item, types.MethodType):
+            pending.append(item.__self__)
+            continue
+        content, attributes = _content(item), _attributes(item)
+        if content is not None and not isinstance(item, tuple):
+            found.append(Part(item, _content, content, may_grow=item is not value))
+        if attributes:
+            found.append(Part(item, _attributes, attributes, may_grow=True))
+        pending.extend([*_values(content), *attributes.values()])
+    return found
+
+
+def has_changed(known: Sequence[Part]) -> bool:
+    """Whether an object consists of something else now; what it did consist of is then put back."""
+    changed = [part for part in known if part.has_changed()]
+    for part in changed:
+        part.put_back()
+    return bool(changed)
+
+
+def _content(item: Any) -> Any:
+    """What a container of Python's own holds, or what a generator draws from; None for anything else."""
+    match item:
+        case dict():
+            return dict(item)
+        case set() | list() | tuple() | collections.deque():
+            return tuple(item)
+        case bytearray() | array.array():
+            return bytes(item)
+        case random.Random() | np.random.Generator() | np.random.RandomState():
+            return pickle.dumps(item)
+    return None
+
+
+def _attributes(item: Any) -> dict[str, Any]:
+    """An object's attributes by name."""
+    slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
+    own = getattr(item, "__dict__", None)
+    return {
+        **{name: getattr(item, name) for name in slots if hasattr(item, name)},
+        **(own if isinstance(own, dict) else {}),
+    }
+
+
+def _slots(cls: type) -> Iterator[str]:
+    slots = vars(cls).get("__slots__", ())
+    for name in [slots] if isinstance(slots, str) else slots:
+        is_private = name.startswith("__") and not name.endswith("__")
+        if name not in ("__dict__", "__weakref__"):
+            yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
+
+
+def _values(before: Any) -> Iterable[Any]:
+    """The objects that a container holds."""
+    if before is None or isinstance(before, bytes):
+        return ()
+    return before.values() if isinstance(before, dict) else before
+
+
+def _are_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
+    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
