@@ -5,18 +5,19 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, overload
 
+import jax
 import numpy as np
 
 from hlobatch._jax import is_tracer, is_tracing, tracing_context
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames
 from hlobatch.frontend.callees import SYNC_MARK
-from hlobatch.frontend.expressions import definition
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import rebuild
@@ -92,6 +93,10 @@ class BatchedFunction:
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
+
+    def __get__(self, instance: Any, owner: type | None = None) -> Any:
+        """As a method of an object, which is its first argument."""
+        return self if instance is None else types.MethodType(self, instance)
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -170,10 +175,10 @@ class BatchedFunction:
         if unknown:
             raise BatchTypeError(
                 f"static_argnames names {unknown[0]!r}, which is no parameter of {source.node.name}()",
-                definition(source),
+                source.definition,
                 help=f"its parameters are {source.signature}.",
             )
-        return Binder(source.node.name, source.signature, self.in_axes, self.static, definition(source), caller)
+        return Binder(source.node.name, source.signature, self.in_axes, self.static, source.definition, caller)
 
     def _planned(self, args: Any, kwargs: Any) -> tuple[Call, Plan]:
         call = self._bind(args, kwargs)
@@ -239,7 +244,8 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
         static_argnames: Parameters that are Python objects, known when the program is built.
         type_inference: Optional; a callable from argument types to the result's ``Type``. Types are inferred; this is
             checked.
-        max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, except inside ``jax.jit``.
+        max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, to 65,536 frames if that is
+            more, except inside ``jax.jit``.
         max_steps: Blocks one input may run before it is stopped; None for no limit.
         lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
         threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
@@ -264,6 +270,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
 
     Reference: Radul et al. (2020), "Automatically batching control-intensive programs for modern accelerators".
     """
+    _check_axes(in_axes)
     _check_choice("schedule", schedule, SCHEDULES)
     _check_choice("dispatch", dispatch, DISPATCHES)
     _check_positive("max_stack_depth", max_stack_depth)
@@ -286,6 +293,15 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
         raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
+def _check_axes(in_axes: Any) -> None:
+    if not all(map(_is_int, jax.tree.leaves(in_axes))):
+        raise ValueError(f"in_axes is an int, None, or a pytree of them, not {in_axes!r}")
+
+
+def _is_int(value: Any) -> bool:
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+
+
 def _check_positive(name: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int) or value < 1):
+    if value is not None and (not _is_int(value) or value < 1):
         raise ValueError(f"{name} is a positive int, not {value!r}")

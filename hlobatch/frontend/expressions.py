@@ -322,20 +322,11 @@ class ExpressionLowering:
             raise BatchTypeError(
                 f"{callee.name}() is called wrongly: {error}",
                 self.location(node),
-                notes=[Note(f"{callee.name} is defined here", definition(callee.source))],
+                notes=[Note(f"{callee.name} is defined here", callee.source.definition)],
                 help=f"its parameters are {callee.source.signature}.",
             ) from None
         bound.apply_defaults()
         return dict(bound.arguments)
-
-
-def definition(source: Source) -> Location:
-    """The span of a function's ``def`` line."""
-    whole = source.location(source.node)
-    if source.node.name == "<lambda>":
-        return whole
-    line = source.lines[whole.line - 1].rstrip() if whole.line else ""
-    return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)
 
 
 def parameter_names(source: Source) -> tuple[str, ...]:

@@ -20,7 +20,7 @@ from typing import Any, Final
 
 import jax
 
-from hlobatch.diagnostics import Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.support import refusal
 
 _NO_FILE: Final = "<string>"
@@ -64,6 +64,15 @@ class Source:
         if not 1 <= line <= len(self.lines):
             return offset + 1
         return len(self.lines[line - 1].encode()[:offset].decode(errors="replace")) + 1
+
+    @property
+    def definition(self) -> Location:
+        """The span of the function's ``def`` line."""
+        whole = self.location(self.node)
+        if self.node.name == "<lambda>":
+            return whole
+        line = self.lines[whole.line - 1].rstrip() if whole.line else ""
+        return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)
 
     @cached_property
     def signature(self) -> inspect.Signature:
@@ -190,9 +199,24 @@ def _check_kind(source: Source, fun: types.FunctionType) -> None:
             f"{what} is not supported in a batched function", source.location(node), help=instead
         )
     for stars, argument in (("*", source.node.args.vararg), ("**", source.node.args.kwarg)):
-        if argument is not None:
+        if argument is None:
+            continue
+        if fun is not (wrapped := inspect.unwrap(fun)):
             raise UnsupportedSyntaxError(
-                f"{fun.__qualname__!r} takes {stars}{argument.arg}",
-                source.location(argument),
-                help="name each parameter; pass a tuple or a dict for several values.",
+                f"{fun.__qualname__!r} is what another decorator made of a function, and takes {stars}{argument.arg}",
+                _definition_line(wrapped),
+                help="put @hb.batch next to `def`; or batch a function that calls it, as in `lambda x: wrapped(x)`.",
             )
+        raise UnsupportedSyntaxError(
+            f"{fun.__qualname__!r} takes {stars}{argument.arg}",
+            source.location(argument),
+            help="name each parameter; pass a tuple or a dict for several values.",
+        )
+
+
+def _definition_line(function: Any) -> Location:
+    """Where a function is defined, as far as Python knows."""
+    try:
+        return read_source(function).definition
+    except (UnsupportedSyntaxError, AttributeError):
+        return UNKNOWN

@@ -63,13 +63,17 @@ _CHANGES: Final = frozenset(
 def instead_of_effect(node: ast.expr) -> str:
     """What to write instead of an expression that is there for what it does, and not for its value."""
     match node:
-        case ast.Call(ast.Name("print")):
+        case ast.Call(ast.Name("print") | ast.Attribute(ast.Attribute(_, "debug"), "print")):
             return "to look at values, run the plain Python on one example: `with hb.disable_batching():`."
         case ast.Call(ast.Attribute(ast.Name(name), "append"), [item]):
             return (
                 f"write `{name} = [*{name}, {ast.unparse(item)}]`; a loop needs an array of fixed size and a count, "
                 f"as in `{name} = {name}.at[count].set({ast.unparse(item)})`."
             )
-        case ast.Call(ast.Attribute(_, method)) if method in _CHANGES:
-            return "nothing is changed in place: keep an array of fixed size, and write `a = a.at[i].set(…)`."
+        case ast.Call(ast.Attribute(ast.Name(name), "update")):
+            return f"nothing is changed in place: write `{name} = {{**{name}, …}}`."
+        case ast.Call(ast.Attribute(value, method)) if method in _CHANGES:
+            name = ast.unparse(value)
+            anew = f"{name} = {name}.at[i].set(…)"
+            return f"nothing is changed in place: keep an array of fixed size, and write `{anew}`."
     return "assign it to a name, or leave it out; batched code has no side effects."

@@ -14,7 +14,7 @@ from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
-from hlobatch.frontend.expressions import ExpressionLowering, definition, parameter_names
+from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.support import instead_of_effect
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp
@@ -51,7 +51,7 @@ class FunctionLowering(ExpressionLowering):
             tuple(map(self.variable, parameter_names(self.source))),
             (self.variable(RESULT),),
             self.callee.type_inference,
-            definition(self.source),
+            self.source.definition,
         )
 
     def statements(self, body: list[ast.stmt]) -> None:
@@ -129,7 +129,8 @@ class FunctionLowering(ExpressionLowering):
                 index = self.source.text(part.slice)
                 is_key = isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
                 anew = f"{{**{name}, {index}: …}}" if is_key else f"{name}.at[{index}].set(…)"
-                message, instead = "assignment to an item", f"write `{name} = {anew}`."
+                of_list = "" if is_key else f" Of a list, make another: `{name} = [*{name}[:i], …]`."
+                message, instead = "assignment to an item", f"write `{name} = {anew}`.{of_list}"
             elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
                 message, instead = (
                     "assignment to an attribute",

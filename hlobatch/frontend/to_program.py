@@ -11,7 +11,7 @@ from typing import Any
 
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
-from hlobatch.frontend.expressions import definition, parameter_names
+from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
@@ -52,7 +52,7 @@ def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
 
 
 def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
-    location = definition(callee.source)
+    location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
     result = (f"{MAIN}.$result",)
     call = FunctionCallOp(callee.name, parameters, result, location=location)

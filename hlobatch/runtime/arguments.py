@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any
 
@@ -59,7 +60,7 @@ class Binder:
     Attributes:
         name: The user's name for it.
         signature: Its parameters.
-        in_axes: As for ``jax.vmap``: an int, None, or a sequence with an entry per parameter.
+        in_axes: As for ``jax.vmap``: an int, None, or a sequence with an entry per parameter; or by name.
         static: Parameters that are Python objects.
         definition: Where it is defined.
         caller: Finds where it is called from.
@@ -80,7 +81,7 @@ class Binder:
                 disagree.
         """
         values, defaults = self._values(args, kwargs)
-        axes = self._axes(values)
+        axes = self._axes(values, defaults)
         types: list[tuple[str, Type]] = []
         shared: set[str] = set()
         arrays: list[Any] = []
@@ -114,19 +115,26 @@ class Binder:
         bound.apply_defaults()
         return dict(bound.arguments), set(bound.arguments) - given
 
-    def _axes(self, values: Mapping[str, Any]) -> dict[str, Any]:
-        """For each parameter its axes, an int or None or a pytree of them."""
+    def _axes(self, values: Mapping[str, Any], defaults: AbstractSet[str]) -> dict[str, Any]:
+        """For each parameter its axes, an int or None or a pytree of them; none for some that have their default."""
         names = [name for name in values if name not in self.static]
         if self.in_axes is None or isinstance(self.in_axes, (int, np.integer)):
             return dict.fromkeys(names, self.in_axes)
         if isinstance(self.in_axes, Mapping):
+            if unknown := [name for name in self.in_axes if name not in values]:
+                raise self._error(
+                    f"in_axes has an entry for {unknown[0]!r}, but {self.name}() has no such parameter",
+                    help=f"its parameters are {self.signature}.",
+                )
             return {name: self.in_axes.get(name, 0) for name in names}
-        if len(self.in_axes) not in (len(names), len(values)):
-            raise self._error(
-                f"in_axes has {len(self.in_axes)} entries, but {self.name}() has {len(values)} parameters",
-                help="give one entry per parameter, or a single int or None for all.",
-            )
-        return dict(zip(names if len(self.in_axes) == len(names) else values, self.in_axes, strict=True))
+        given = [name for name in values if name not in defaults]
+        for some in (names, list(values), [name for name in given if name in names], given):
+            if len(some) == len(self.in_axes):
+                return dict(zip(some, self.in_axes, strict=True))
+        raise self._error(
+            f"in_axes has {len(self.in_axes)} entries, but {self.name}() has {len(values)} parameters",
+            help="give one entry per parameter, or a single int or None for all.",
+        )
 
     def _parameter(self, name: str, value: Any, axes: Any) -> tuple[Type, list[Any], list[tuple[str, Any]]]:
         """A parameter's type, its arrays with the batch axis first (None where there is none), and its batch sizes."""

@@ -58,6 +58,9 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     elif in_jit:
         advice = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
     else:
-        advice = "this looks like endless recursion: check that every path reaches a base case."
+        advice = (
+            "this looks like endless recursion: check that every path reaches a base case; "
+            "if it ends, allow for that many frames with max_stack_depth."
+        )
     place = plan.specialized.location
     return stop.error(message, place, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)

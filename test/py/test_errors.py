@@ -237,6 +237,10 @@ def test_overflow_inside_jit_is_reported(tmp_path: Path) -> None:
         ({"max_stack_depth": 0}, "max_stack_depth is a positive int, not 0"),
         ({"max_steps": -1}, "max_steps is a positive int, not -1"),
         ({"lanes": 2.5}, "lanes is a positive int, not 2.5"),
+        ({"max_steps": True}, "max_steps is a positive int, not True"),
+        ({"in_axes": "a"}, "in_axes is an int, None, or a pytree of them, not 'a'"),
+        ({"in_axes": (1.5,)}, "in_axes is an int, None, or a pytree of them"),
+        ({"in_axes": (0, {"a": True})}, "in_axes is an int, None, or a pytree of them"),
         ({"schedule": "sweep", "dispatch": "case"}, "cannot be dispatched by 'case'"),
     ],
 )

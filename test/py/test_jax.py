@@ -1,5 +1,6 @@
 """A batched function is an ordinary JAX function: under jit, vmap, scan, shard_map and export, with any pytrees."""
 
+import functools
 import os
 import subprocess
 import sys
@@ -371,3 +372,33 @@ def test_a_static_argument_may_be_a_number_of_numpy(limit: Any) -> None:
         return n
 
     assert up_to(np.arange(5, dtype=np.int32), limit).tolist() == [3, 3, 3, 3, 4]
+
+
+def test_in_axes_of_the_arguments_that_are_given() -> None:
+    """As ``jax.vmap`` has them: parameters with a default need none."""
+
+    @hb.batch(in_axes=(0, None))
+    def scaled(a, b, k=2, name="none"):
+        return a * b * k + len(name)
+
+    a, b = jnp.arange(3), jnp.asarray(5)
+    assert scaled(a, b).tolist() == [4, 14, 24]
+    every = hb.batch(scaled.function, in_axes=(0, None, 0), static_argnames="name")
+    assert every(a, b, a, name="").tolist() == [0, 5, 20]
+
+
+class Model:
+    def __init__(self, base: int) -> None:
+        self.base = base
+
+    @functools.partial(hb.batch, static_argnames="self")
+    def halvings(self, n):
+        steps = self.base
+        while n > 1:
+            n, steps = n // 2, steps + 1
+        return steps
+
+
+def test_methods_are_bound() -> None:
+    assert Model(10).halvings(jnp.array([1, 8, 9])).tolist() == [10, 13, 13]
+    assert Model.halvings(Model(20), jnp.array([1, 8, 9])).tolist() == [20, 23, 23]
