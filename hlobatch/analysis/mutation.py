@@ -18,11 +18,11 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch.analysis.draws import GENERATORS
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
 MOST: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
-_GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
 _NAMES: Final = (type, types.ModuleType, types.CodeType, types.FunctionType)
 _ATOMS: Final = (*_NAMES, str, bytes, int, float, complex, types.NoneType, np.ndarray, np.generic, jax.Array)
 
@@ -72,22 +72,31 @@ class Part:
                 self.item.extend(self.before)
 
 
-def parts(value: Any) -> list[Part]:
-    """What an object consists of that may change, as it is now.
+def refuse_generator(value: Any) -> None:
+    """Refuse a generator of random numbers.
 
     Raises:
-        UnsupportedSyntaxError: It changes whenever it is used.
+        UnsupportedSyntaxError: It is one.
     """
-    if isinstance(value, _GENERATORS):
+    if isinstance(value, GENERATORS):
         raise UnsupportedSyntaxError(
             f"a {type(value).__name__} draws as the program is built, once for all lanes and turns",
             help="use jax.random, with a key for each lane.",
         )
+
+
+def parts(value: Any, *, remembers: bool = False) -> list[Part]:
+    """What an object consists of that may change, as it is now.
+
+    Args:
+        value: The object.
+        remembers: Whether new entries of a dict are no change of it.
+    """
     found: list[Part] = []
     pending, seen = collections.deque([value]), set[int]()
     while pending and len(seen) < MOST:
         item = pending.popleft()
-        if isinstance(item, _ATOMS) or id(item) in seen:
+        if isinstance(item, _ATOMS) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
             continue
         seen.add(id(item))
         if isinstance(item, types.MethodType):
@@ -95,7 +104,7 @@ def parts(value: Any) -> list[Part]:
             continue
         content, attributes = _content(item), _attributes(item)
         if content is not None and not isinstance(item, tuple):
-            found.append(Part(item, _content, content, may_grow=item is not value))
+            found.append(Part(item, _content, content, may_grow=remembers or item is not value))
         if attributes:
             found.append(Part(item, _attributes, attributes, may_grow=True))
         pending.extend([*_values(content), *attributes.values()])

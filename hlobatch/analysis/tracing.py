@@ -10,7 +10,8 @@ import contextvars
 import itertools
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+import types
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -20,8 +21,9 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
-from hlobatch.analysis.mutation import has_changed, parts
+from hlobatch.analysis.mutation import Part, has_changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
     UNKNOWN,
@@ -191,9 +193,11 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     def on_tensors(*tensors: Any) -> list[Any]:
         supply = iter(tensors)
         arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
-        states = [[part for leaf in _objects(t) for part in parts(leaf)] for t in in_types]
+        states = [_parts_of(t) for t in in_types]
+        outside = _outside(op.function)
         results = op.function(*arguments)
         _check_unchanged(op, in_types, arguments, tensors, states)
+        _check_outside(outside)
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
             if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
                 refuse_kept(leaf)
@@ -230,12 +234,31 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     return traced
 
 
-def _objects(type_: Type) -> list[Any]:
-    return [leaf.value for leaf in type_.leaves if isinstance(leaf, Static)]
+def _outside(function: Any) -> dict[str, list[Part]]:
+    """By name, what the objects outside of some code consist of that it names or draws from."""
+    if not isinstance(function, types.FunctionType):
+        return {}
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    named = {name: cell.cell_contents for name, cell in cells}
+    named |= {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
+    drawn = {type(generator).__name__: parts(generator) for generator in generators_of(function)}
+    return {name: parts(value, remembers=True) for name, value in named.items()} | drawn
+
+
+def _parts_of(type_: Type) -> list[Part]:
+    """What the objects in a variable consist of."""
+    objects = [leaf.value for leaf in type_.leaves if isinstance(leaf, Static)]
+    for value in objects:
+        refuse_generator(value)
+    return [part for value in objects for part in parts(value)]
 
 
 def _check_unchanged(
-    op: PrimOp, in_types: Sequence[Type], arguments: Sequence[Any], tensors: Sequence[Any], states: Sequence[Any]
+    op: PrimOp,
+    in_types: Sequence[Type],
+    arguments: Sequence[Any],
+    tensors: Sequence[Any],
+    states: Sequence[Sequence[Part]],
 ) -> None:
     """Refuse code that changed a list, a dict or an object in place: the variable would still hold it as it was."""
     supply = iter(tensors)
@@ -251,6 +274,19 @@ def _check_unchanged(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
             )
+
+
+def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:
+    """Refuse code that changed an object outside of the function, or drew from a generator."""
+    for name, known in outside.items():
+        if not has_changed(known):
+            continue
+        for part in known:
+            refuse_generator(part.item)
+        raise UnsupportedSyntaxError(
+            f"this code changes {name!r} in place, once for all lanes and turns",
+            help="pass what it holds to the batched function, and return what it is to hold.",
+        )
 
 
 def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
