@@ -134,21 +134,26 @@ class Code:
         """The number of lanes in operands; None where lanes do not differ."""
         return next((x.shape[0] for p, x in zip(self.parameters, operands, strict=True) if p.batched), None)
 
-    def module(self, lanes: int | None) -> Any:
-        """The code as a module of the current context; of static shapes if the number of lanes is known.
+    def as_module(self) -> Any:
+        """The code as it is, as a module of the current context."""
+        return ir.Module.parse(self.text)
+
+    def lowered(self, lanes: int | None) -> Any:
+        """The code as a module of the current context to be run; of static shapes if the number of lanes is known.
 
         Raises:
             HloBatchError: It is not StableHLO, or its shapes do not follow from those of its operands.
         """
         try:
-            return self._module(lanes)
+            return self._lowered(lanes)
         except ir.MLIRError as error:
             raise HloBatchError(f"the code of a primitive cannot be lowered: {error}") from None
 
-    def _module(self, lanes: int | None) -> Any:
-        module = ir.Module.parse(self.text)
+    def _lowered(self, lanes: int | None) -> Any:
+        module = self.as_module()
         _refuse_unknown(module)
         if lanes is not None and self.is_batched:
+            _give_each_call_its_own(module)
             types = ",".join(str(p.type(lanes)) for p in self.parameters)
             stablehlo.register_stablehlo_passes()
             passes = f"stablehlo-refine-arguments{{types={types}}},stablehlo-refine-shapes"
@@ -169,6 +174,26 @@ def _refuse_unknown(module: Any) -> None:
     module.operation.walk(look)
     if unknown:
         raise HloBatchError(f"the code of a primitive cannot be lowered: {unknown[0]!r} is unknown")
+
+
+def _give_each_call_its_own(module: Any) -> None:
+    """Copy functions that are called several times: where shapes are refined, constants are part of a call's type."""
+    functions, called = ir.SymbolTable(module.operation), set[str]()
+    pending = ["main"]
+
+    def look(operation: Any) -> Any:
+        if operation.name == "func.call":
+            name = ir.FlatSymbolRefAttr(operation.attributes["callee"]).value
+            if name in called:
+                copy = functions[name].operation.clone(ir.InsertionPoint(module.body))
+                name = ir.StringAttr(functions.insert(copy)).value
+                operation.attributes["callee"] = ir.FlatSymbolRefAttr.get(name)
+            called.add(name)
+            pending.append(name)
+        return ir.WalkResult.ADVANCE
+
+    while pending:
+        functions[pending.pop()].operation.walk(look)
 
 
 def to_array(type_: Any) -> Array:
@@ -204,7 +229,7 @@ def _lowering(ctx: Any, *operands: Any, code: Code) -> list[Any]:
 
     def build(context: Any) -> Any:
         with context, ir.Location.unknown():
-            return code.module(lanes if isinstance(lanes, int) else None)
+            return code.lowered(lanes if isinstance(lanes, int) else None)
 
     return embed_module(ctx, build, "code", operands, [])
 

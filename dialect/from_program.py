@@ -171,7 +171,7 @@ def _branches(block: Block) -> tuple[str, ...]:
 
 def add_code(module: Any, code: Code, name: str) -> None:
     """Add code to a module as private functions, its main one as ``name`` and the others as ``name.…``."""
-    part = code.module(None)
+    part = code.as_module()
     PassManager.parse("builtin.module(strip-debuginfo)").run(part.operation)
     symbols = [f.attributes["sym_name"].value for f in part.body.operations]
     for symbol in symbols:

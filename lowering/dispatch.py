@@ -196,9 +196,19 @@ class EachInOrder(Turn):
 
 
 class Guarded(EachInOrder):
-    """Those where anyone waits; ``NEXT`` says whether any ran."""
+    """Those where anyone waits; ``NEXT`` says whether any ran.
+
+    So does the turnover, if it runs a block itself: all lanes that took an input may be done with it then.
+    """
 
     left_in_next = SOMEONE
+
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return self.told if self.lanes.beginning else ()
+
+    def tell_of_turnover(self, slots: Slots) -> list[Any]:
+        return self.tell(slots) if self.lanes.beginning else []
 
     @cached_property
     def _anyone(self) -> Spliced:
@@ -207,10 +217,13 @@ class Guarded(EachInOrder):
 
     def turn_over(self, state: dict[str, Any]) -> None:
         self.look(state)
-        super().turn_over(state)
+        wanted = self.wants_turnover(state)
+        state[NEXT] = constant(self.layout.done)
+        self.once_if(wanted, self.turnover, state)
 
     def run_blocks(self, state: dict[str, Any]) -> None:
-        state[NEXT] = constant(self.layout.done)
+        if not self.layout.queue:
+            state[NEXT] = constant(self.layout.done)
         self.visit_all(state)
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:

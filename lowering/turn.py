@@ -169,6 +169,10 @@ class Turn(ABC):
 
     def turn_over(self, state: dict[str, Any]) -> None:
         """Lanes that are done take new inputs, where enough are."""
+        self.once_if(self.wants_turnover(state), self.turnover, state)
+
+    def wants_turnover(self, state: Slots) -> Any:
+        """Whether enough lanes are done."""
         avals = [self.layout.slots[COUNTER], scalar_aval()]
         wish = self.splicer.add(
             lambda counter, following: [self.lanes.wants_turnover(self.schedule.leaving(counter), following)],
@@ -176,7 +180,7 @@ class Turn(ABC):
             "wants_turnover",
         )
         (wanted,) = self.splicer.call(wish, [state[COUNTER], state[NEXT]])
-        self.once_if(wanted, self.turnover, state)
+        return wanted
 
     def spliced(self, step: Step) -> Spliced:
         """A step as a function of the module, which it becomes when it is first asked for."""

@@ -242,6 +242,46 @@ def test_generated_there_and_back(part: int, source: str, tmp_path_factory: pyte
     assert result.tolist() == expected(module)
 
 
+@jax.jit
+def pick(condition, x, y):
+    return jnp.where(condition, x, y)
+
+
+@hb.batch(in_axes=(0, None))
+def picks(n, c):
+    return pick(np.False_, n, jnp.int32(1)) + pick(c > 0, n, jnp.int32(2)) * pick(np.True_, n, jnp.int32(3))
+
+
+@pytest.mark.parametrize("size", [1, 3])
+def test_functions_that_are_called_with_other_constants(size: int) -> None:
+    """Where shapes are refined, constants are part of what a function is called with, and one function has one such."""
+    program, columns = picks.trace(np.arange(size), 1).lowered_program, [np.arange(size, dtype=np.int32), [1] * size]
+    (result,) = virtual_machine.execute(there_and_back(program), columns, 4, virtual_machine.NumpyBackend())
+    assert result.tolist() == [1 + n * n for n in range(size)]
+
+
+UNKNOWN = """
+"autobatch.program"() {entry = @main} : () -> ()
+"autobatch.var"() {sym_name = "n", pattern = !autobatch.weak<tensor<i32>>, allocation = "register"} : () -> ()
+"autobatch.func"() ({
+  "autobatch.label"() {name = "top", sync} : () -> ()
+  "autobatch.prim"() {callee = @double, ins = [@n], outs = [@n], text = "n + n"} : () -> ()
+  "autobatch.return"() : () -> ()
+}) {sym_name = "main", ins = [@n], outs = [@n]} : () -> ()
+func.func private @double(%a: tensor<?xi32>) -> tensor<?xi32> {
+  %0 = "yes"(%a, %a) : (tensor<?xi32>, tensor<?xi32>) -> tensor<?xi32>
+  return %0 : tensor<?xi32>
+}
+"""
+
+
+def test_operations_that_nobody_knows_are_written_as_they_were_read_and_not_run() -> None:
+    program = to_program(parse(UNKNOWN))
+    assert to_program(parse(as_text(from_program(program)))) == program
+    with pytest.raises(hb.HloBatchError, match="the code of a primitive cannot be lowered"):
+        virtual_machine.execute(program, [np.arange(2, dtype=np.int32)], 4, virtual_machine.NumpyBackend())
+
+
 def test_untyped_programs_are_refused() -> None:
     untyped = hb.instructions.Program(ZOO[0].traced.program.graph, (), {}, (), (), {})
     with pytest.raises(hb.HloBatchError, match="still Python: its variables have no types"):

@@ -226,6 +226,7 @@ QUICK: dict[str, tuple[int, ...]] = {
     "sweep": (ROWS,),
     "most_lanes": (ROWS,),
     "queue_cost": (ROWS,),
+    "queue_guarded": (ROWS,),
     "threads": (ROWS,),
     "lanes_last": (ROWS,),
     "small_kernels": (ROWS,),

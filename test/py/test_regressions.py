@@ -736,3 +736,27 @@ def test_what_an_object_remembers_is_no_change_of_it():
 
     assert looked_up(np.arange(3, 6), memo).tolist() == [1, 6, 7]
     assert memo.memo == {1: 2}
+
+
+@pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
+@pytest.mark.parametrize("lanes", [1, 2, 8])
+def test_inputs_that_are_done_where_they_begin_ended_the_run(dispatch, lanes):
+    """All lanes in flight were done with the inputs that they had just taken, and no block had run."""
+
+    @hb.batch(dispatch=dispatch, lanes=lanes)
+    def loop(n):
+        s = 7
+        while n > 1:
+            n = n - 1
+            s += 2
+        return s
+
+    @hb.batch(dispatch=dispatch, lanes=lanes)
+    def recursion(n):
+        if n <= 1:
+            return n
+        return recursion(n - 1) + recursion(n - 2)
+
+    n = np.array([5, 0, 1, 0, 0, 0, 0, 0, 0, 6, 0, 0, 1, *[0] * 20, 4], np.int32)
+    assert loop(n).tolist() == [7 + 2 * max(x - 1, 0) for x in n]
+    assert recursion(n).tolist() == [{4: 3, 5: 5, 6: 8}.get(int(x), x) for x in n]

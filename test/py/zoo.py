@@ -1246,3 +1246,13 @@ def returns_between_calls(n: Array, best: Array) -> Array:
         if best == 11:
             return best * n
     return returns_between_calls(n - 2, best - n) + best
+
+
+@program(integers(-30, 9))
+def seldom_begins(n: Array) -> Array:
+    """Most inputs are done where they begin, several in a row."""
+    steps = 7
+    while n > 1:
+        n = n - 1
+        steps = steps + 2
+    return steps
