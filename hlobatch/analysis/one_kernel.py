@@ -12,7 +12,7 @@ import math
 from collections.abc import Iterator
 from typing import Any, Final
 
-from hlobatch._jax import subjaxprs
+from hlobatch._jax import Literal, subjaxprs, subjaxprs_of
 from hlobatch.analysis.cost import multiplications, primitives_time
 from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
 from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
@@ -36,6 +36,9 @@ ROWS: Final = 8
 """Lanes of which a library makes good use there, if there is enough for each."""
 MULTIPLICATIONS_OF_A_ROW: Final = 256
 """Of one lane: that is enough."""
+DEEPEST: Final = 1_000
+"""Operations of a block each of which needs the one before. XLA's emitter comes to the first of them by recursion from
+the last, and ends the process at some five thousand, where its stack ends."""
 
 _ARITHMETIC: Final = """
     abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp clz complex conj
@@ -79,6 +82,8 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
     jaxprs = [[f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)] for functions in blocks]
     if not all(_is_known(jaxpr) for block in jaxprs for jaxpr in block):
         return False
+    if any(sum(map(_depth, block)) > DEEPEST for block in jaxprs):
+        return False
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
     contractions = [equation for block in jaxprs for jaxpr in block for equation in _contractions(jaxpr)]
@@ -91,6 +96,16 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
     is_worth_more = lanes >= MANY and (vector >= LONG_VECTOR or not _is_mostly_contractions(program))
     results = max(math.prod(equation.outvars[0].aval.shape) for equation in contractions)
     return is_worth_more and lanes * most <= AS_MANY_AGAIN * MULTIPLICATIONS and lanes * results <= RESULTS
+
+
+def _depth(jaxpr: Any) -> int:
+    """The most operations each of which needs the one before; at most all of them, where some are inside of others."""
+    depths: dict[Any, int] = {}
+    for equation in jaxpr.eqns:
+        known = [depths[v] for v in equation.invars if not isinstance(v, Literal) and v in depths]
+        own = 1 + sum(map(_depth, subjaxprs_of(equation)))
+        depths.update(dict.fromkeys(equation.outvars, max(known, default=0) + own))
+    return max(depths.values(), default=0)
 
 
 def _is_mostly_contractions(program: Program) -> bool:

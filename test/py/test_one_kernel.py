@@ -1,6 +1,8 @@
 """A small run on a CPU is one kernel; which programs can be, and that it changes nothing."""
 
+import importlib.util
 from dataclasses import replace
+from pathlib import Path
 
 import jax
 import jax.numpy as jnp
@@ -792,3 +794,21 @@ def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkey
     assert bool(tied) != left_alone
     jax.jit(function).lower(*examples())
     assert tied, "in a user's own jax.jit, XLA does as it always does"
+
+
+def test_a_block_of_very_many_operations_is_no_kernel(tmp_path: Path) -> None:
+    """XLA's emitter goes from the last to the first by recursion, and ended the process at some thousands."""
+    lines = "    s = s * 3 + i\n" * 501
+    path = tmp_path / "long_block.py"
+    path.write_text(f"import hlobatch as hb\n\n@hb.batch\ndef f(s):\n    i = s + 1\n{lines}    return s\n")
+    spec = importlib.util.spec_from_file_location("long_block", path)
+    assert spec
+    assert spec.loader
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    s = np.arange(3, dtype=np.int32)
+    assert not module.f.trace(s).plan.fits_one_kernel(3)
+    wanted = s
+    for _ in range(501):
+        wanted = wanted * np.int32(3) + (s + np.int32(1))
+    assert module.f(s).tolist() == wanted.tolist()
