@@ -19,6 +19,7 @@ from jax._src import source_info_util as _source
 from jax._src.core import trace_ctx as _trace_context
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
+from jax._src.util import weakref_cache_key_types as _weak_in_caches
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
 from jax.extend.backend import get_backend as _get_backend
@@ -272,6 +273,12 @@ def is_x64() -> bool:
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:
     """Raise an error of our own where JAX wants the derivative of a primitive."""
     ad.primitive_jvps[primitive] = refuse
+
+
+def freed_with_its_program(kind: type) -> type:
+    """A class of parameters of equations that JAX's caches refer to weakly, as they do to jaxprs."""
+    _weak_in_caches.add(kind)
+    return kind
 
 
 def lowering_platforms(ctx: Any) -> tuple[str, ...]:

@@ -18,14 +18,15 @@ from hlobatch._jax import is_tracer, is_tracing, tracing_context
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames
 from hlobatch.frontend.callees import SYNC_MARK
+from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import rebuild
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
+from hlobatch.runtime.choice import Options
 from hlobatch.runtime.execute import execute, trace
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
@@ -89,14 +90,21 @@ class BatchedFunction:
     type_inference: Callable[..., Any] | None = None
     options: Options = field(default_factory=Options)
     _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
+    _executables: list[Executables] = field(default_factory=list, repr=False)
     _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
+        if isinstance(self.function, types.FunctionType):
+            lines_of(self.function)  # as they are now: the file may change before the first call
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method of an object, which is its first argument."""
         return self if instance is None else types.MethodType(self, instance)
+
+    def __deepcopy__(self, memo: Any) -> BatchedFunction:
+        """As functions are, it is a value that does not change."""
+        return self
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -199,6 +207,7 @@ class BatchedFunction:
             if plan.captures.are_traced:
                 return plan
             self._plans[key] = plan
+            self._executables.append(plan.executables)
         return self._plans[key]
 
 
@@ -271,14 +280,6 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     Reference: Radul et al. (2020), "Automatically batching control-intensive programs for modern accelerators".
     """
     _check_axes(in_axes)
-    _check_choice("schedule", schedule, SCHEDULES)
-    _check_choice("dispatch", dispatch, DISPATCHES)
-    _check_positive("max_stack_depth", max_stack_depth)
-    _check_positive("max_steps", max_steps)
-    _check_positive("lanes", lanes)
-    _check_positive("threads", threads)
-    if (schedule == "sweep") != (dispatch in ("guarded", "sweep")) and "auto" not in (schedule, dispatch):
-        raise ValueError(f"schedule={schedule!r} cannot be dispatched by {dispatch!r}; leave one of them 'auto'")
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
     options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations)
 
@@ -288,11 +289,6 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     return decorate if fun is None else decorate(fun)
 
 
-def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
-
-
 def _check_axes(in_axes: Any) -> None:
     if not all(map(_is_int, jax.tree.leaves(in_axes))):
         raise ValueError(f"in_axes is an int, None, or a pytree of them, not {in_axes!r}")
@@ -300,8 +296,3 @@ def _check_axes(in_axes: Any) -> None:
 
 def _is_int(value: Any) -> bool:
     return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
-
-
-def _check_positive(name: str, value: Any) -> None:
-    if value is not None and (not _is_int(value) or value < 1):
-        raise ValueError(f"{name} is a positive int, not {value!r}")

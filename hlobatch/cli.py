@@ -138,7 +138,10 @@ def run_command(options: argparse.Namespace) -> None:
 def _inputs(options: argparse.Namespace) -> dict[str, Any]:
     """The arrays of the file that is named."""
     try:
-        with np.load(options.inputs) as arrays:
+        arrays = np.load(options.inputs)
+        if isinstance(arrays, np.ndarray):
+            return {"arr_0": arrays}
+        with arrays:
             return dict(arrays)
     except (OSError, ValueError) as error:
         raise UsageError(f"{options.inputs} cannot be read as .npz: {error}") from None
@@ -154,7 +157,11 @@ def _run_module(options: argparse.Namespace) -> None:
     given["optimizations"] = Optimizations(**disabled)
     named = {"max_stack_depth": options.depth, "schedule": options.schedule, "dispatch": options.dispatch}
     given |= {name: value for name, value in named.items() if value is not None}
-    result, stats = Module.load(path, Options(**given)).run(_inputs(options), stats=options.stats)
+    try:
+        how = Options(**given)
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    result, stats = Module.load(path, how).run(_inputs(options), stats=options.stats)
     print(as_json(result), *([stats] if options.stats else []), sep="\n")
 
 

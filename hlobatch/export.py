@@ -213,7 +213,7 @@ def export(
     """Export a batched function for arguments of given types.
 
     Args:
-        f: A batched function.
+        f: A batched function; one for a batch of size 0 takes batches of any size.
         *avals: Arrays or ``jax.ShapeDtypeStruct``, also with a symbolic batch size from ``jax.export.symbolic_shape``.
         platforms: What to export for, as ``jax.export.export``; the default device if None.
         target_version: StableHLO version of the bare artifact; by default the oldest that consumers of the last months
@@ -221,13 +221,17 @@ def export(
 
     Raises:
         ArtifactError: The arguments or the result hold something that cannot be described in a file.
+        TypeError: The function is not batched.
     """
+    if not hasattr(type(f), "__hlobatch_function__"):
+        raise TypeError(f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}")
     traced: Traced = f.trace(*avals)
     plan, call = traced.plan, traced.call
-    inputs = plan.layout(call.size, plan.depth).input_avals
+    is_any = not isinstance(call.size, int) or call.size == 0
+    size = jax.export.symbolic_shape("b")[0] if is_any else call.size
+    inputs = plan.layout(size if isinstance(call.size, int) else call.size, plan.depth).input_avals
     flat = jax.jit(lambda *arrays: run_within(plan, arrays))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
-    size = call.size if isinstance(call.size, int) else jax.export.symbolic_shape("b")[0]
     layout = plan.layout(size, plan.depth)
     request = plan.request(layout, keep_state=False, embed_captures=True)
     arguments = Type(tuple(t.tensors for _, t in call.types))

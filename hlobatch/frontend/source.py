@@ -10,7 +10,6 @@ import ast
 import builtins
 import functools
 import inspect
-import linecache
 import threading
 import types
 from collections.abc import Callable
@@ -21,10 +20,8 @@ from typing import Any, Final
 import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
+from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.support import refusal
-
-_NO_FILE: Final = "<string>"
-"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
@@ -134,12 +131,12 @@ def read_source(fun: types.FunctionType) -> Source:
     Raises:
         UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
     """
-    file = fun.__code__.co_filename
-    lines = [] if file == _NO_FILE else linecache.getlines(file, fun.__globals__)
+    file, lines = fun.__code__.co_filename, lines_of(fun)
     if not lines:
         raise UnsupportedSyntaxError(
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
-            help="put the function in a file; code typed at the plain Python prompt or passed to exec has no source.",
+            help="put the function in a file, and import it again if the file has changed; code typed at the plain "
+            "Python prompt or passed to exec has no source.",
         )
     node = _find(_parsed("".join(lines), file), fun)
     source = Source(fun, file, node, tuple(lines))

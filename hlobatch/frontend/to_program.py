@@ -37,6 +37,12 @@ def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] 
                 if callee.called_from is None or callee is main:
                     raise error from None
                 raise error.with_note(Note("called from here", callee.called_from)) from None
+            except RecursionError:
+                raise UnsupportedSyntaxError(
+                    f"an expression of {callee.name!r} is nested too deeply for Python's recursion limit",
+                    callee.source.definition,
+                    help="assign parts of it to names, in statements of their own.",
+                ) from None
     return _with_main(main, tuple(lowered.values()))
 
 

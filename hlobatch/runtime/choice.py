@@ -14,9 +14,10 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from enum import Enum
-from typing import Final
+from typing import Any, Final
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
@@ -100,6 +101,9 @@ SHARE: Final = 32
 class Options:
     """How a batched function runs; none changes what it computes.
 
+    Raises:
+        ValueError: One is not what it may be, or two do not go together.
+
     Attributes:
         max_stack_depth: Frames per stack to begin with.
         max_steps: Blocks that one input may run, or None.
@@ -119,6 +123,27 @@ class Options:
     schedule: str = "auto"
     dispatch: str = "auto"
     optimizations: Optimizations = field(default=ALL)
+
+    def __post_init__(self) -> None:
+        _check_choice("schedule", self.schedule, SCHEDULES)
+        _check_choice("dispatch", self.dispatch, DISPATCHES)
+        for name in ("max_stack_depth", "max_steps", "lanes", "threads"):
+            _check_positive(name, getattr(self, name))
+        sweeps = self.schedule == "sweep", self.dispatch in SWEEPS
+        if sweeps[0] != sweeps[1] and "auto" not in (self.schedule, self.dispatch):
+            raise ValueError(
+                f"schedule={self.schedule!r} cannot be dispatched by {self.dispatch!r}; leave one of them 'auto'"
+            )
+
+
+def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
+    if value not in choices:
+        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
+
+
+def _check_positive(name: str, value: Any) -> None:
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+        raise ValueError(f"{name} is a positive int, not {value!r}")
 
 
 @dataclass(frozen=True)

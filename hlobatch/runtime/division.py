@@ -10,7 +10,7 @@ size, so that one executable serves them; where the batch does not divide evenly
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache, partial
 from typing import Any
 
@@ -23,7 +23,7 @@ from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.packing import Packing
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
 
@@ -47,6 +47,10 @@ class Division:
     threads: int
     stats: bool = False
     devices: frozenset[Any] = frozenset()
+    _kept: Executables = field(init=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_kept", self.plan.executables)
 
     @property
     def part_size(self) -> int:
@@ -72,11 +76,7 @@ class Division:
     @property
     def _shared_values(self) -> Callable[..., list[Any]]:
         """The jitted function of captured arrays and inputs to shared values."""
-        plan = self.plan
-        if "shared" not in plan.compiled:
-            count, lanes = len(plan.captured), Lanes(plan.layout(1, plan.depth), plan.captures, share=1)
-            plan.compiled["shared"] = jax.jit(lambda *operands: lanes.shared(operands[:count], *operands[count:]))
-        return plan.compiled["shared"]
+        return self.plan.executable("shared", partial(_shared_values, self.plan))
 
     def run(self, operands: Arrays, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
         """Run parts, all from the start, or those that have a state from there.
@@ -120,13 +120,15 @@ class Division:
     def _executable(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
-        if key not in self.plan.compiled:
-            layout = self.layout(depth)
-            part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
-            jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
-            lowered, joining = jitted.lower(*arguments), self._join()
-            self.plan.compiled[key], _ = together([lowered.compile, joining.compile])
-        return self.plan.compiled[key]
+        return self.plan.executable(key, lambda: self._compiled(depth, resume, arguments))
+
+    def _compiled(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+        layout = self.layout(depth)
+        part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
+        jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
+        lowered, joining = jitted.lower(*arguments), self._join()
+        executable: Callable[..., Any] = together([lowered.compile, joining.compile])[0]
+        return executable
 
     def _join(self) -> Any:
         """What is needed at the end, to compile it beside the rest: JAX keeps it for when it is called."""
@@ -165,11 +167,18 @@ def entry_point(
     plan: Plan, size: Any, depth: int, *, stats: bool = False, resume: bool = False, spread: bool = False
 ) -> Callable[..., Any]:
     """The jitted function of a whole batch of a size that may be symbolic, for one stack depth."""
-    key = (size, depth, stats, resume, spread)
-    if key not in plan.compiled:
+
+    def make() -> Any:
         layout = _layout(plan, size, depth, stats, spread)
-        plan.compiled[key] = _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
-    return plan.compiled[key]
+        return _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
+
+    return plan.executable((size, depth, stats, resume, spread), make)
+
+
+def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
+    """The jitted function of captured arrays and inputs to shared values."""
+    count, lanes = len(plan.captured), Lanes(plan.layout(1, plan.depth), plan.captures, share=1)
+    return jax.jit(lambda *operands: lanes.shared(operands[:count], *operands[count:]))
 
 
 def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:

@@ -7,6 +7,7 @@ of a JAX primitive.
 from __future__ import annotations
 
 import math
+import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -14,7 +15,7 @@ from typing import Any, Final
 
 import jax
 
-from hlobatch._jax import is_x64
+from hlobatch._jax import freed_with_its_program, is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
@@ -42,6 +43,15 @@ WORTH_SHARING: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
 
 
+class Executables(dict[Any, Callable[..., Any]]):
+    """What was compiled of a plan and its variants, by what it was compiled for.
+
+    Whoever runs a plan keeps them, not the plan: an equation has it, JAX keeps equations by the function that they were
+    traced from, and function, equation and plan would keep each other, and all captured arrays, for ever.
+    """
+
+
+@freed_with_its_program
 @dataclass(frozen=True, eq=False)
 class Plan:
     """How to run a program.
@@ -53,6 +63,7 @@ class Plan:
         options: How it runs.
         grown: Holds the stack depth that was enough last time.
         x64: Whether 64-bit types are on, as they were when the program was typed.
+        root: The plan that this is a variant of.
     """
 
     name: str
@@ -61,6 +72,7 @@ class Plan:
     options: Options
     grown: list[int] = field(default_factory=list)
     x64: bool = field(default_factory=is_x64)
+    root: Plan | None = None
 
     def __repr__(self) -> str:
         return f"Plan({self.name})"  # a jaxpr that calls it prints it
@@ -260,7 +272,7 @@ class Plan:
         owners = [v for v, t in zip(self.specialized.vars_in, self.in_types, strict=True) for _ in t.tensor_leaves]
         shared = self.shared - {owners[p] for p in positions}
         if shared not in self._variants:
-            self._variants[shared] = Plan(self.name, self.specialized, shared, self.options, x64=self.x64)
+            self._variants[shared] = replace(self, shared=shared, grown=[], root=self)
         return self._variants[shared]
 
     def divided(self, threads: int) -> Plan:
@@ -269,14 +281,31 @@ class Plan:
             return self
         if threads not in self._variants:
             options = replace(self.options, lanes=-(-self.options.lanes // threads))
-            self._variants[threads] = Plan(self.name, self.specialized, self.shared, options, self.grown, self.x64)
+            self._variants[threads] = replace(self, options=options, root=self)
         return self._variants[threads]
 
     @cached_property
     def _variants(self) -> dict[Any, Plan]:
         return {self.shared: self}
 
+    @property
+    def executables(self) -> Executables:
+        """Those of the plan, as long as somebody keeps them."""
+        if self.root is not None:
+            return self.root.executables
+        known = self._known_executables[0]() if self._known_executables else None
+        if known is None:
+            known = Executables()
+            self._known_executables[:] = [weakref.ref(known)]
+        return known
+
     @cached_property
-    def compiled(self) -> dict[Any, Callable[..., Any]]:
-        """Jitted entry points, by stack depth and kind."""
-        return {}
+    def _known_executables(self) -> list[weakref.ref[Executables]]:
+        return []
+
+    def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
+        """The executable of a key, which is made if there is none yet."""
+        executables, key = self.executables, (id(self), key)
+        if key not in executables:
+            executables[key] = make()
+        return executables[key]

@@ -72,7 +72,7 @@ def _run_abstract(
 
 
 def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
-    run = plan.compiled.setdefault(tuple(params.items()), jax.jit(partial(run_p.bind, plan=plan, **params)))
+    run = plan.executable(tuple(params.items()), lambda: jax.jit(partial(run_p.bind, plan=plan, **params)))
     with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):  # it would come back here
         return run(*operands)
 

@@ -239,6 +239,11 @@ def test_run_takes_arrays_by_position(file: str, tmp_path: Path, capsys: pytest.
     assert run(capsys, "run", f"{file}:fibonacci", "--inputs", str(tmp_path / "x.npz")) == "[13, 21, 34, 55]\n"
 
 
+def test_run_takes_one_array(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    np.save(tmp_path / "x.npy", np.arange(6, 10))
+    assert run(capsys, "run", f"{file}:fibonacci", "--inputs", str(tmp_path / "x.npy")) == "[13, 21, 34, 55]\n"
+
+
 def test_run_takes_arrays_by_name(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     np.savez(tmp_path / "x.npz", y=np.array([1.5, 2.0], np.float32), x=np.array([1, 2]))
     assert run(capsys, "run", f"{file}:plain", "--inputs", str(tmp_path / "x.npz")) == "[15.0, 40.0]\n"

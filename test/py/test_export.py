@@ -156,3 +156,15 @@ def test_bare_artifact_is_portable_stablehlo() -> None:
     artifact = hb.export(shrink, *arguments())
     assert artifact.stablehlo.startswith(b"ML\xefR\rStableHLO_v1.")
     assert "stablehlo.while" in artifact.as_text()
+
+
+def test_one_for_an_empty_batch_takes_any() -> None:
+    artifact = hb.export(fibonacci, INPUTS[:0])
+    assert artifact.call(INPUTS).tolist() == [1, 1, 8, 21, 89]
+    assert artifact.call(INPUTS[:0]).shape == (0,)
+
+
+def test_what_is_not_batched_is_refused() -> None:
+    for function in (fibonacci.function, jax.jit(fibonacci)):
+        with pytest.raises(TypeError, match=r"decorated with @hb\.batch, and no more around it"):
+            hb.export(function, INPUTS)

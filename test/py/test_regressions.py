@@ -2,11 +2,17 @@
 
 import array
 import collections
+import copy
 import functools
+import gc
+import importlib
 import itertools
+import linecache
+import os
 import random
 import re
 import threading
+import types
 
 import jax
 import jax.numpy as jnp
@@ -760,3 +766,61 @@ def test_inputs_that_are_done_where_they_begin_ended_the_run(dispatch, lanes):
     n = np.array([5, 0, 1, 0, 0, 0, 0, 0, 0, 6, 0, 0, 1, *[0] * 20, 4], np.int32)
     assert loop(n).tolist() == [7 + 2 * max(x - 1, 0) for x in n]
     assert recursion(n).tolist() == [{4: 3, 5: 5, 6: 8}.get(int(x), x) for x in n]
+
+
+def written(path, constant):
+    """A module with a function that adds a constant, written anew."""
+    body = f"    while x < 0:\n        x = -x\n    return x + {constant}\n"
+    path.write_text(f"import hlobatch as hb\n\n@hb.batch\ndef f(x):\n{body}")
+    when = path.stat().st_mtime + constant  # Python knows a file by its second
+    os.utime(path, (when, when))
+
+
+def test_a_module_that_was_imported_again_ran_as_it_was(tmp_path, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    path = tmp_path / "imported_again.py"
+    written(path, 1)
+    module = importlib.import_module("imported_again")
+    old = module.f
+    assert old(ints(0, -2)).tolist() == [1, 3]
+    written(path, 100)
+    linecache.checkcache()
+    assert old(np.array([0, -2], np.int8)).tolist() == [1, 3]
+    with pytest.raises(hb.UnsupportedSyntaxError, match="cannot be read"):
+        hb.batch(types.FunctionType(old.function.__code__.replace(co_name="g"), vars(module)))(ints(1))
+    module = importlib.reload(module)
+    assert module.f(ints(0, -2)).tolist() == [100, 102]
+    assert old(ints(0, -2)).tolist() == [1, 3]
+    assert copy.deepcopy(old) is old
+
+
+def test_captured_arrays_were_kept_for_ever():
+    """By JAX's caches, through the plan that an equation has and what had been compiled of it."""
+
+    def run(number, inside_jit):
+        held = jnp.full((311, 7), float(number))
+
+        @hb.batch
+        def total(n):
+            s = 0.0
+            while n > 0:
+                s = s + held[n, 0]
+                n = n - 1
+            return s
+
+        assert (jax.jit(total) if inside_jit else total)(jnp.arange(3)).tolist() == [0, number, 2 * number]
+
+    for number in range(3):
+        for inside_jit in (False, True):
+            run(number, inside_jit)
+    gc.collect()
+    assert not [array for array in jax.live_arrays() if array.shape == (311, 7)]
+
+
+def test_long_expressions_ended_in_a_recursion_error(tmp_path):
+    path = tmp_path / "long_expression.py"
+    path.write_text("def f(n):\n    return " + "+".join(["n"] * 2500) + "\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(hb.UnsupportedSyntaxError, match="'f' is nested too deeply"):
+        hb.batch(space["f"])(ints(1))

@@ -1,0 +1,61 @@
+"""A function -> the lines of the file that it was made from.
+
+A file may change after it was imported, and be imported again. What is on the disk then is not what an old function was
+made from: the lines are read once for a function, as early as possible, and if the file has changed since this process
+began, it has to compile to the function's code.
+"""
+
+from __future__ import annotations
+
+import importlib.machinery
+import linecache
+import time
+import types
+import warnings
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+_BEGUN: Final = time.time()
+_NO_FILE: Final = "<string>"
+"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
+_KNOWN: Final[weakref.WeakKeyDictionary[types.FunctionType, Sequence[str]]] = weakref.WeakKeyDictionary()
+
+
+def lines_of(function: types.FunctionType) -> Sequence[str]:
+    """The lines of the file; none if there is no file, or if it is not the one any more."""
+    code = function.__code__
+    if function not in _KNOWN:
+        linecache.checkcache(code.co_filename)
+        lines = [] if code.co_filename == _NO_FILE else linecache.getlines(code.co_filename, function.__globals__)
+        if not lines or (_may_have_changed(function) and not _compiles_to(lines, code)):
+            return ()
+        _KNOWN[function] = lines
+    return _KNOWN[function]
+
+
+def _may_have_changed(function: types.FunctionType) -> bool:
+    """Whether the file is younger than this process; a loader that is not Python's own may change it as it loads it."""
+    loader = function.__globals__.get("__loader__")
+    try:
+        changed = Path(function.__code__.co_filename).stat().st_mtime
+    except OSError:
+        return False
+    return changed > _BEGUN and type(loader) is importlib.machinery.SourceFileLoader
+
+
+def _compiles_to(lines: Sequence[str], wanted: types.CodeType) -> bool:
+    """Whether some code is among what the lines compile to."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            pending = [compile("".join(lines), wanted.co_filename, "exec", dont_inherit=True)]
+    except SyntaxError:
+        return False
+    while pending:
+        code = pending.pop()
+        if code == wanted:
+            return True
+        pending += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return False
