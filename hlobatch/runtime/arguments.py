@@ -10,7 +10,7 @@ import inspect
 from collections.abc import Callable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -158,7 +158,7 @@ class Binder:
                 continue
             weak = type(leaf) in (int, float, complex) or bool(getattr(leaf, "weak_type", False))
             leaf = leaf if _is_array(leaf) else np.asarray(leaf)
-            dtype = jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
+            dtype = self._dtype(where, leaf)
             if axis.value is None:
                 leaves.append(TensorType(dtype, tuple(leaf.shape), weak))
                 arrays.append(_Unbatched(leaf))
@@ -173,6 +173,16 @@ class Binder:
             arrays.append(leaf)
             sizes.append((where, leaf.shape[0]))
         return Type.of_leaves(tuple(leaves), treedef), arrays, sizes
+
+    def _dtype(self, where: str, leaf: Any) -> Any:
+        """The dtype that JAX takes an array for."""
+        dtype = jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
+        if isinstance(dtype, np.dtype) and (dtype.kind not in _KINDS or not dtype.isnative):
+            raise self._error(
+                f"{where} is an array of {leaf.dtype}, and JAX has none of them",
+                help="convert it to numbers of this machine, as in x.astype(np.float32).",
+            )
+        return dtype
 
     def _static(self, name: str, value: Any) -> Static:
         """A Python object, which has to be hashable: a list or a dict may change under a plan that was made for it."""
@@ -259,6 +269,10 @@ def as_batches(call: Call) -> list[Any]:
             arrays = [jnp.broadcast_to(array, (call.size, *array.shape)) for array in arrays]
         values.append(rebuild(arrays, type_))
     return values
+
+
+_KINDS: Final = "biufcV"
+"""Booleans, integers, floating-point and complex numbers, and those that NumPy does not know itself, as bfloat16."""
 
 
 @dataclass(frozen=True)
