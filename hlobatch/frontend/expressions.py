@@ -39,6 +39,8 @@ _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generato
 class ExpressionLowering:
     """Lowers the expressions of one function into the blocks it builds."""
 
+    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
+
     def __init__(self, callee: Callee, callees: Callees) -> None:
         self.callee = callee
         self.source: Source = callee.source
