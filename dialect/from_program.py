@@ -61,6 +61,8 @@ def from_program(program: Program, context: Any = None) -> Any:
 class _Writer:
     """Writes one program into a module."""
 
+    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
+
     def __init__(self, program: Program, module: Any) -> None:
         self.program = program
         self.module = module

@@ -227,12 +227,12 @@ def export(
         raise TypeError(f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}")
     traced: Traced = f.trace(*avals)
     plan, call = traced.plan, traced.call
-    is_any = not isinstance(call.size, int) or call.size == 0
-    size = jax.export.symbolic_shape("b")[0] if is_any else call.size
-    inputs = plan.layout(size if isinstance(call.size, int) else call.size, plan.depth).input_avals
+    any_size = jax.export.symbolic_shape("b")[0]
+    given = any_size if isinstance(call.size, int) and call.size == 0 else call.size
+    inputs = plan.layout(given, plan.depth).input_avals
     flat = jax.jit(lambda *arrays: run_within(plan, arrays))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
-    layout = plan.layout(size, plan.depth)
+    layout = plan.layout(given if isinstance(given, int) else any_size, plan.depth)
     request = plan.request(layout, keep_state=False, embed_captures=True)
     arguments = Type(tuple(t.tensors for _, t in call.types))
     return Artifact(

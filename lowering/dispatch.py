@@ -208,7 +208,7 @@ class Guarded(EachInOrder):
         return self.told if self.lanes.beginning else ()
 
     def tell_of_turnover(self, slots: Slots) -> list[Any]:
-        return self.tell(slots) if self.lanes.beginning else []
+        return self.tell(slots) if self.told_by_turnover else []
 
     @cached_property
     def _anyone(self) -> Spliced:

@@ -31,7 +31,7 @@ def generators_of(function: types.FunctionType) -> list[Any]:
         if function in seen or any(part in function.__code__.co_filename for part in _IN_PACKAGES):
             continue
         seen.add(function)
-        for code in _codes(function.__code__):
+        for code in code_within(function.__code__):
             known = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
             pending += [value for value in known if isinstance(value, types.FunctionType)]
             if not _METHODS.isdisjoint(code.co_names):
@@ -41,15 +41,15 @@ def generators_of(function: types.FunctionType) -> list[Any]:
 
 def names_of(function: types.FunctionType) -> set[str]:
     """Names of globals, and of attributes, in a function's code."""
-    return {name for code in _codes(function.__code__) for name in code.co_names}
+    return {name for code in code_within(function.__code__) for name in code.co_names}
 
 
-def _codes(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Some code and that of the lambdas and comprehensions in it."""
+def code_within(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Some code and that of the functions, lambdas and comprehensions in it."""
     yield code
     for constant in code.co_consts:
         if isinstance(constant, types.CodeType):
-            yield from _codes(constant)
+            yield from code_within(constant)
 
 
 def _drawn_from(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:

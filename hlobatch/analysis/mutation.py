@@ -19,12 +19,13 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.draws import GENERATORS
+from hlobatch.analysis.objects import ATOMS
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
 MOST: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
-_NAMES: Final = (type, types.ModuleType, types.CodeType, types.FunctionType)
-_ATOMS: Final = (*_NAMES, str, bytes, int, float, complex, types.NoneType, np.ndarray, np.generic, jax.Array)
+_WHOLE: Final = (*ATOMS, types.FunctionType, np.generic, jax.Array)
+"""What is looked at no further: it does not change, or not by what code says that names it."""
 
 
 @dataclass(frozen=True)
@@ -96,7 +97,7 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
     pending, seen = collections.deque([value]), set[int]()
     while pending and len(seen) < MOST:
         item = pending.popleft()
-        if isinstance(item, _ATOMS) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
+        if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
             continue
         seen.add(id(item))
         if isinstance(item, types.MethodType):

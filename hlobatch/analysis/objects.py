@@ -21,7 +21,8 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 
 MOST: Final = 10_000
 """Objects looked at, of those that an object refers to, the nearest first."""
-_ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
+ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
+"""What refers to no object that matters here."""
 _EMPTY: Final = types.CellType()
 
 
@@ -63,7 +64,7 @@ def _reaches_value(value: Any) -> bool:
         if is_tracer(item):
             if is_of_this_trace(item):
                 return True
-        elif id(item) not in seen and not isinstance(item, (*_ATOMS, jax.Array)):
+        elif id(item) not in seen and not isinstance(item, (*ATOMS, jax.Array)):
             seen.add(id(item))
             pending.extend(itertools.islice(_parts(item), MOST))
     return False

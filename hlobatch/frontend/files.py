@@ -17,6 +17,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
+from hlobatch.analysis.draws import code_within
+
 _BEGUN: Final = time.time()
 _NO_FILE: Final = "<string>"
 """What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
@@ -50,12 +52,7 @@ def _compiles_to(lines: Sequence[str], wanted: types.CodeType) -> bool:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            pending = [compile("".join(lines), wanted.co_filename, "exec", dont_inherit=True)]
+            module = compile("".join(lines), wanted.co_filename, "exec", dont_inherit=True)
     except SyntaxError:
         return False
-    while pending:
-        code = pending.pop()
-        if code == wanted:
-            return True
-        pending += [constant for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return False
+    return wanted in code_within(module)

@@ -10,7 +10,7 @@ size, so that one executable serves them; where the batch does not divide evenly
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, partial
 from typing import Any
 
@@ -40,17 +40,15 @@ class Division:
         threads: Parts.
         stats: Whether executions are counted.
         devices: Where the operands are, if this machine has several devices.
+        executables: What was compiled for it and its like, kept as long as it is.
     """
 
     plan: Plan
     size: int
     threads: int
-    stats: bool = False
-    devices: frozenset[Any] = frozenset()
-    _kept: Executables = field(init=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_kept", self.plan.executables)
+    stats: bool
+    devices: frozenset[Any]
+    executables: Executables
 
     @property
     def part_size(self) -> int:
@@ -160,7 +158,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
     if threads > 1 and (len(devices) > 1 or is_jit_disabled()):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled
-    return Division(plan.divided(threads), size, threads, stats, devices)
+    return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
 
 
 def entry_point(

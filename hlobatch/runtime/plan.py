@@ -63,7 +63,6 @@ class Plan:
         options: How it runs.
         grown: Holds the stack depth that was enough last time.
         x64: Whether 64-bit types are on, as they were when the program was typed.
-        root: The plan that this is a variant of.
     """
 
     name: str
@@ -72,7 +71,7 @@ class Plan:
     options: Options
     grown: list[int] = field(default_factory=list)
     x64: bool = field(default_factory=is_x64)
-    root: Plan | None = None
+    _kept: weakref.WeakValueDictionary[str, Executables] = field(default_factory=weakref.WeakValueDictionary)
 
     def __repr__(self) -> str:
         return f"Plan({self.name})"  # a jaxpr that calls it prints it
@@ -272,7 +271,7 @@ class Plan:
         owners = [v for v, t in zip(self.specialized.vars_in, self.in_types, strict=True) for _ in t.tensor_leaves]
         shared = self.shared - {owners[p] for p in positions}
         if shared not in self._variants:
-            self._variants[shared] = replace(self, shared=shared, grown=[], root=self)
+            self._variants[shared] = replace(self, shared=shared, grown=[])
         return self._variants[shared]
 
     def divided(self, threads: int) -> Plan:
@@ -281,7 +280,7 @@ class Plan:
             return self
         if threads not in self._variants:
             options = replace(self.options, lanes=-(-self.options.lanes // threads))
-            self._variants[threads] = replace(self, options=options, root=self)
+            self._variants[threads] = replace(self, options=options)
         return self._variants[threads]
 
     @cached_property
@@ -290,18 +289,8 @@ class Plan:
 
     @property
     def executables(self) -> Executables:
-        """Those of the plan, as long as somebody keeps them."""
-        if self.root is not None:
-            return self.root.executables
-        known = self._known_executables[0]() if self._known_executables else None
-        if known is None:
-            known = Executables()
-            self._known_executables[:] = [weakref.ref(known)]
-        return known
-
-    @cached_property
-    def _known_executables(self) -> list[weakref.ref[Executables]]:
-        return []
+        """Those of the plan and its variants, as long as somebody keeps them."""
+        return self._kept.setdefault("executables", Executables())
 
     def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         """The executable of a key, which is made if there is none yet."""

@@ -1,6 +1,5 @@
 """A small run on a CPU is one kernel; which programs can be, and that it changes nothing."""
 
-import importlib.util
 from dataclasses import replace
 from pathlib import Path
 
@@ -9,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimized_hlo import inside_loops
+from test_generated import load
 from zoo import in_small_kernels, optimizing_little
 
 import hlobatch as hb
@@ -799,13 +799,7 @@ def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkey
 def test_a_block_of_very_many_operations_is_no_kernel(tmp_path: Path) -> None:
     """XLA's emitter goes from the last to the first by recursion, and ended the process at some thousands."""
     lines = "    s = s * 3 + i\n" * 501
-    path = tmp_path / "long_block.py"
-    path.write_text(f"import hlobatch as hb\n\n@hb.batch\ndef f(s):\n    i = s + 1\n{lines}    return s\n")
-    spec = importlib.util.spec_from_file_location("long_block", path)
-    assert spec
-    assert spec.loader
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
+    module = load(f"import hlobatch as hb\n\n@hb.batch\ndef f(s):\n    i = s + 1\n{lines}    return s\n", tmp_path)
     s = np.arange(3, dtype=np.int32)
     assert not module.f.trace(s).plan.fits_one_kernel(3)
     wanted = s
