@@ -20,6 +20,8 @@ NUTS: Final = (
     "nuts_figure6",
 )
 
+CALLS: Final = ("cached_call", "cached_call_loop")
+
 ABLATIONS: Final = (
     "ablation_fibonacci",
     "ablation_takeuchi",
@@ -44,6 +46,7 @@ MODULES: Final = {
     "interpreter": "benchmarks.workloads.interpreter",
     "quicksort": "benchmarks.workloads.quicksort",
     "fixed_count": "benchmarks.workloads.fixed_count",
+    **dict.fromkeys(CALLS, "benchmarks.workloads.cached_call"),
     **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
 }
 """Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""

@@ -16,7 +16,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, is_tracing, tracing_context
 from hlobatch.analysis.tracing import is_one_lane
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
 from hlobatch.frontend.callees import SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
@@ -114,7 +114,6 @@ class BatchedFunction:
     def __hlobatch_type_inference__(self) -> Callable[..., Any] | None:
         return self.type_inference
 
-    @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the batch.
 
@@ -132,6 +131,15 @@ class BatchedFunction:
             StepLimitError: Some inputs used up ``max_steps``.
             StackOverflowError: Some lane wants more stack than there can be.
         """
+        try:  # a decorator would take a fifth of what a call like an earlier one takes here
+            if not kwargs and not _disabled.get() and (known := self._shortcuts.look_up_arrays(args)) is not None:
+                return known(args)
+            return self._call(args, kwargs)
+        except HloBatchError as error:
+            raise shown(error)  # noqa: B904  # it is the same error, with the cause it has
+
+    def _call(self, args: Any, kwargs: Any) -> Any:
+        """The same, whatever the arguments are."""
         if _disabled.get():
             return self.function(*args, **kwargs)
         if is_one_lane():
@@ -139,8 +147,6 @@ class BatchedFunction:
         if is_tracing():
             call, plan = self._planned(args, kwargs)
             return rebuild(trace(plan, call.physical()), plan.out_type)
-        if not kwargs and (known := self._shortcuts.look_up_arrays(args)) is not None:
-            return known(args)
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
             return known(leaves)

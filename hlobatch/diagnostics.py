@@ -295,16 +295,19 @@ def without_internal_frames(error: E, is_internal: Callable[[str], bool] = is_in
     return error.with_traceback(chain)
 
 
+def shown(error: HloBatchError) -> HloBatchError:
+    """An error as the user is to see it: where their code is, and not how it was found (``config`` switches)."""
+    return error if config.internal_frames_shown() else without_internal_frames(error)
+
+
 def hiding_internal_frames(function: Callable[P, T]) -> Callable[P, T]:
-    """An entry point whose errors show where the user's code is, and not how they were found (``config`` switches)."""
+    """An entry point whose errors are ``shown``."""
 
     @functools.wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> T:
         try:
             return function(*args, **kwargs)
         except HloBatchError as error:
-            if config.internal_frames_shown():
-                raise
-            raise without_internal_frames(error)  # noqa: B904  # it is the same error, with the cause it has
+            raise shown(error)  # noqa: B904  # it is the same error, with the cause it has
 
     return run

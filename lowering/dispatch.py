@@ -39,7 +39,7 @@ MAJORITY: Final = (2, 3)
 """The share of the lanes with something left to do of which more have to be there: two thirds."""
 TWICE: Final = 2
 """Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
-has read, where one alone would write other arrays, which XLA would copy back."""
+has read, where one alone would write other arrays, which XLA would copy back. Of one lane, that is nothing."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 NOBODY: Final = -1
@@ -155,7 +155,8 @@ class EachInOrder(Turn):
             if not step.turns:
                 self.visit(index, step, state)
             elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
-                self._while_majority(index, step, state, [several] * TWICE, at_least_once=True)
+                times = TWICE if self.layout.lanes > 1 else 1
+                self._while_majority(index, step, state, [several] * times, at_least_once=True)
             else:
                 self.visit(index, step, state)
                 self._while_majority(index, step, state, [self.spliced(step)] * TURNS)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -60,8 +61,10 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     division, out_type = divide(plan, inputs), plan.out_type
     if division.threads > 1 or plan.may_stop or not out_type.is_stored_as_it_is:
         return lambda inputs: rebuild(_run(division, inputs).results, out_type)
-    entry, captured, unflatten = division.entry_point(plan.depth), plan.captured, out_type.treedef.unflatten
-    return lambda inputs: unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
+    entry, captured, treedef = division.entry_point(plan.depth), plan.captured, out_type.treedef
+    if jax.tree_util.treedef_is_leaf(treedef):
+        return lambda inputs: entry(*captured, *inputs)[0]
+    return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
 
 
 def _run(division: Division, inputs: Sequence[Any]) -> Outcome:

@@ -19,7 +19,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from hlobatch._jax import abstract, is_key, tracing_context, words_of
+from hlobatch._jax import abstract, is_key, is_tracing, tracing_context, words_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.division import has_several_devices
 from hlobatch.runtime.execute import prepared
@@ -41,12 +41,12 @@ class Shortcuts:
     of_arrays: dict[Any, tuple[Any, Run]] = field(default_factory=dict)
 
     def look_up_arrays(self, args: Sequence[Any]) -> Run | None:
-        """What runs a call of arguments without keywords, if they are JAX arrays and it is known."""
+        """What runs a call of arguments without keywords, if they are JAX arrays and it is known, and no trace's."""
         try:
             context, run = self.of_arrays[(*[abstract(array) for array in args],)]
         except (AttributeError, KeyError):  # something else than an array, or another
             return None
-        return run if context == tracing_context() else None
+        return run if context == tracing_context() and not is_tracing() else None
 
     def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
         """A call's key (None if it can have no shortcut), its arrays as stored, and what runs it if it is known."""

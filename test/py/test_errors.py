@@ -370,7 +370,7 @@ def test_tracebacks_show_the_users_frames(tmp_path: Path) -> None:
     module = marked(BROKEN).module(tmp_path)
     with pytest.raises(hb.BatchTypeError) as caught:
         module.go()
-    assert frames(caught.value) == ["test_tracebacks_show_the_users_frames", "go", "run"]
+    assert frames(caught.value) == ["test_tracebacks_show_the_users_frames", "go", "__call__"]
     cause = caught.value.__cause__
     assert isinstance(cause, TypeError)
     assert frames(cause) == ["f", "helper"]

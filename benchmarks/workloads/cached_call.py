@@ -1,0 +1,105 @@
+"""What a call costs that is like an earlier one and has next to nothing to compute: to find its program and start it.
+
+Nobody waits for a result before the next call, as in a program that has more to do.
+"""
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array, lax
+
+import hlobatch as hb
+from benchmarks import compile as ready
+from benchmarks.workload import Prepared, Size, Workload
+
+JIT = "jax.jit"
+
+
+@hb.batch
+def step(n: Array) -> Array:
+    """One step of Collatz's."""
+    if n % 2 == 1:
+        return 3 * n + 1
+    return n // 2
+
+
+def step_in_jax(n: Array) -> Array:
+    return lax.cond(n % 2 == 1, lambda n: 3 * n + 1, lambda n: n // 2, n)
+
+
+@hb.batch
+def triangle(n: Array) -> Array:
+    """The sum of the numbers up to one; of zero, without a turn of the loop."""
+    total = 0
+    while n > 0:
+        total = total + n
+        n = n - 1
+    return total
+
+
+def triangle_in_jax(n: Array) -> Array:
+    return lax.while_loop(lambda s: s[0] > 0, lambda s: (s[0] - 1, s[1] + s[0]), (n, jnp.int32(0)))[1]
+
+
+def everything(result: Any) -> Any:
+    return result
+
+
+def one_call(result: Any) -> float:
+    del result
+    return 1.0
+
+
+def batched(function: hb.BatchedFunction) -> Callable[[Size], Prepared]:
+    def prepare(size: Size) -> Prepared:
+        args = [jnp.zeros(size.inputs, jnp.int32)]
+        prepared = ready.batched(function, args, work=one_call, comparable=everything)
+        fresh = hb.batch(function.function)
+        fresh(*args)
+        return replace(prepared, run=lambda: fresh(*args), lane_use=None)
+
+    return prepare
+
+
+def in_jax(function: Callable[[Array], Array]) -> Callable[[Size], Prepared]:
+    def prepare(size: Size) -> Prepared:
+        args = [jnp.zeros(size.inputs, jnp.int32)]
+        prepared = ready.jitted(jax.vmap(function), args, work=one_call, comparable=everything)
+        fresh = jax.jit(jax.vmap(function))
+        fresh(*args)
+        return replace(prepared, run=lambda: fresh(*args))
+
+    return prepare
+
+
+SIZES = (Size(1, 1), Size(10, 10), Size(100, 100), Size(1_000, 1_000))
+
+WORKLOADS = {
+    workload.name: workload
+    for workload in (
+        Workload(
+            name="cached_call",
+            title="A call like an earlier one",
+            unit="call",
+            description="A step of Collatz's for each input: what is measured is the call. Nobody waits for a result.",
+            sizes=SIZES,
+            contenders={"hlobatch": batched(step), JIT: in_jax(step_in_jax)},
+            roofline=None,
+        ),
+        Workload(
+            name="cached_call_loop",
+            title="A call like an earlier one, with a loop",
+            unit="call",
+            description="A sum from zero to zero: a loop without a turn. hlobatch makes one kernel of a program with a "
+            "loop, and adds to the call what it adds above. The rest is XLA's: it makes an object for each "
+            "intermediate value of a kernel in each run, and hands to another thread what it takes for more than a "
+            "thousand operations, loops counted as if they turned; and each input is taken and handed in.",
+            sizes=SIZES,
+            contenders={"hlobatch": batched(triangle), JIT: in_jax(triangle_in_jax)},
+            roofline=None,
+        ),
+    )
+}
