@@ -7,7 +7,7 @@ import contextvars
 import functools
 import types
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, overload
 
@@ -100,7 +100,7 @@ class BatchedFunction:
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method of an object, which is its first argument."""
-        return self if instance is None else types.MethodType(self, instance)
+        return self if instance is None else BoundFunction(self, instance)
 
     def __deepcopy__(self, memo: Any) -> BatchedFunction:
         """As functions are, it is a value that does not change."""
@@ -172,11 +172,11 @@ class BatchedFunction:
     @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
-        call, plan = self._planned(args, kwargs)
+        call, plan = self._planned(args, kwargs, abstract=True)
         return Traced(plan, call, self._bind)
 
-    def _bind(self, args: Any, kwargs: Any) -> Call:
-        return self._binder.bind(args, kwargs)
+    def _bind(self, args: Any, kwargs: Any, *, abstract: bool = False) -> Call:
+        return self._binder.bind(args, kwargs, abstract=abstract)
 
     @cached_property
     def _binder(self) -> Binder:
@@ -194,8 +194,8 @@ class BatchedFunction:
             )
         return Binder(source.node.name, source.signature, self.in_axes, self.static, source.definition, caller)
 
-    def _planned(self, args: Any, kwargs: Any) -> tuple[Call, Plan]:
-        call = self._bind(args, kwargs)
+    def _planned(self, args: Any, kwargs: Any, *, abstract: bool = False) -> tuple[Call, Plan]:
+        call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
 
     def _plan(self, call: Call) -> Plan:
@@ -215,6 +215,45 @@ class BatchedFunction:
             self._plans[key] = plan
             self._executables.append(plan.executables)
         return self._plans[key]
+
+
+@dataclass(frozen=True, eq=False)
+class BoundFunction:
+    """A batched function as a method of an object, which is the first argument of each call.
+
+    Attributes:
+        __func__: The function.
+        __self__: The object.
+    """
+
+    __func__: BatchedFunction
+    __self__: Any
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """``BatchedFunction.__call__``."""
+        return self.__func__(self.__self__, *args, **kwargs)
+
+    def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
+        """``BatchedFunction.with_stats``."""
+        return self.__func__.with_stats(self.__self__, *args, **kwargs)
+
+    def trace(self, *args: Any, **kwargs: Any) -> Traced:
+        """``BatchedFunction.trace``; what is compiled of it takes arguments as this does, without the object."""
+        traced = self.__func__.trace(self.__self__, *args, **kwargs)
+        return replace(traced, bind=lambda args, kwargs: traced.bind((self.__self__, *args), kwargs))
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self.__func__, name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, BoundFunction) and self._parts == other._parts
+
+    def __hash__(self) -> int:
+        return hash(self._parts)
+
+    @property
+    def _parts(self) -> tuple[int, int]:
+        return id(self.__func__), id(self.__self__)
 
 
 def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:

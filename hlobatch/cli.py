@@ -20,6 +20,7 @@ import json
 import os
 import re
 import sys
+import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -77,6 +78,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         options.parser.error(str(error))
     except HloBatchError as error:
         print(_without_own_frame(error).render(), file=sys.stderr)
+        return 1
+    except SyntaxError as error:  # in the user's file
+        print(*traceback.format_exception_only(error), sep="", end="", file=sys.stderr)
         return 1
     except BrokenPipeError:  # whoever reads has seen enough; Python would say so again when it flushes at exit
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -16,7 +16,7 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.division import Division, divide, entry_point
+from hlobatch.runtime.division import Division, divide, entry_point, has_several_devices, placed_like
 from hlobatch.runtime.execute import complete
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
@@ -82,9 +82,20 @@ class Lowered:
 
     @cached_property
     def _jax(self) -> Any:
-        entry: Any = entry_point(self.plan, self.call.size, self.depth)
+        entry: Any = entry_point(self.plan, self.call.size, self.depth, spread=self._division.is_spread)
         with self.plan.as_typed():
             return entry.lower(*self.plan.captures.avals, *self._inputs)
+
+    @cached_property
+    def _division(self) -> Division:
+        """How a batch is divided, the size of which has to be a number."""
+        if not isinstance(self.call.size, int):
+            raise BatchTypeError(
+                f"the batch of {self.plan.name!r} has size {self.call.size}, and XLA has to know the number",
+                caller(),
+                help="trace it for arrays of one size; what hb.export makes runs on batches of any.",
+            )
+        return divide(self.plan, self._inputs)
 
     @property
     def _layout(self) -> Layout:
@@ -92,8 +103,13 @@ class Lowered:
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
-        return self._layout.input_avals
+        """What the arrays are like, as they are stored, and where they are if that is not one device for all."""
+        avals = self._layout.input_avals
+        if not has_several_devices():
+            return avals
+        return [placed_like(aval, x) for aval, x in zip(avals, self.call.arrays, strict=True)]
 
+    @hiding_internal_frames
     def as_text(self, dialect: str = "stablehlo", *, debug_info: bool = False) -> str:
         """The module as text.
 
@@ -103,6 +119,7 @@ class Lowered:
             debug_info: Whether StableHLO operations carry their places in the source.
 
         Raises:
+            BatchTypeError: For ``"hlo"``, the batch has a symbolic size.
             ValueError: Another dialect.
         """
         match dialect:
@@ -119,10 +136,15 @@ class Lowered:
         with self.plan.as_typed():
             return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 
+    @hiding_internal_frames
     def compile(self) -> Compiled:
-        """Compile for the default device, as a call would: for a part of a batch that is divided among threads."""
+        """Compile for where a call would run, and as it would: for a part of a batch that is divided among threads.
+
+        Raises:
+            BatchTypeError: The batch has a symbolic size.
+        """
         with self.plan.as_typed():
-            division = divide(self.plan, self._inputs)
+            division = self._division
             executable = self._jax.compile() if division.threads == 1 else division.compile(self.depth, self._inputs)
         return Compiled(self.plan, self.call, self.bind, self.depth, division, executable)
 

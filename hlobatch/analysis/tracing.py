@@ -166,7 +166,7 @@ def widened_leaf(leaf: Leaf) -> Leaf:
     """A static Python number as the tensor JAX takes it for."""
     if not (isinstance(leaf, Static) and is_scalar(leaf)):
         return leaf
-    aval = jax.typeof(jax.numpy.asarray(leaf.value))
+    aval = jax.typeof(leaf.value)
     return TensorType(aval.dtype, (), weak=type(leaf.value) is not bool)
 
 

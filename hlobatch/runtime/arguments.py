@@ -73,8 +73,13 @@ class Binder:
     definition: Location
     caller: Callable[[], Location]
 
-    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Call:
+    def bind(self, args: Sequence[Any], kwargs: Mapping[str, Any], *, abstract: bool = False) -> Call:
         """Match arguments to parameters and find the batch.
+
+        Args:
+            args: In the order of the parameters.
+            kwargs: By name.
+            abstract: Whether arrays may be given by their avals, since nothing is run.
 
         Raises:
             BatchTypeError: Too many or too few arguments, a scalar where a batch is needed, or batch sizes that
@@ -94,6 +99,11 @@ class Binder:
                 types.append((name, _constant(value)))
                 continue
             type_, leaves, own = self._parameter(name, value, None if name in defaults else axes[name])
+            if not (abstract or all(map(_holds_numbers, leaves))):
+                raise self._error(
+                    f"{name} is a jax.ShapeDtypeStruct, which holds no numbers",
+                    help="pass an array; .trace(…) takes what arrays are like.",
+                )
             types.append((name, type_))
             arrays += leaves
             sizes += own
@@ -295,6 +305,11 @@ def _constant(value: Any) -> Type:
 
 def _is_none(value: Any) -> bool:
     return value is None
+
+
+def _holds_numbers(leaf: Any) -> bool:
+    value = leaf.value if isinstance(leaf, _Unbatched) else leaf
+    return not isinstance(value, jax.ShapeDtypeStruct)
 
 
 def _is_array(value: Any) -> bool:

@@ -18,7 +18,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled
+from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled, is_key, words_of
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.rows import IN_BOUNDS
@@ -57,7 +57,7 @@ class Division:
 
     def layout(self, depth: int) -> Layout:
         """The state of a part."""
-        return _layout(self.plan, self.part_size, depth, self.stats, self._is_spread)
+        return _layout(self.plan, self.part_size, depth, self.stats, self.is_spread)
 
     def operands(self, inputs: Arrays) -> tuple[Any, ...]:
         """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
@@ -106,7 +106,7 @@ class Division:
 
     def entry_point(self, depth: int, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""
-        return entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self._is_spread)
+        return entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self.is_spread)
 
     def compile(self, depth: int, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
         """What runs a part, given what the whole batch's inputs are like."""
@@ -143,7 +143,8 @@ class Division:
         return run(*operands[:first], *inputs, *operands[last:])
 
     @property
-    def _is_spread(self) -> bool:
+    def is_spread(self) -> bool:
+        """Whether JAX divides the batch among several devices."""
         return len(self.devices) > 1
 
     def join(self, parts: Sequence[Arrays]) -> list[Any]:
@@ -152,7 +153,13 @@ class Division:
 
 
 def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
-    """Divide a batch among as many threads as pays, or as the user asked for."""
+    """Divide a batch among as many threads as pays, or as the user asked for.
+
+    Args:
+        plan: What runs it.
+        inputs: Arrays as they are stored, or what they are like and where.
+        stats: Whether executions are counted.
+    """
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
     devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
@@ -225,6 +232,15 @@ def has_several_devices() -> bool:
     return jax.device_count() > 1
 
 
+def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
+    """What an array as it is stored is like, and where it is to be: where one was put on purpose."""
+    if isinstance(array, jax.Array) and is_key(array):
+        array = words_of(array)
+    place = getattr(array, "sharding", None) if getattr(array, "committed", True) else None
+    return aval if place is None else jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=place)
+
+
 def _devices(operands: Arrays) -> frozenset[Any]:
-    """Where the arrays are that are somewhere."""
-    return frozenset().union(*(x.devices() for x in operands if isinstance(x, jax.Array)))
+    """Where the arrays are, or will be, that are somewhere."""
+    places = (getattr(x, "sharding", None) for x in operands)
+    return frozenset().union(*(place.device_set for place in places if place is not None))

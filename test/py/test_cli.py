@@ -174,6 +174,17 @@ def test_load_says_what_is_missing(file: str, target: str, message: str) -> None
         load(target.format(file=file, folder=Path(file).parent))
 
 
+def test_a_file_that_is_no_python_is_shown_without_a_traceback(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    broken = tmp_path / "broken.py"
+    broken.write_text("def f(n:\n    return n\n")
+    assert main(["trace", f"{broken}:f", "--args", "i32[8]"]) == 1
+    error = capsys.readouterr().err
+    assert error.startswith(f'  File "{broken}", line 1')
+    assert "SyntaxError" in error
+
+
 # Commands
 
 

@@ -193,6 +193,32 @@ def test_jax_export_with_symbolic_sizes() -> None:
     assert mapped.call(np.stack([INPUTS, INPUTS])).tolist() == [FIBONACCI.tolist()] * 2
 
 
+def test_a_batch_of_a_symbolic_size_is_not_compiled() -> None:
+    (b,) = jax.export.symbolic_shape("b")
+    lowered = fibonacci.trace(jax.ShapeDtypeStruct((b,), jnp.int32)).lower()
+    assert "tensor<?xi32>" in lowered.as_text()
+    for translated in (lowered.compile, lambda: lowered.as_text("hlo")):
+        with pytest.raises(hb.BatchTypeError, match="has size b, and XLA has to know the number") as caught:
+            translated()
+        assert "hb.export" in str(caught.value)
+
+
+def test_avals_are_not_run() -> None:
+    with pytest.raises(hb.BatchTypeError, match=r"n is a jax\.ShapeDtypeStruct, which holds no numbers") as caught:
+        fibonacci(jax.ShapeDtypeStruct((4,), jnp.int32))
+    assert "trace" in str(caught.value)
+    with pytest.raises(hb.BatchTypeError, match="holds no numbers"):
+        fibonacci.with_stats(jax.ShapeDtypeStruct((4,), jnp.int32))
+
+
+def test_nothing_is_moved_to_the_device_behind_the_users_back() -> None:
+    fresh = hb.batch(fibonacci.function)
+    there = jax.device_put(INPUTS)
+    with jax.transfer_guard("disallow"):
+        found = fresh(there), fresh(there)
+    assert [x.tolist() for x in found] == [FIBONACCI.tolist()] * 2
+
+
 def test_jax_export_never_gives_a_wrong_number() -> None:
     """What is exported has no host to report to: results of lanes that overflowed are poisoned."""
     shallow = hb.batch(fibonacci.function, max_stack_depth=4)
@@ -270,6 +296,10 @@ for check in (True, False):
 data = np.arange(10, dtype=np.float32)
 shared = jax.jit(jax.shard_map(sum_to, mesh=mesh, in_specs=(P("x"), P()), out_specs=P("x")))
 assert shared(x, data).tolist() == sum_to(x, data).tolist()
+spread = jax.device_put(x, NamedSharding(mesh, P("x")))
+compiled = fibonacci.trace(spread).lower().compile()
+assert compiled(spread).tolist() == fibonacci(spread).tolist() == fibonacci(x).tolist()
+assert "num_partitions=8" in fibonacci.trace(spread).lower().compile().as_text()
 print("sharded over", len(jax.devices()))
 """
 
@@ -402,3 +432,18 @@ class Model:
 def test_methods_are_bound() -> None:
     assert Model(10).halvings(jnp.array([1, 8, 9])).tolist() == [10, 13, 13]
     assert Model.halvings(Model(20), jnp.array([1, 8, 9])).tolist() == [20, 23, 23]
+
+
+def test_bound_methods_have_all_that_batched_functions_have() -> None:
+    x, model = jnp.array([1, 8, 9]), Model(10)
+    result, stats = model.halvings.with_stats(x)
+    assert result.tolist() == [10, 13, 13]
+    assert stats.inputs == 3
+    assert model.halvings.trace(x).lower().compile()(x).tolist() == [10, 13, 13]
+    assert model.halvings == model.halvings != Model(10).halvings
+    assert len({model.halvings, model.halvings}) == 1
+    assert model.halvings.__self__ is model
+    assert model.halvings.__func__ is Model.halvings
+    assert model.halvings.__name__ == "halvings"
+    with pytest.raises(hb.BatchTypeError, match="missing a required argument: 'n'"):
+        model.halvings()
