@@ -23,6 +23,7 @@ import jax
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
+from hlobatch.lowering import ending
 from hlobatch.lowering.beginning import beginning_of
 from hlobatch.lowering.blocks import block_functions
 from hlobatch.lowering.captures import Captures, captures
@@ -125,7 +126,8 @@ class _Builder:
         self.module = module
         self.captures: Captures = captures(self.layout.program)
         begins = None if request.form == CASE else beginning_of(self.layout, self.captures, request.groups)
-        self.lanes = Lanes(self.layout, self.captures, request.share, begins)
+        self.lanes = Lanes(self.layout, request.share, begins)
+        self.inputs = self.lanes.inputs
         self.ahead: Ahead | None = None
         self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
 
@@ -177,11 +179,15 @@ class _Builder:
             start = add(self.lanes.start, [avals[slot] for slot in reads], "start")
             state = call(start, [fixed[slot] for slot in reads])
         state = self._loop(state, fixed)
-        count = len(slots)
-        how = {"with_status": not self.request.keep_state}
-        finish: Callable[..., Any] = lambda *a: self.lanes.finish(a[:count], a[count:], **how)  # noqa: E731
-        finished = call(add(finish, [*slots, *layout.shared_slots.values()], "finish"), [*state, *shared])
+        finished = call(add(self._finish, [*slots, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
+
+    def _finish(self, *arrays: Any) -> list[Any]:
+        """Results, what stopped the run and, where the state is not given back, what became of each input."""
+        layout, count = self.layout, len(self.layout.slots)
+        state, shared = arrays[:count], arrays[count:]
+        found = [*ending.results(layout, state, shared), ending.stopped(layout, state)]
+        return found if self.request.keep_state else [*found, ending.status(layout, state)]
 
     # Names
 
@@ -189,7 +195,7 @@ class _Builder:
         """What does not change in the loop, by slot."""
         fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
-        return fixed | dict(zip(self.lanes.input_slots, inputs, strict=True))
+        return fixed | dict(zip(self.inputs.slots, inputs, strict=True))
 
     @cached_property
     def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
@@ -215,7 +221,7 @@ class _Builder:
             embedded = self.captures.operands() if request.embed_captures else None
             captured = list(islice(supply, len(self.captures.arrays))) if embedded is None else embedded
             inputs = list(islice(supply, count))
-            shared = list(supply) if request.shared_given else self.lanes.shared(captured, *inputs)
+            shared = list(supply) if request.shared_given else self.inputs.shared(self.captures, captured, inputs)
             begun = self.lanes.begin_ahead(self._named(captured, inputs, shared))
             return [*(() if request.shared_given else shared), *begun]
 
@@ -226,7 +232,7 @@ class _Builder:
         if not self.layout.shared:
             return []
         count = len(captured)
-        function: Callable[..., Any] = lambda *a: self.lanes.shared(a[:count], *a[count:])  # noqa: E731
+        function: Callable[..., Any] = lambda *a: self.inputs.shared(self.captures, a[:count], a[count:])  # noqa: E731
         avals = [*self.captures.avals, *self.layout.input_avals]
         return self.splicer.call(self.splicer.add(function, avals, "shared"), [*captured, *inputs])
 

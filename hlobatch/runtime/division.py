@@ -19,7 +19,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled, is_key, words_of
-from hlobatch.lowering.lanes import Lanes
+from hlobatch.lowering import ending
+from hlobatch.lowering.inputs import Inputs
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.packing import Packing
@@ -102,7 +103,7 @@ class Division:
 
     def status(self, depth: int, state: Arrays) -> Any:
         """What became of each input of a part, given the state that it stopped in."""
-        return Lanes(self.layout(depth), self.plan.captures, share=1).status(state)
+        return ending.status(self.layout(depth), state)
 
     def entry_point(self, depth: int, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""
@@ -182,8 +183,8 @@ def entry_point(
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     """The jitted function of captured arrays and inputs to shared values."""
-    count, lanes = len(plan.captured), Lanes(plan.layout(1, plan.depth), plan.captures, share=1)
-    return jax.jit(lambda *operands: lanes.shared(operands[:count], *operands[count:]))
+    count, given = len(plan.captured), Inputs(plan.layout(1, plan.depth))
+    return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
 
 def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:

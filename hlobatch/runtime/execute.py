@@ -15,7 +15,7 @@ import numpy as np
 
 from hlobatch import config
 from hlobatch.ir.physical import rebuild
-from hlobatch.lowering.lanes import PARKED
+from hlobatch.lowering.ending import PARKED
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
 from hlobatch.runtime.division import Division, divide
 from hlobatch.runtime.plan import Plan

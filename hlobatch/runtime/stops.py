@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from hlobatch.diagnostics import LaneError, StackOverflowError, StepLimitError, name_lanes
-from hlobatch.lowering.lanes import LIMITED, PARKED, UNSTARTED
+from hlobatch.lowering.ending import LIMITED, PARKED, UNSTARTED
 from hlobatch.runtime.plan import Plan
 
 
