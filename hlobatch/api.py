@@ -260,8 +260,8 @@ def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
     """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
     return UnsupportedSyntaxError(
         f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
-        help="call it by the name it has outside the function, with no jax.jit or jax.vmap around it, and decorate the "
-        "function that calls it with @hb.batch.",
+        help="call it by the name it has outside the function (a method as in `Model.step(self, x)`), with no jax.jit "
+        "or jax.vmap around it, and decorate the function that calls it with @hb.batch.",
     )
 
 

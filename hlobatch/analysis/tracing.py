@@ -12,7 +12,7 @@ import re
 import traceback
 import types
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -40,6 +40,15 @@ from hlobatch.ir.types import Leaf, Static, TensorType, Type
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 
 
+_doubts: contextvars.ContextVar[list[HloBatchError] | None] = contextvars.ContextVar("hlobatch_doubts", default=None)
+
+
+def doubt(error: HloBatchError) -> None:
+    """Say in code that is being traced what is wrong with it, if the types that it is traced for are the last ones."""
+    if (doubts := _doubts.get()) is not None:
+        doubts.append(error)
+
+
 def is_one_lane() -> bool:
     """Whether the user's code runs on one lane now, being traced, so that no array has a batch axis."""
     return _one_lane.get()
@@ -58,11 +67,13 @@ class TracedFunction:
         out_types: Types of the results; narrower than those of the variables they go to where a Python scalar meets an
             array on another path.
         jaxpr: What it computes on the tensors of one lane.
+        doubts: What is wrong with it if these are the types to stay.
     """
 
     in_types: tuple[Type, ...]
     out_types: tuple[Type, ...]
     jaxpr: ClosedJaxpr
+    doubts: tuple[HloBatchError, ...] = field(default=(), kw_only=True)
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """Run on one lane's pytrees."""
@@ -163,11 +174,11 @@ def is_scalar(leaf: Leaf) -> bool:
 
 
 def widened_leaf(leaf: Leaf) -> Leaf:
-    """A static Python number as the tensor JAX takes it for."""
+    """A static Python number as the tensor JAX takes it for, or would if it fitted."""
     if not (isinstance(leaf, Static) and is_scalar(leaf)):
         return leaf
-    aval = jax.typeof(leaf.value)
-    return TensorType(aval.dtype, (), weak=type(leaf.value) is not bool)
+    aval = jax.typeof(type(leaf.value)())
+    return TensorType(aval.dtype, (), weak=True)
 
 
 def widened(type_: Type) -> Type:
@@ -212,7 +223,8 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         return flat
 
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
-    token = _one_lane.set(True)
+    doubts: list[HloBatchError] = []
+    token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
         jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except HloBatchError as error:
@@ -223,7 +235,10 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         raise _explained(error, op, in_types) from error
     finally:
         _one_lane.reset(token)
-    traced = TracedFunction(tuple(in_types), tuple(out_types), jaxpr)
+        _doubts.reset(noted)
+    traced = TracedFunction(
+        tuple(in_types), tuple(out_types), jaxpr, doubts=tuple(error.at(op.location) for error in doubts)
+    )
     callbacks = [name for name in sorted(traced.primitives) if "callback" in name]
     if jaxpr.effects or callbacks:
         raise UnsupportedSyntaxError(
@@ -313,6 +328,13 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
             notes=deeper,
             help=_NO_NUMBER,
         )
+    if isinstance(error, OverflowError):
+        return BatchTypeError(
+            "this code has a Python number that is too large for JAX's integers",
+            place,
+            notes=deeper,
+            help=LARGE_NUMBERS,
+        )
     if isinstance(error, TypeError) and _UNHASHABLE.search(str(error)):
         return BatchTypeError(
             "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
@@ -330,6 +352,11 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
     )
 
 
+LARGE_NUMBERS: Final = (
+    "write a float, as in 3e9, or jnp.inf for what is larger than all others; "
+    "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
+)
+"""What to do where a Python number has more bits than JAX gives numbers by default."""
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
 _NO_BUILTIN: Final = (

@@ -20,8 +20,8 @@ import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.tracing import TracedFunction, is_scalar, trace, widened
-from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened
+from hlobatch.analysis.type_join import DisagreementError, MisfitError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
@@ -93,6 +93,10 @@ class _Inferrer:
             except HloBatchError as error:
                 self.found.conflict = _through_calls(error, place[0], self.called_from)
                 self.found.conflict.__cause__ = error.__cause__
+                return self.found
+        for (place, _), traced in self.found.traced.items():
+            if traced.doubts:
+                self.found.conflict = _through_calls(traced.doubts[0], place[0], self.called_from)
                 return self.found
         for function in self.program.functions:
             _check_declared(function, self.found.types)
@@ -167,17 +171,22 @@ class _Inferrer:
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
                 join(other, new)  # each Python number by itself: what they joined to has no value any more
         except DisagreementError as reason:
-            raise self._disagreement(name, type_, location, str(reason)) from None
+            raise self._disagreement(name, type_, location, reason) from None
         self.origins[name].append((location, type_))
         if new != old:
             self.found.types[name] = new
             self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
 
-    def _disagreement(self, name: str, type_: Type, location: Location, reason: str) -> BatchTypeError:
+    def _disagreement(self, name: str, type_: Type, location: Location, reason: DisagreementError) -> BatchTypeError:
         short = user_name(name)
         what = "the values returned" if short == "$result" else f"the values of {short!r}"
         what = "the two sides" if short.startswith("$") and short != "$result" else what
-        where, other = next((w, t) for w, t in self.origins[name] if not _joinable(t, type_))
+        others = [(w, t) for w, t in self.origins[name] if not _joinable(t, type_)]
+        if not others and isinstance(reason, MisfitError):  # alone, it is stored as JAX would store it
+            return BatchTypeError(
+                f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS
+            )
+        where, other = others[0]
         return BatchTypeError(
             f"{what} have types that disagree between two paths: {reason}",
             location,

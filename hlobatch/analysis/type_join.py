@@ -23,6 +23,19 @@ class DisagreementError(Exception):
     """Two types that no one variable can hold; the text says how they differ."""
 
 
+class MisfitError(DisagreementError):
+    """A Python number that is too large for a dtype.
+
+    Attributes:
+        number: The number.
+        dtype: The dtype.
+    """
+
+    def __init__(self, number: complex, joined: TensorType) -> None:
+        super().__init__(f"one is {number}, the other {joined}, which cannot hold it")
+        self.number, self.dtype = number, joined.dtype
+
+
 def join(left: Type, right: Type) -> Type:
     """The least type above both.
 
@@ -75,12 +88,12 @@ def _check_number(leaf: Leaf, joined: Leaf) -> None:
         with np.errstate(over="ignore"):
             fits = not np.isfinite(number) or bool(np.isfinite(np.asarray(number).astype(dtype)))
     if not fits:
-        raise DisagreementError(f"one is {number}, the other {joined}, which cannot hold it")
+        raise MisfitError(number, joined)
 
 
 def adopts(weak: TensorType, strong: TensorType) -> bool:
     """Whether a Python number becomes exactly the other's dtype when the two meet in JAX."""
-    if weak.is_key or strong.is_key:
+    if weak.is_key or strong.is_key or bool in (weak.dtype, strong.dtype):
         return False
     return _kind(weak.dtype) <= _kind(strong.dtype)
 

@@ -14,6 +14,7 @@ import ast
 import inspect
 import types
 from collections.abc import Sequence
+from functools import cached_property
 from typing import Any
 
 from hlobatch.diagnostics import (
@@ -23,8 +24,10 @@ from hlobatch.diagnostics import (
     UndefinedVariableError,
     UnsupportedSyntaxError,
 )
+from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.meanings import as_in_python, negative_names
 from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive
 from hlobatch.frontend.scopes import local_names, read_names
 from hlobatch.frontend.source import MISSING, Source
@@ -80,10 +83,15 @@ class ExpressionLowering:
             f"{what} is not supported in a batched function", self.location(node), help=instead
         )
 
+    @cached_property
+    def _negative(self) -> frozenset[str]:
+        return negative_names(self.source.node)
+
     # Straight-line code
 
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
+        body = as_in_python(body, self.source, self.local, self._negative)
         code = ast.Module(list(body), type_ignores=[])
         reads = read_names(code)
         inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
@@ -249,23 +257,30 @@ class ExpressionLowering:
         if isinstance(value, ast.Call) and self.callees.of_call(value, self.source, self.local):
             self.call(value, name)
             return
-        if isinstance(value, ast.Lambda):
-            self._check_kept(value)
-        self.assign(name, self.simple(value), node)
+        late = self._late_names(value)
+        if late and isinstance(value, ast.Lambda):
+            read, assigned = late[0]
+            error = batched_builtins.kept_error(read.id).at(self.location(read))
+            raise error.with_note(Note("here", self.location(assigned)))
+        simple = self.simple(value)
+        for read, _ in late[:1]:
+            simple = self._helper("__hb_kept", [simple, self.constant(read.id)], value)
+        self.assign(name, simple, node)
 
-    def _check_kept(self, node: ast.Lambda) -> None:
-        """Refuse to keep a lambda that uses a name assigned again later: Python would see the later value in it."""
-        reads = read_names(node)
-        for other in ast.walk(self.source.node):
-            if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
-                continue
-            if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
-                raise UnsupportedSyntaxError(
-                    f"a lambda kept in a variable uses {other.id!r}, which is assigned again later",
-                    self.location(reads[other.id]),
-                    notes=[Note("here", self.location(other))],
-                    help="use another name for the later value.",
-                )
+    def _late_names(self, value: ast.expr) -> list[tuple[ast.Name, ast.Name]]:
+        """What lambdas in an expression read that is assigned again later, and where.
+
+        Where the lambda is kept, Python would see the later value in it.
+        """
+        found = []
+        for node in (part for part in ast.walk(value) if isinstance(part, ast.Lambda)):
+            reads = read_names(node)
+            for other in ast.walk(self.source.node):
+                if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
+                    continue
+                if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
+                    found.append((reads[other.id], other))
+        return found
 
     # Control
 

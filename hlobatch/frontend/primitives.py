@@ -21,7 +21,15 @@ HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
     "__hb_not": batched_builtins.logical_not,
     "__hb_and": batched_builtins.logical_and,
+    "__hb_operate": batched_builtins.operate,
+    "__hb_power": batched_builtins.power,
+    "__hb_kept": batched_builtins.kept,
+    "__hb_known": batched_builtins.known,
+    "__hb_isinstance": batched_builtins.is_instance,
+    "__hb_type": batched_builtins.type_of,
+    "__hb_hasattr": batched_builtins.has_attribute,
     "__hb_range_count": batched_builtins.range_count,
+    "__hb_range_goes_on": batched_builtins.range_goes_on,
     "__hb_range_item": batched_builtins.range_item,
 }
 """Names by which compiled code reaches the frontend's own functions."""

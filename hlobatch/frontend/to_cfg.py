@@ -252,10 +252,9 @@ class FunctionLowering(ExpressionLowering):
         return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
 
     def _compare_turns(self, turn: str, turns: str, node: ast.For) -> None:
-        test = ast.copy_location(ast.Compare(self._load(turn, node), [ast.Lt()], [self._load(turns, node)]), node)
         target = ast.copy_location(ast.Name(f"{turn}_if", ast.Store()), node)
-        truth = self._helper("__hb_truth", [test], node.iter)
-        statement = ast.copy_location(ast.Assign([target], truth), node)
+        test = self._helper("__hb_range_goes_on", [self._load(turn, node), self._load(turns, node)], node.iter)
+        statement = ast.copy_location(ast.Assign([target], test), node)
         self.primitive([statement], [f"{turn}_if"], node.iter, f"{turn} < {turns}")
 
     def _range(self, node: ast.For) -> tuple[str, str, str, str]:

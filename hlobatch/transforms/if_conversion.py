@@ -224,7 +224,7 @@ class _Converter:
             return None
         if not isinstance(last.function, TracedFunction) or not last.function.is_identity:
             return None
-        if len(set(last.vars_in)) < len(last.vars_in):
+        if len(set(last.vars_in)) < len(last.vars_in) or not self._own.issuperset(last.vars_in):
             return None
         wanted = [self.types[v] for v in last.vars_in]
         if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
@@ -232,6 +232,12 @@ class _Converter:
         leaves = iter(leaf for t in op.function.out_types for leaf in t.leaves)
         types = tuple(Type.of_leaves(tuple(next(leaves) for _ in t.leaves), t.treedef) for t in wanted)
         return op.replace(vars_out=last.vars_in, function=op.function.with_out_types(types))
+
+    @property
+    def _own(self) -> frozenset[str]:
+        """Variables that the function receives or writes; what all lanes share is another's."""
+        written = (v for block in self.function.graph for op in block.ops for v in op.defs)
+        return frozenset((*self.function.vars_in, *written))
 
     def _condition_block(self, block: Block, name: str) -> Block | None:
         graph = self.function.graph

@@ -210,6 +210,7 @@ def test_an_address_known_to_need_no_stack_keeps_its_register() -> None:
 
 F32, F64, I32 = (TensorType(np.dtype(kind)) for kind in ("float32", "float64", "int32"))
 WEAK_INT, WEAK_FLOAT = TensorType(np.dtype("int32"), (), weak=True), TensorType(np.dtype("float32"), (), weak=True)
+WEAK_BOOL = TensorType(np.dtype(bool), weak=True)
 KEY = TensorType(jax.random.key(0).dtype)
 TRUE = TensorType(np.dtype(bool))
 
@@ -226,7 +227,8 @@ TRUE = TensorType(np.dtype(bool))
         (Static(3), WEAK_INT, WEAK_INT),
         (Static(2.5), F32, F32),
         (Static(True), TRUE, TRUE),
-        (Static(True), Static(False), TRUE),
+        (Static(True), Static(False), WEAK_BOOL),
+        (WEAK_BOOL, TRUE, TRUE),
         (WEAK_INT, F32, F32),
         (WEAK_INT, I32, I32),
         (WEAK_INT, WEAK_FLOAT, WEAK_FLOAT),
@@ -246,7 +248,7 @@ def test_types_that_join(left: Any, right: Any, result: Any) -> None:
         (F32, F64, "one is f32[], the other f64[]"),
         (F32, TensorType(F32.dtype, (3,)), "one has shape [], the other [3]"),
         (Static(2.5), I32, "one is f32[]*, the other i32[]"),
-        (Static(True), I32, "one is bool[], the other i32[]"),
+        (Static(True), I32, "one is bool[]*, the other i32[]"),
         (Static("a"), Static("b"), "one is static 'a', the other static 'b'"),
         (Static("a"), F32, "one is static 'a', the other f32[]"),
         (KEY, F32, "one is key<fry>[], the other f32[]"),
@@ -333,7 +335,7 @@ def test_python_numbers_are_widened_to_what_jax_makes_of_them(value: Any) -> Non
     wide = widened_leaf(Static(value))
     assert is_scalar(Static(value))
     assert wide.dtype == jnp.asarray(value).dtype
-    assert wide.weak is (type(value) is not bool)
+    assert wide.weak
 
 
 def test_other_objects_stay_as_they_are() -> None:

@@ -444,6 +444,102 @@ def hoisted(text: str, what: str) -> list[str]:
     return [line for body in bodies for line in body.splitlines() if what in line and " while(" not in line]
 
 
+def test_questions_about_the_type_of_a_number_were_answered_for_arrays() -> None:
+    @hb.batch
+    def f(n):
+        count = 0
+        for i in range(n):
+            if isinstance(i, int) and type(i) is int and not hasattr(i, "shape"):
+                count = count + 1
+        k = 1
+        if n > 2:
+            k = 2
+        scale = 0.5 if n > 3 else 2.5
+        flag = n > 1 and True
+        return count, isinstance(k, (int, str)), isinstance(scale, int), type(scale) is float, isinstance(flag, tuple)
+
+    found = f(ints(0, 1, 3, 5))
+    assert [x.tolist() for x in found] == [[0, 1, 3, 5], [True] * 4, [False] * 4, [True] * 4, [False] * 4]
+
+
+def test_flags_are_numbers_beside_numbers() -> None:
+    """Among themselves they are not in JAX, which is refused."""
+
+    @hb.batch
+    def f(n):
+        flag = False
+        if n > 2:
+            flag = True
+        n += flag
+        return flag * 3 + 1, n, 2 - flag, n > 1 and ~(n > 4)
+
+    tripled, added, taken, middle = f(ints(0, 3, 5))
+    assert tripled.tolist() == [1, 4, 4]
+    assert added.tolist() == [0, 4, 6]
+    assert taken.tolist() == [2, 1, 1]
+    assert middle.tolist() == [False, True, False]
+
+
+def test_a_flag_that_becomes_an_array_of_one_is_one() -> None:
+    @hb.batch
+    def f(n):
+        done, k = False, 0
+        while ~done:
+            k = k + 1
+            done = done | (k > n)
+        left = ~done
+        return k, left
+
+    k, left = f(ints(0, 3, 5))
+    assert k.tolist() == [1, 4, 6]
+    assert left.tolist() == [False] * 3
+
+
+def test_constant_powers_of_python_integers_are_floats() -> None:
+    @hb.batch
+    def f(n):
+        total = 0.0
+        for i in range(1, n):
+            total += i**-2
+        return total, 2 ** (n + 1), n**2
+
+    total, power, square = f(ints(1, 2, 4))
+    np.testing.assert_allclose(total, [0.0, 1.0, 1.0 + 1 / 4 + 1 / 9], rtol=1e-6)
+    assert power.tolist() == [4, 8, 32]
+    assert square.tolist() == [1, 4, 16]
+
+
+def test_a_loop_that_has_no_turn_was_traced() -> None:
+    @hb.batch
+    def f(values):
+        total, last = 0.0, -1
+        for i in range(values.shape[0]):
+            total, last = total + values[i], i
+        else:
+            total = total + 1
+        return total, last
+
+    total, last = f(np.zeros((3, 0), np.float32))
+    assert total.tolist() == [1, 1, 1]
+    assert last.tolist() == [-1, -1, -1]
+    assert f(np.ones((3, 2), np.float32))[0].tolist() == [3, 3, 3]
+
+
+def test_texts_and_lambdas_of_what_is_known() -> None:
+    @hb.batch
+    def f(n):
+        k = 3
+        table = {f"x{k}": n, "%d" % 4: n + 1, str(k): n + 2}  # noqa: UP031
+        k = 4
+        pair = jax.vmap(lambda v: v * k)(jnp.stack([n, n]))
+        k = n + 5
+        return table["x3"] + table["4"] + table["3"], pair[0] + k
+
+    first, second = f(ints(0, 1))
+    assert first.tolist() == [3, 6]
+    assert second.tolist() == [5, 10]
+
+
 # Lanes as the last axis, and each lane on its own
 
 

@@ -1256,3 +1256,16 @@ def seldom_begins(n: Array) -> Array:
         n = n - 1
         steps = steps + 2
     return steps
+
+
+@program(integers(-2, 9), np.int32(3), in_axes=(0, None))
+def returns_what_is_shared(n: Array, scale: Array) -> Array:
+    """What all lanes share, given back on ways that only some of them go."""
+    twice = scale * 2
+    if n <= 0:
+        return 0
+    if n > 6:
+        return scale
+    if scale > 2:
+        return twice
+    return -twice
