@@ -67,6 +67,7 @@ __all__ = [
     "jaxpr_as_fun",
     "keys_of",
     "leaves_passes_out",
+    "looks_for_nans",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
@@ -258,6 +259,11 @@ def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa
 def default_device() -> Any:
     """Where JAX puts what is nowhere yet, if this thread or the program has a say; else None."""
     return _config.default_device.value
+
+
+def looks_for_nans() -> bool:
+    """Whether JAX looks at each result of what it calls itself, for this thread or the program."""
+    return bool(_config.debug_nans.value or _config.debug_infs.value)
 
 
 def is_jit_disabled() -> bool:

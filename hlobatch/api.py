@@ -24,7 +24,7 @@ from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import rebuild
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.choice import Options
+from hlobatch.runtime.choice import Options, is_int
 from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
@@ -329,15 +329,13 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations)
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction:
+        if not callable(function):
+            raise TypeError(f"hb.batch makes a batched function of a function, not of {function!r}")
         return BatchedFunction(function, in_axes, names, type_inference, options)
 
     return decorate if fun is None else decorate(fun)
 
 
 def _check_axes(in_axes: Any) -> None:
-    if not all(map(_is_int, jax.tree.leaves(in_axes))):
+    if not all(map(is_int, jax.tree.leaves(in_axes))):
         raise ValueError(f"in_axes is an int, None, or a pytree of them, not {in_axes!r}")
-
-
-def _is_int(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)

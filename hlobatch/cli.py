@@ -294,6 +294,9 @@ class _ArgumentParser:
             raise self._error(str(error.msg)) from None
         if not isinstance(call, ast.Call) or ast.unparse(call.func) != "f":
             raise self._error("the parentheses do not match")
+        names = [keyword.arg for keyword in call.keywords]
+        if None in names or len(set(names)) < len(names):
+            raise self._error("a keyword is missing, or there twice")
         keyword = {str(k.arg): self._value(k.value) for k in call.keywords}
         return Arguments(tuple(map(self._value, call.args)), keyword)
 
@@ -304,6 +307,8 @@ class _ArgumentParser:
             shape = jax.export.symbolic_shape(match["shape"], scope=self.scope) if match["shape"].strip() else ()
         except ValueError as error:
             raise self._error(f"{match[0]}: {error}") from None
+        if any(isinstance(dim, int) and dim < 0 for dim in shape):
+            raise self._error(f"{match[0]}: a size is negative")
         self.arrays[name] = jax.ShapeDtypeStruct(shape, self._dtype(match["dtype"]))
         return name
 

@@ -9,7 +9,7 @@ An artifact is a zip file::
 The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
 became of each. ``call`` checks them, so a loaded program is never silently wrong either.
 
-Format versions: 1 (first).
+Format versions: 2 says along which axes the batch is; in 1 (first) it is the first of each array that has one.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import serialize_portable
-from hlobatch.diagnostics import ArtifactError, BatchTypeError, StepLimitError
+from hlobatch._jax import is_tracing, serialize_portable
+from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
@@ -36,7 +36,8 @@ from hlobatch.runtime.primitive import run_within
 from hlobatch.runtime.stops import stop_of
 from hlobatch.stages import Traced
 
-FORMAT: Final = 1
+FORMAT: Final = 2
+_READABLE: Final = (1, FORMAT)
 _MANIFEST, _MODULE, _STABLEHLO = "manifest.json", "module.jax", "module.stablehlo"
 
 
@@ -51,6 +52,7 @@ class Artifact:
             ``[results…, stopped, status]``.
         inputs: Schema of the arguments, a tuple.
         shared: For each argument, whether it has no batch axis.
+        axes: For each array in the arguments, which axis the batch is, or None if it has none.
         result: Schema of the result.
         depth: Frames per stack; an artifact's stacks do not grow.
         max_steps: Blocks an input may run, or None.
@@ -61,6 +63,7 @@ class Artifact:
     stablehlo: bytes
     inputs: Schema
     shared: tuple[bool, ...]
+    axes: tuple[int | None, ...]
     result: Schema
     depth: int
     max_steps: int | None = None
@@ -76,16 +79,20 @@ class Artifact:
         return from_schema(self.result)
 
     def call(self, *args: Any) -> Any:
-        """Run on arguments of the exported types.
+        """Run on arguments of the exported types, the batch along the same axes.
 
         Raises:
             BatchTypeError: The arguments do not fit what was exported.
+            HloBatchError: It is called inside a JAX transformation.
             StackOverflowError: A lane needed more stack frames than were exported.
             StepLimitError: Some inputs used up their steps.
         """
-        types = self.argument_types
-        arrays = self._arrays(types, args)
-        size = next(a.shape[0] for a, s in zip(arrays, self._shared_leaves(types), strict=True) if not s)
+        if is_tracing():
+            raise HloBatchError(
+                f"{self.name}, an artifact, is called inside a JAX transformation",
+                help="call it outside, or `.exported.call`, which gives what stopped the run besides the results.",
+            )
+        arrays, size = self._arrays(self.argument_types, args)
         result = self.result_type
         if size == 0:
             leaves = [physical(t) for t in result.tensor_leaves]
@@ -95,11 +102,14 @@ class Artifact:
         except ValueError as error:
             raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
         if int(stopped):
-            self._stop(np.asarray(status))
+            self._stop(np.asarray(status), _rebuild(results, result))
         return _rebuild(results, result)
 
-    def _arrays(self, types: Type, args: Sequence[Any]) -> list[Any]:
-        """The arguments' arrays, checked. Python objects at the end, such as defaults, may be left out."""
+    def _arrays(self, types: Type, args: Sequence[Any]) -> tuple[list[Any], int]:
+        """The arguments' arrays, checked, batch axis first, and the size of the batch.
+
+        Python objects at the end, such as defaults, may be left out.
+        """
         missing = [Type(part) for part in types.tensors[len(args) :]]
         args = (*args, *(part.rebuild([]) for part in missing if part.is_static))
         try:
@@ -111,14 +121,42 @@ class Artifact:
         for leaf, wanted in zip(leaves, types.leaves, strict=True):
             self._check_leaf(leaf, wanted)
         given = [leaf for leaf, wanted in zip(leaves, types.leaves, strict=True) if isinstance(wanted, TensorType)]
-        arrays = [to_physical(leaf, t) for leaf, t in zip(given, types.tensor_leaves, strict=True)]
-        for array, t, shared in zip(arrays, types.tensor_leaves, self._shared_leaves(types), strict=True):
-            if array.ndim < (not shared) or array.shape[0 if shared else 1 :] != physical(t).shape:
-                raise BatchTypeError(
-                    f"{self.name} was exported for {t} per lane, but an argument has shape {list(array.shape)}",
-                    help="axis 0 is the batch.",
-                )
-        return arrays
+        arrays = list(map(self._batch_first, given, types.tensor_leaves, self.axes))
+        sizes = {array.shape[0] for array, axis in zip(arrays, self.axes, strict=True) if axis is not None}
+        if len(sizes) > 1:
+            raise BatchTypeError(f"{self.name} is called with batches of sizes {', '.join(map(str, sorted(sizes)))}")
+        (size,) = sizes
+        if self._size not in (None, size):
+            raise BatchTypeError(
+                f"{self.name} was exported for a batch of size {self._size}, but this one has size {size}",
+                help="what is exported for a batch of size 0, or a symbolic one, runs on any.",
+            )
+        shared = self._shared_leaves(types)
+        arrays = [
+            jnp.broadcast_to(array, (size, *array.shape)) if axis is None and not is_shared else array
+            for array, axis, is_shared in zip(arrays, self.axes, shared, strict=True)
+        ]
+        return arrays, size
+
+    @property
+    def _size(self) -> int | None:
+        """The size of the batch that it was exported for, if it is a number."""
+        aval = next(
+            a for a, s in zip(self.exported.in_avals, self._shared_leaves(self.argument_types), strict=True) if not s
+        )
+        return aval.shape[0] if isinstance(aval.shape[0], int) else None
+
+    def _batch_first(self, leaf: Any, wanted: TensorType, axis: int | None) -> Any:
+        """An array as it is stored, the axis of its batch, if it has one, in front."""
+        shape = list(np.shape(leaf))
+        has_axis = axis is not None and -len(shape) <= axis < len(shape)
+        size = [shape.pop(axis)] if has_axis and axis is not None else []
+        if tuple(shape) != wanted.shape or len(size) != (axis is not None):
+            raise BatchTypeError(
+                f"{self.name} was exported for {wanted} per lane, but an argument has shape {list(np.shape(leaf))}",
+                help="it has no batch axis." if axis is None else f"axis {axis} is the batch.",
+            )
+        return to_physical(jnp.moveaxis(leaf, axis, 0) if axis else leaf, wanted)
 
     def _check_leaf(self, leaf: Any, wanted: Leaf) -> None:
         """Refuse another Python object than was exported, and an array that would have to be converted."""
@@ -128,8 +166,12 @@ class Artifact:
                     f"{self.name} was exported for {wanted}, but {leaf!r} is passed", help="export it for that as well."
                 )
             return
+        is_number = type(leaf) in (bool, int, float, complex)
+        if not (is_number or isinstance(leaf, (jax.Array, np.ndarray, np.generic))):
+            raise BatchTypeError(
+                f"{self.name} was exported for {wanted}, but an argument is {leaf!r}", help="pass an array."
+            )
         dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf), allow_extended_dtype=True)
-        is_number = type(leaf) in (int, float, complex)
         if dtype != wanted.dtype and not (is_number and jnp.result_type(leaf, wanted.dtype) == wanted.dtype):
             raise BatchTypeError(
                 f"{self.name} was exported for {wanted}, but an argument is {dtype}", help="convert it with .astype(…)."
@@ -139,14 +181,14 @@ class Artifact:
         arguments = types.tensors
         return [s for part, s in zip(arguments, self.shared, strict=True) for _ in Type(part).tensor_leaves]
 
-    def _stop(self, status: Any) -> None:
+    def _stop(self, status: Any, outputs: Any) -> None:
         stop = stop_of(status)
         if stop.error is StepLimitError:
             advice = "export it with a larger max_steps."
         else:
             advice = "export it with a larger max_stack_depth: the stacks of an artifact do not grow."
         message = stop.message(self.name, self.max_steps, self.depth)
-        raise stop.error(message, lanes=stop.lanes, unfinished=stop.unfinished, help=advice)
+        raise stop.error(message, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
 
     def as_text(self) -> str:
         """The StableHLO module of what runs."""
@@ -159,6 +201,7 @@ class Artifact:
             "name": self.name,
             "inputs": self.inputs,
             "shared": self.shared,
+            "axes": self.axes,
             "result": self.result,
             "depth": self.depth,
             "max_steps": self.max_steps,
@@ -183,25 +226,36 @@ def load(path: str | Path) -> Artifact:
             module, stablehlo = file.read(_MODULE), file.read(_STABLEHLO)
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ArtifactError(f"{path} is not an artifact of hlobatch: {error}") from None
-    if manifest.get("format") != FORMAT:
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if version not in _READABLE:
         raise ArtifactError(
-            f"{path} has format {manifest.get('format')}, this version reads {FORMAT}",
-            help="export it again with this version.",
+            f"{path} has format {version}, this version reads {FORMAT}", help="export it again with this version."
         )
     try:
         exported = jax.export.deserialize(bytearray(module))
     except Exception as error:
         raise ArtifactError(f"{path} holds a module that this JAX cannot read: {error}") from error
-    return Artifact(
-        manifest["name"],
-        exported,
-        stablehlo,
-        manifest["inputs"],
-        tuple(manifest["shared"]),
-        manifest["result"],
-        manifest["depth"],
-        manifest["max_steps"],
-    )
+    try:
+        return Artifact(
+            manifest["name"],
+            exported,
+            stablehlo,
+            manifest["inputs"],
+            tuple(manifest["shared"]),
+            tuple(manifest["axes"]) if version == FORMAT else _first_axes(manifest),
+            manifest["result"],
+            manifest["depth"],
+            manifest["max_steps"],
+        )
+    except (KeyError, TypeError, ValueError) as error:
+        raise ArtifactError(f"{path} does not describe its function: {error!r}") from error
+
+
+def _first_axes(manifest: Any) -> tuple[int | None, ...]:
+    """The axes of a file of format 1."""
+    parts = from_schema(manifest["inputs"]).tensors
+    pairs = zip(parts, manifest["shared"], strict=True)
+    return tuple(None if shared else 0 for part, shared in pairs for _ in Type(part).tensor_leaves)
 
 
 def export(
@@ -241,6 +295,7 @@ def export(
         serialize_portable(to_stablehlo(request), target_version),
         to_schema(arguments),
         tuple(name in call.shared for name, _ in call.types),
+        call.axes,
         to_schema(plan.out_type),
         plan.depth,
         plan.options.max_steps,

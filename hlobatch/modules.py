@@ -80,6 +80,7 @@ class Module:
             ParseError: It is no module.
             VerificationError: It is no program.
             UndefinedVariableError: A variable may be read before it has a value.
+            BatchTypeError: It computes with 64 bits, and JAX may not.
         """
         program = to_program(parse(path.read_bytes(), str(path)), str(path))
         check_definedness(program)

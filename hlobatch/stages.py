@@ -132,7 +132,17 @@ class Lowered:
         raise ValueError(f"dialect is 'autobatch', 'stablehlo' or 'hlo', not {dialect!r}")
 
     def module(self, *, keep_state: bool = False) -> Any:
-        """The StableHLO module, results ``[results…, stopped, status]``, or the state in place of the status."""
+        """The StableHLO module, results ``[results…, stopped, status]``, or the state in place of the status.
+
+        Raises:
+            BatchTypeError: The batch is empty, of which nothing is run.
+        """
+        if isinstance(self.call.size, int) and self.call.size == 0:
+            raise BatchTypeError(
+                f"the batch of {self.plan.name!r} is empty, and nothing is run for it",
+                caller(),
+                help="trace it for arrays of some size, or a symbolic one.",
+            )
         with self.plan.as_typed():
             return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 

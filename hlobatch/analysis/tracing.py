@@ -239,14 +239,26 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     traced = TracedFunction(
         tuple(in_types), tuple(out_types), jaxpr, doubts=tuple(error.at(op.location) for error in doubts)
     )
-    callbacks = [name for name in sorted(traced.primitives) if "callback" in name]
-    if jaxpr.effects or callbacks:
+    _check_effects(op, traced)
+    return traced
+
+
+def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
+    """Refuse code that does more than to compute."""
+    effects = traced.jaxpr.effects
+    if any(type(effect).__name__ == "NamedAxisEffect" for effect in effects):
         raise UnsupportedSyntaxError(
-            f"{op.text!r} calls back to Python while it runs ({', '.join([*map(str, jaxpr.effects), *callbacks])})",
+            f"{op.text!r} asks for what other lanes or devices have",
+            op.location,
+            help="a lane runs by itself: combine the results of the batched function, with jax.lax.psum and the like.",
+        )
+    callbacks = [name for name in sorted(traced.primitives) if "callback" in name]
+    if effects or callbacks:
+        raise UnsupportedSyntaxError(
+            f"{op.text!r} calls back to Python while it runs ({', '.join([*map(str, effects), *callbacks])})",
             op.location,
             help="return what you want to see; a batched program runs without the host.",
         )
-    return traced
 
 
 def _outside(function: Any) -> dict[str, list[Part]]:

@@ -57,8 +57,8 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
             raise DisagreementError(f"one is {left}, the other {right}")
         joined = _join_leaves(widened_leaf(left), widened_leaf(right))
-        _check_number(left, joined)
-        _check_number(right, joined)
+        check_number(left, joined)
+        check_number(right, joined)
         return joined
     if left.shape != right.shape:
         raise DisagreementError(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
@@ -76,7 +76,7 @@ def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:
     raise DisagreementError(f"one is {left}, the other {right}")
 
 
-def _check_number(leaf: Leaf, joined: Leaf) -> None:
+def check_number(leaf: Leaf, joined: Leaf) -> None:
     """Refuse a Python number that would be another one, or infinite, in a dtype with few bits."""
     if not isinstance(leaf, Static) or not isinstance(joined, TensorType):
         return

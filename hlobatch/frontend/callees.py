@@ -10,7 +10,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Final, Protocol, runtime_checkable
+from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
@@ -100,7 +100,7 @@ def static_value(node: ast.expr, source: Source, local: frozenset[str]) -> Any:
     return MISSING
 
 
-def is_sync(node: ast.expr, source: Source, local: frozenset[str]) -> bool:
+def is_sync(node: ast.expr, source: Source, local: frozenset[str]) -> TypeGuard[ast.Call]:
     """Whether an expression is a call of ``hb.sync``."""
     return isinstance(node, ast.Call) and bool(
         getattr(static_value(node.func, source, local), SYNC_MARK, False) is True

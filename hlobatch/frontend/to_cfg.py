@@ -85,6 +85,10 @@ class FunctionLowering(ExpressionLowering):
         if isinstance(node.value, ast.Constant):
             return
         if is_sync(node.value, self.source, self.local):
+            if node.value.args or node.value.keywords:
+                raise UnsupportedSyntaxError(
+                    "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
+                )
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
         elif self.callees.of_call(node.value, self.source, self.local):
             self.simple(node.value)

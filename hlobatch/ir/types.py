@@ -20,6 +20,7 @@ import numpy as np
 
 from hlobatch._jax import is_key
 
+_FLOATS: Final = (float, complex, np.inexact)
 _SHORT_NAMES: Final = {"float": "f", "int": "i", "uint": "u", "bfloat": "bf", "complex": "c"}
 
 
@@ -74,7 +75,7 @@ class Static:
             return len(self.value) == len(other.value) and all(
                 map(Static.__eq__, map(Static, self.value), map(Static, other.value))
             )
-        if isinstance(self.value, (float, complex)):  # 0.0 and -0.0 are equal, and not the same
+        if isinstance(self.value, _FLOATS):  # 0.0 and -0.0 are equal, and not the same
             return repr(self.value) == repr(other.value)
         try:
             return bool(self.value == other.value)
@@ -82,7 +83,7 @@ class Static:
             return False
 
     def __hash__(self) -> int:
-        if isinstance(self.value, (float, complex)):
+        if isinstance(self.value, _FLOATS):
             return hash(repr(self.value))
         try:
             return hash(self.value)

@@ -16,6 +16,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.tracing import LARGE_NUMBERS, widened_leaf
+from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
@@ -29,13 +31,17 @@ class Call:
         types: Type of each parameter, without the batch axis.
         shared: Parameters that all lanes share.
         arrays: The arrays as the user passed them, batch axis first (or their avals), in the program's order.
+        axes: Which axis of each was the batch's as it was passed; None for those without one.
         size: Size of the batch.
+        is_fixed: Whether a call of arrays alone like these is sure to be like this one: no default may change.
     """
 
     types: tuple[tuple[str, Type], ...]
     shared: frozenset[str]
     arrays: tuple[Any, ...]
+    axes: tuple[int | None, ...]
     size: Any
+    is_fixed: bool = True
 
     @property
     def key(self) -> tuple[Any, ...]:
@@ -90,6 +96,7 @@ class Binder:
         types: list[tuple[str, Type]] = []
         shared: set[str] = set()
         arrays: list[Any] = []
+        along: list[int | None] = []
         sizes: list[tuple[str, Any]] = []
         for name, value in values.items():
             if name in self.static:
@@ -98,7 +105,7 @@ class Binder:
             if name in defaults and not any(map(_is_array, jax.tree.leaves(value))):
                 types.append((name, _constant(value)))
                 continue
-            type_, leaves, own = self._parameter(name, value, None if name in defaults else axes[name])
+            type_, leaves, places, own = self._parameter(name, value, None if name in defaults else axes[name])
             if not (abstract or all(map(_holds_numbers, leaves))):
                 raise self._error(
                     f"{name} is a jax.ShapeDtypeStruct, which holds no numbers",
@@ -106,12 +113,14 @@ class Binder:
                 )
             types.append((name, type_))
             arrays += leaves
+            along += places
             sizes += own
             if not own:
                 shared.add(name)
         size = self._size(sizes)
         arrays = self._broadcast(types, shared, arrays, size)
-        return Call(tuple(types), frozenset(shared), tuple(arrays), size)
+        is_fixed = all(_is_hashable(values[name]) for name in defaults)
+        return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, is_fixed)
 
     def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """The value of each parameter, and the parameters that have their default."""
@@ -146,8 +155,10 @@ class Binder:
             help="give one entry per parameter, or a single int or None for all.",
         )
 
-    def _parameter(self, name: str, value: Any, axes: Any) -> tuple[Type, list[Any], list[tuple[str, Any]]]:
-        """A parameter's type, its arrays with the batch axis first (None where there is none), and its batch sizes."""
+    def _parameter(
+        self, name: str, value: Any, axes: Any
+    ) -> tuple[Type, list[Any], list[int | None], list[tuple[str, Any]]]:
+        """A parameter's type, its arrays with the batch axis first, where that axis was, and its batch sizes."""
         paths, treedef = jax.tree_util.tree_flatten_with_path(value)
         try:
             flat_axes = jax.tree.leaves(
@@ -160,6 +171,7 @@ class Binder:
             raise self._error(f"in_axes of {name!r} does not match its value: {error}") from None
         leaves: list[Leaf] = []
         arrays: list[Any] = []
+        places: list[int | None] = []
         sizes: list[tuple[str, Any]] = []
         for (path, leaf), axis in zip(paths, flat_axes, strict=True):
             where = name + jax.tree_util.keystr(path)
@@ -167,22 +179,32 @@ class Binder:
                 leaves.append(self._object(where, leaf))
                 continue
             weak = type(leaf) in (int, float, complex) or bool(getattr(leaf, "weak_type", False))
-            leaf = leaf if _is_array(leaf) else np.asarray(leaf)
+            leaf = leaf if _is_array(leaf) else self._number(where, leaf)
             dtype = self._dtype(where, leaf)
-            if axis.value is None:
-                leaves.append(TensorType(dtype, tuple(leaf.shape), weak))
-                arrays.append(_Unbatched(leaf))
-                continue
-            leaf = self._batch_first(where, leaf, axis.value)
-            if not all(isinstance(dim, int) for dim in leaf.shape[1:]):
+            places.append(axis.value)
+            if axis.value is not None:
+                leaf = self._batch_first(where, leaf, axis.value)
+            if not all(isinstance(dim, int) for dim in leaf.shape[axis.value is not None :]):
                 raise self._error(
                     f"{where} has shape {list(leaf.shape)}, but only the size of the batch may be symbolic",
                     help="give the other sizes as numbers.",
                 )
+            if axis.value is None:
+                leaves.append(TensorType(dtype, tuple(leaf.shape), weak))
+                arrays.append(_Unbatched(leaf))
+                continue
             leaves.append(TensorType(dtype, tuple(leaf.shape[1:]), weak))
             arrays.append(leaf)
             sizes.append((where, leaf.shape[0]))
-        return Type.of_leaves(tuple(leaves), treedef), arrays, sizes
+        return Type.of_leaves(tuple(leaves), treedef), arrays, places, sizes
+
+    def _number(self, where: str, value: complex) -> Any:
+        """A Python number as an array."""
+        try:
+            check_number(Static(value), widened_leaf(Static(value)))
+        except MisfitError as error:
+            raise self._error(f"{where} is {value}, which is too large for {error.dtype}", help=LARGE_NUMBERS) from None
+        return np.asarray(value)
 
     def _dtype(self, where: str, leaf: Any) -> Any:
         """The dtype that JAX takes an array for."""
@@ -301,6 +323,15 @@ def _constant(value: Any) -> Type:
     """The type of a value that is part of the program, like the default of a parameter."""
     leaves, treedef = jax.tree.flatten(value)
     return Type.of_leaves(tuple(map(Static, leaves)), treedef)
+
+
+def _is_hashable(value: Any) -> bool:
+    """Whether an object is one that does not change."""
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True
 
 
 def _is_none(value: Any) -> bool:

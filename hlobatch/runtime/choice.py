@@ -19,6 +19,8 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, Final
 
+import numpy as np
+
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
 from hlobatch.analysis.machine_flow import repeated_blocks
@@ -97,6 +99,10 @@ SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
 
 
+_MOST: Final = 2**31 - 1
+"""Frames, steps, lanes: they are counted with 32 bits."""
+
+
 @dataclass(frozen=True)
 class Options:
     """How a batched function runs; none changes what it computes.
@@ -128,7 +134,9 @@ class Options:
         _check_choice("schedule", self.schedule, SCHEDULES)
         _check_choice("dispatch", self.dispatch, DISPATCHES)
         for name in ("max_stack_depth", "max_steps", "lanes", "threads"):
-            _check_positive(name, getattr(self, name))
+            object.__setattr__(self, name, _positive(name, getattr(self, name), optional=name != "max_stack_depth"))
+        if not isinstance(self.optimizations, Optimizations):
+            raise ValueError(f"optimizations is an hb.Optimizations, not {self.optimizations!r}")
         sweeps = self.schedule == "sweep", self.dispatch in SWEEPS
         if sweeps[0] != sweeps[1] and "auto" not in (self.schedule, self.dispatch):
             raise ValueError(
@@ -141,9 +149,19 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
         raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
-def _check_positive(name: str, value: Any) -> None:
-    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or value < 1):
+def _positive(name: str, value: Any, *, optional: bool) -> int | None:
+    if value is None and optional:
+        return None
+    if not is_int(value) or value < 1:
         raise ValueError(f"{name} is a positive int, not {value!r}")
+    if value > _MOST:
+        raise ValueError(f"{name} is at most {_MOST}, not {value}")
+    return int(value)
+
+
+def is_int(value: Any) -> bool:
+    """Whether a value is an integer, of Python's or NumPy's."""
+    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)

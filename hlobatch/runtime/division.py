@@ -18,7 +18,15 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import Compilation, compiler_options, default_device, is_jit_disabled, is_key, words_of
+from hlobatch._jax import (
+    Compilation,
+    compiler_options,
+    default_device,
+    is_jit_disabled,
+    is_key,
+    looks_for_nans,
+    words_of,
+)
 from hlobatch.lowering import ending
 from hlobatch.lowering.inputs import Inputs
 from hlobatch.lowering.layout import Layout
@@ -95,7 +103,13 @@ class Division:
             return [self.entry_point(depth, resume=resume)(*operands, *starts[0])]
         arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
         executable = self._executable(depth, resume, arguments[0])
-        return together([partial(executable, *each) for each in arguments])
+        return together([partial(self._start, executable, each) for each in arguments])
+
+    def _start(self, executable: Callable[..., Any], arguments: Arrays) -> Arrays:
+        """Start a part, in any thread: whether 64 bits are allowed JAX keeps for each."""
+        with self.plan.as_typed():
+            output: Arrays = executable(*arguments)
+        return output
 
     def state(self, depth: int, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
@@ -164,8 +178,8 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
     devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
-    if threads > 1 and (len(devices) > 1 or is_jit_disabled()):
-        threads = 1  # JAX divides it among the devices; or nothing is to be compiled
+    if threads > 1 and (len(devices) > 1 or is_jit_disabled() or looks_for_nans()):
+        threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
 
 

@@ -86,9 +86,11 @@ def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence
             if depth >= config.STACK_DEPTH_LIMIT:
                 break
             layout = division.layout(depth)
-            states = {part: grown_state(layout, division.state(depth, outputs[part]), 2 * depth) for part in full}
-            depth, resumptions = 2 * depth, resumptions + 1
-            for part, output in zip(full, division.run(operands, depth, states), strict=True):
+            with jax.transfer_guard("allow"):  # of what was here before, and zeros
+                states = {part: grown_state(layout, division.state(depth, outputs[part]), 2 * depth) for part in full}
+                depth, resumptions = 2 * depth, resumptions + 1
+                resumed = division.run(operands, depth, states)
+            for part, output in zip(full, resumed, strict=True):
                 outputs[part], stops[part], depths[part] = output, int(output[count]), depth
             plan.grown[:] = [depth]
         if any(stops):

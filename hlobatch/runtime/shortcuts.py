@@ -72,7 +72,7 @@ class Shortcuts:
 
     def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
         """Keep what runs a call that was made, if its arrays went into the program as they were."""
-        if key is None or call.size == 0 or len(leaves) != len(call.arrays):
+        if key is None or call.size == 0 or not call.is_fixed or len(leaves) != len(call.arrays):
             return
         passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
         if all(passed_on) and all(map(_is_stored_so, leaves)):

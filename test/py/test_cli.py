@@ -323,6 +323,9 @@ def test_an_error_about_the_command_line_has_no_place_in_a_file(file: str, tmp_p
             "no pass is called 'x'; those that ran",
         ),
         (("trace", "{file}:fibonacci", "--args", "i32[8]", "--depth", "0"), "max_stack_depth is a positive int, not 0"),
+        (("trace", "{file}:fibonacci", "--args", "i32[-3]"), "a size is negative"),
+        (("trace", "{file}:fibonacci", "--args", "n=i32[8], n=i32[8]"), "there twice"),
+        (("trace", "{file}:fibonacci", "--args", "**{{'n': i32[8]}}"), "a keyword is missing"),
         (("lower", "{file}:fibonacci", "--args", "i32[8]", "--dialect", "x"), "invalid choice: 'x'"),
         (("run", "{file}:fibonacci"), "the following arguments are required: --inputs"),
         (("run", "{file}:fibonacci", "--inputs", "missing.npz"), "missing.npz cannot be read as .npz"),
@@ -353,3 +356,18 @@ def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> 
     assert f"usage: hlobatch {command}" in text
     assert "FILE.py:FUNCTION" in text
     assert "batch axis first" in text
+
+
+def test_a_module_of_64_bits_where_there_are_none(
+    file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    module, inputs = tmp_path / "wide.mlir", tmp_path / "x.npz"
+    with jax.enable_x64(True):
+        module.write_text(run(capsys, "trace", f"{file}:fibonacci", "--args", "i64[3]", "--mlir"))
+    np.savez(inputs, np.array([1, 5, 7]))
+    assert main(["run", str(module), "--inputs", str(inputs)]) == 1
+    error = capsys.readouterr().err
+    assert "the program computes with int64, and JAX is not allowed to" in error
+    assert "JAX_ENABLE_X64=1" in error
+    with jax.enable_x64(True):
+        assert json.loads(run(capsys, "run", str(module), "--inputs", str(inputs))) == [1, 8, 21]

@@ -168,3 +168,87 @@ def test_what_is_not_batched_is_refused() -> None:
     for function in (fibonacci.function, jax.jit(fibonacci)):
         with pytest.raises(TypeError, match=r"decorated with @hb\.batch, and no more around it"):
             hb.export(function, INPUTS)
+
+
+@hb.batch(in_axes=({"x": 1, "y": None}, None))
+def mixed(arrays, scale):
+    total = 0.0
+    for i in range(3):
+        if arrays["x"][i] > 0:
+            total = total + arrays["x"][i] * arrays["y"][i] * scale
+    return total
+
+
+def test_the_batch_is_along_the_axis_it_was_exported_for(tmp_path: Path) -> None:
+    """Also where some arrays of an argument have none."""
+    x = jnp.arange(9.0).reshape(3, 3) - 4
+    arrays = {"x": x, "y": jnp.array([1.0, 2.0, 4.0])}
+    artifact = hb.load(hb.export(mixed, arrays, 2.0).save(tmp_path / "mixed.hlob"))
+    np.testing.assert_array_equal(artifact.call(arrays, 2.0), mixed(arrays, 2.0))
+    np.testing.assert_array_equal(artifact.call({**arrays, "x": -x}, 2.0), mixed({**arrays, "x": -x}, 2.0))
+    with pytest.raises(hb.BatchTypeError, match="axis 1 is the batch"):
+        artifact.call({**arrays, "x": x[:2]}, 2.0)
+    with pytest.raises(hb.BatchTypeError, match="it has no batch axis"):
+        artifact.call({**arrays, "y": x}, 2.0)
+    keys = jax.random.split(jax.random.key(0), (2, 3))
+    drawn = hb.batch(lambda key: jax.random.uniform(key[0]), in_axes=-1)
+    np.testing.assert_array_equal(hb.export(drawn, keys).call(keys), drawn(keys))
+
+
+def test_artifacts_of_format_1_have_the_batch_first(tmp_path: Path) -> None:
+    new = hb.export(shrink, *arguments()).save(tmp_path / "new.hlob")
+    old = tmp_path / "old.hlob"
+    with zipfile.ZipFile(new) as file, zipfile.ZipFile(old, "w") as copy:
+        for name in file.namelist():
+            content = file.read(name)
+            if name == "manifest.json":
+                manifest = json.loads(content)
+                assert manifest.pop("axes") == [0, 0, None]
+                content = json.dumps(manifest | {"format": 1}).encode()
+            copy.writestr(name, content)
+    for one, other in zip(*(jax.tree.leaves(hb.load(p).call(*arguments())) for p in (old, new)), strict=True):
+        assert bool((one == other).all())
+
+
+def test_sizes_of_batches_are_compared() -> None:
+    add = hb.batch(lambda a, b: a + b)
+    artifact = hb.export(add, jnp.zeros(3), jnp.zeros(3))
+    with pytest.raises(hb.BatchTypeError, match="batches of sizes 0, 7"):
+        artifact.call(jnp.zeros(0), jnp.ones(7))
+    for size in (0, 2):
+        with pytest.raises(hb.BatchTypeError, match=f"exported for a batch of size 3, but this one has size {size}"):
+            artifact.call(jnp.zeros(size), jnp.zeros(size))
+
+
+@pytest.mark.parametrize("wrong", [[1, 2, 3], "abc", None])
+def test_what_is_no_array_is_refused(wrong: Any) -> None:
+    artifact = hb.export(fibonacci, INPUTS)
+    with pytest.raises(hb.BatchTypeError, match="was exported for"):
+        artifact.call(wrong)
+    with pytest.raises(hb.HloBatchError, match="inside a JAX transformation"):
+        jax.jit(artifact.call)(INPUTS)
+
+
+def test_a_stopped_artifact_keeps_results() -> None:
+    @hb.batch(max_steps=5)
+    def count(n):
+        steps = 0
+        while n > 0:
+            n, steps = n - 1, steps + 1
+        return steps
+
+    with pytest.raises(hb.StepLimitError) as caught:
+        hb.export(count, np.arange(9)).call(np.arange(9, dtype=np.int32))
+    done = [i for i in range(9) if i not in caught.value.unfinished]
+    assert done
+    assert np.asarray(caught.value.outputs)[done].tolist() == done
+
+
+@pytest.mark.parametrize("manifest", [[1], {"format": 2}, {"format": 1, "name": "f", "inputs": 3}])
+def test_damaged_manifests_are_refused(tmp_path: Path, manifest: Any) -> None:
+    good, bad = hb.export(fibonacci, INPUTS).save(tmp_path / "good.hlob"), tmp_path / "bad.hlob"
+    with zipfile.ZipFile(good) as file, zipfile.ZipFile(bad, "w") as copy:
+        for name in file.namelist():
+            copy.writestr(name, json.dumps(manifest) if name == "manifest.json" else file.read(name))
+    with pytest.raises(hb.ArtifactError):
+        hb.load(bad)

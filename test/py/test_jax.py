@@ -203,6 +203,13 @@ def test_a_batch_of_a_symbolic_size_is_not_compiled() -> None:
         assert "hb.export" in str(caught.value)
 
 
+def test_an_empty_batch_has_no_module() -> None:
+    lowered = fibonacci.trace(jnp.zeros(0, jnp.int32)).lower()
+    with pytest.raises(hb.BatchTypeError, match="is empty, and nothing is run for it"):
+        lowered.as_text()
+    assert lowered.compile()(jnp.zeros(0, jnp.int32)).tolist() == []
+
+
 def test_avals_are_not_run() -> None:
     with pytest.raises(hb.BatchTypeError, match=r"n is a jax\.ShapeDtypeStruct, which holds no numbers") as caught:
         fibonacci(jax.ShapeDtypeStruct((4,), jnp.int32))

@@ -540,6 +540,25 @@ def test_texts_and_lambdas_of_what_is_known() -> None:
     assert second.tolist() == [5, 10]
 
 
+def test_a_default_that_was_changed_was_seen_by_some_calls_only() -> None:
+    shift = [1.0]
+
+    @hb.batch
+    def f(a, b=shift):
+        return a + b[0]
+
+    x = jnp.zeros(2)
+    assert f(x).tolist() == f(x).tolist() == [1, 1]
+    shift[0] = 5.0
+    assert f(x).tolist() == f.with_stats(x)[0].tolist() == [5, 5]
+
+
+def test_static_zeros_of_both_signs_were_one() -> None:
+    f = hb.batch(lambda x, k: jnp.arctan2(jnp.float32(k), x), static_argnames="k")
+    x = -np.ones(1, np.float32)
+    assert [round(float(f(x, k)[0]), 2) for k in (np.float32(0.0), np.float32(-0.0))] == [3.14, -3.14]
+
+
 # Lanes as the last axis, and each lane on its own
 
 

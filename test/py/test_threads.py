@@ -354,3 +354,41 @@ def test_arrays_stay_on_their_devices() -> None:
     command = [sys.executable, "-c", DEVICES]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
     assert done.stdout == "two devices\n", done.stderr
+
+
+@pytest.mark.parametrize("wide", [True, False])
+def test_64_bits_that_are_allowed_to_one_thread(wide: bool) -> None:
+    """Those that it starts are others, and JAX asks each."""
+
+    @hb.batch(threads=2)
+    def depth(n):
+        return n if n <= 0 else 1 + depth(n - 1)
+
+    n = np.arange(40, dtype=np.int64)
+    jax.config.update("jax_enable_x64", not wide)
+    try:
+        with jax.enable_x64(wide):
+            found = depth(n), depth(n)
+    finally:
+        jax.config.update("jax_enable_x64", False)
+    assert [x.tolist() for x in found] == [n.tolist()] * 2
+    assert found[0].dtype == (jnp.int64 if wide else jnp.int32)
+
+
+def test_nans_are_found_where_the_caller_can_catch_them() -> None:
+    logarithm = hb.batch(lambda x: jnp.log(x), threads=2)
+    x = np.array([-1.0, 1.0], np.float32)
+    with jax.debug_nans(True), pytest.raises(FloatingPointError):
+        logarithm(x)
+    assert np.isnan(logarithm(x)[0])
+
+
+def test_stacks_grow_where_nothing_may_be_moved() -> None:
+    @hb.batch(threads=2, max_stack_depth=4)
+    def depth(n):
+        return n if n <= 0 else 1 + depth(n - 1)
+
+    n = jax.device_put(np.arange(30, dtype=np.int32))
+    with jax.transfer_guard("disallow"):
+        found = depth(n)
+    assert found.tolist() == n.tolist()
