@@ -11,10 +11,8 @@ from dataclasses import dataclass, field
 from functools import singledispatchmethod
 from typing import Any, Final
 
-import jax
-
 from hlobatch._jax import ir
-from hlobatch.diagnostics import BatchTypeError, Location, VerificationError
+from hlobatch.diagnostics import Location, VerificationError
 from hlobatch.dialect import ops
 from hlobatch.dialect.code import Code, CodeFunction
 from hlobatch.dialect.locations import start_of, to_location, to_read_at
@@ -48,7 +46,6 @@ def to_program(module: Any, file: str = "-") -> Program:
 
     Raises:
         VerificationError: The module or the program breaks a constraint.
-        BatchTypeError: It computes with 64 bits, and JAX is not allowed to.
     """
     verify(module, file)
     with module.context, ir.Location.unknown():
@@ -80,9 +77,8 @@ class _Reader:
     codes: dict[str, Code] = field(default_factory=dict)
 
     def program(self) -> Program:
-        declared = next(op for op in self.module.body.operations if isinstance(op, ops.ProgramOp))
-        self._check_bits(declared)
         functions = {name: self._function(op) for name, op in self.symbols.functions.items()}
+        declared = next(op for op in self.module.body.operations if isinstance(op, ops.ProgramOp))
         main = functions.pop(declared.entry)
         allocated = {v: op.allocation for v, op in self.symbols.variables.items() if op.allocation is not None}
         return Program(
@@ -94,17 +90,6 @@ class _Reader:
             var_alloc={v: ALLOCATIONS[word] for v, word in allocated.items()},
             location=self._location(declared),
         )
-
-    def _check_bits(self, declared: Any) -> None:
-        """Refuse what JAX would compute with fewer bits."""
-        kinds = {leaf.dtype for type_ in self.symbols.types.values() for leaf in type_.tensor_leaves if not leaf.is_key}
-        wide = sorted(str(dtype) for dtype in kinds if jax.dtypes.canonicalize_dtype(dtype) != dtype)
-        if wide:
-            raise BatchTypeError(
-                f"the program computes with {wide[0]}, and JAX is not allowed to",
-                self._location(declared),
-                help="set JAX_ENABLE_X64=1 in the environment, or jax.config.update('jax_enable_x64', True).",
-            )
 
     def _location(self, operation: Any) -> Location:
         return to_location(operation.location, self.file)

@@ -12,13 +12,16 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import jax
 import numpy as np
 
 from hlobatch.analysis.allocation import allocate
 from hlobatch.analysis.definedness import check_definedness
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.dialect.locations import start_of
 from hlobatch.dialect.text import parse
 from hlobatch.dialect.to_program import to_program
+from hlobatch.dialect.verifier import Symbols, verify
 from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.program import Program, VariableAllocation
@@ -82,7 +85,11 @@ class Module:
             UndefinedVariableError: A variable may be read before it has a value.
             BatchTypeError: It computes with 64 bits, and JAX may not.
         """
-        program = to_program(parse(path.read_bytes(), str(path)), str(path))
+        file = str(path)
+        module = parse(path.read_bytes(), file)
+        verify(module, file)
+        _check_bits(module, file)
+        program = to_program(module, file)
         check_definedness(program)
         return cls(plan_of(path.stem, program, options or Options()))
 
@@ -125,6 +132,20 @@ class Module:
         """For each input array, what one lane holds, and whether lanes have their own."""
         leaves = [physical(leaf) for type_ in self.plan.in_types for leaf in type_.tensor_leaves]
         return list(zip(leaves, (not shared for shared in self.plan.input_shared), strict=True))
+
+
+def _check_bits(module: Any, file: str) -> None:
+    """Refuse what JAX would compute with fewer bits."""
+    with module.context:
+        types = Symbols(module).types.values()
+    kinds = {leaf.dtype for type_ in types for leaf in type_.tensor_leaves if not leaf.is_key}
+    wide = sorted(str(dtype) for dtype in kinds if jax.dtypes.canonicalize_dtype(dtype) != dtype)
+    if wide:
+        raise BatchTypeError(
+            f"the program computes with {wide[0]}, and JAX is not allowed to",
+            start_of(file),
+            help="set JAX_ENABLE_X64=1 in the environment, or jax.config.update('jax_enable_x64', True).",
+        )
 
 
 def _checked(name: str, value: Any, leaf: Any, per_lane: bool) -> Any:
