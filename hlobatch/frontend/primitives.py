@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend import python_numbers
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -21,13 +22,13 @@ HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
     "__hb_not": batched_builtins.logical_not,
     "__hb_and": batched_builtins.logical_and,
-    "__hb_operate": batched_builtins.operate,
-    "__hb_power": batched_builtins.power,
+    "__hb_operate": python_numbers.operate,
+    "__hb_power": python_numbers.power,
     "__hb_kept": batched_builtins.kept,
-    "__hb_known": batched_builtins.known,
-    "__hb_isinstance": batched_builtins.is_instance,
-    "__hb_type": batched_builtins.type_of,
-    "__hb_hasattr": batched_builtins.has_attribute,
+    "__hb_known": python_numbers.known,
+    "__hb_isinstance": python_numbers.is_instance,
+    "__hb_type": python_numbers.type_of,
+    "__hb_hasattr": python_numbers.has_attribute,
     "__hb_range_count": batched_builtins.range_count,
     "__hb_range_goes_on": batched_builtins.range_goes_on,
     "__hb_range_item": batched_builtins.range_item,
