@@ -70,6 +70,7 @@ def work(start: int, count: int, seed: int) -> None:
         say(READING)
         signal.alarm(READING_SECONDS)
         say(ACCEPTED if is_accepted(data, context, when_read) else REFUSED)
+        signal.alarm(0)  # to give back the memory that a reader asked for may take as long
 
 
 def when_read() -> None:
