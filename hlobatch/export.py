@@ -126,31 +126,23 @@ class Artifact:
         if len(sizes) > 1:
             raise BatchTypeError(f"{self.name} is called with batches of sizes {', '.join(map(str, sorted(sizes)))}")
         (size,) = sizes
-        if self._size not in (None, size):
+        shared = self._shared_leaves(types)
+        expected = next(a.shape[0] for a, s in zip(self.exported.in_avals, shared, strict=True) if not s)
+        if isinstance(expected, int) and expected != size:
             raise BatchTypeError(
-                f"{self.name} was exported for a batch of size {self._size}, but this one has size {size}",
+                f"{self.name} was exported for a batch of size {expected}, but this one has size {size}",
                 help="what is exported for a batch of size 0, or a symbolic one, runs on any.",
             )
-        shared = self._shared_leaves(types)
         arrays = [
             jnp.broadcast_to(array, (size, *array.shape)) if axis is None and not is_shared else array
             for array, axis, is_shared in zip(arrays, self.axes, shared, strict=True)
         ]
         return arrays, size
 
-    @property
-    def _size(self) -> int | None:
-        """The size of the batch that it was exported for, if it is a number."""
-        aval = next(
-            a for a, s in zip(self.exported.in_avals, self._shared_leaves(self.argument_types), strict=True) if not s
-        )
-        return aval.shape[0] if isinstance(aval.shape[0], int) else None
-
     def _batch_first(self, leaf: Any, wanted: TensorType, axis: int | None) -> Any:
         """An array as it is stored, the axis of its batch, if it has one, in front."""
         shape = list(np.shape(leaf))
-        has_axis = axis is not None and -len(shape) <= axis < len(shape)
-        size = [shape.pop(axis)] if has_axis and axis is not None else []
+        size = [shape.pop(axis)] if axis is not None and -len(shape) <= axis < len(shape) else []
         if tuple(shape) != wanted.shape or len(size) != (axis is not None):
             raise BatchTypeError(
                 f"{self.name} was exported for {wanted} per lane, but an argument has shape {list(np.shape(leaf))}",

@@ -55,24 +55,27 @@ def one_call(result: Any) -> float:
 
 def batched(function: hb.BatchedFunction) -> Callable[[Size], Prepared]:
     def prepare(size: Size) -> Prepared:
-        args = [jnp.zeros(size.inputs, jnp.int32)]
-        prepared = ready.batched(function, args, work=one_call, comparable=everything)
-        fresh = hb.batch(function.function)
-        fresh(*args)
-        return replace(prepared, run=lambda: fresh(*args), lane_use=None)
+        args = inputs(size)
+        return without_waiting(ready.batched(function, args, work=one_call, comparable=everything), function, args)
 
     return prepare
 
 
 def in_jax(function: Callable[[Array], Array]) -> Callable[[Size], Prepared]:
     def prepare(size: Size) -> Prepared:
-        args = [jnp.zeros(size.inputs, jnp.int32)]
-        prepared = ready.jitted(jax.vmap(function), args, work=one_call, comparable=everything)
-        fresh = jax.jit(jax.vmap(function))
-        fresh(*args)
-        return replace(prepared, run=lambda: fresh(*args))
+        args, mapped = inputs(size), jax.jit(jax.vmap(function))
+        return without_waiting(ready.jitted(mapped, args, work=one_call, comparable=everything), mapped, args)
 
     return prepare
+
+
+def inputs(size: Size) -> list[Array]:
+    return [jnp.zeros(size.inputs, jnp.int32)]
+
+
+def without_waiting(prepared: Prepared, function: Callable[..., Any], args: list[Array]) -> Prepared:
+    function(*args)
+    return replace(prepared, run=lambda: function(*args), lane_use=None)
 
 
 SIZES = (Size(1, 1), Size(10, 10), Size(100, 100), Size(1_000, 1_000))

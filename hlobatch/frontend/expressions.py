@@ -13,8 +13,7 @@ from __future__ import annotations
 import ast
 import inspect
 import types
-from collections.abc import Sequence
-from functools import cached_property
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from hlobatch.diagnostics import (
@@ -27,8 +26,8 @@ from hlobatch.diagnostics import (
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, Callees
-from hlobatch.frontend.meanings import as_in_python, negative_names
-from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive
+from hlobatch.frontend.meanings import Meanings
+from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
 from hlobatch.frontend.scopes import local_names, read_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
@@ -49,6 +48,7 @@ class ExpressionLowering:
         self.source: Source = callee.source
         self.callees = callees
         self.local = local_names(self.source.node)
+        self.meanings = Meanings(self.source, self.local)
         self.blocks = BlockBuilder()
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
@@ -83,15 +83,11 @@ class ExpressionLowering:
             f"{what} is not supported in a batched function", self.location(node), help=instead
         )
 
-    @cached_property
-    def _negative(self) -> frozenset[str]:
-        return negative_names(self.source.node)
-
     # Straight-line code
 
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
-        body = as_in_python(body, self.source, self.local, self._negative)
+        body = self.meanings.of(body)
         code = ast.Module(list(body), type_ignores=[])
         reads = read_names(code)
         inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
@@ -145,7 +141,7 @@ class ExpressionLowering:
             case ast.BoolOp():
                 return self._load(self._short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
-                return self._helper("__hb_not", [self.simple(node.operand)], node)
+                return helper("__hb_not", [self.simple(node.operand)], node)
             case ast.Compare() if self._is_conditional(node):
                 return self.simple(self._as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
@@ -199,9 +195,6 @@ class ExpressionLowering:
     def _load(self, name: str, node: ast.AST) -> ast.expr:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
-    def _helper(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.expr:
-        return ast.copy_location(ast.Call(self._load(name, node), arguments, []), node)
-
     def _chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
         values = [self.simple(value) for value in (node.left, *node.comparators)]
@@ -211,7 +204,7 @@ class ExpressionLowering:
             ast.copy_location(ast.Compare(left, [op], [right]), node)
             for left, op, right in zip(values, node.ops, values[1:], strict=False)
         ]
-        return self._helper("__hb_and", links, node)
+        return helper("__hb_and", links, node)
 
     def _is_conditional(self, node: ast.expr) -> bool:
         """Whether a chained comparison has an operand with control of its own that may not be reached."""
@@ -257,30 +250,28 @@ class ExpressionLowering:
         if isinstance(value, ast.Call) and self.callees.of_call(value, self.source, self.local):
             self.call(value, name)
             return
-        late = self._late_names(value)
-        if late and isinstance(value, ast.Lambda):
-            read, assigned = late[0]
+        late = next(self._late_names(value), None)
+        if late is None:
+            self.assign(name, self.simple(value), node)
+            return
+        read, assigned = late
+        if isinstance(value, ast.Lambda):
             error = batched_builtins.kept_error(read.id).at(self.location(read))
             raise error.with_note(Note("here", self.location(assigned)))
-        simple = self.simple(value)
-        for read, _ in late[:1]:
-            simple = self._helper("__hb_kept", [simple, self.constant(read.id)], value)
-        self.assign(name, simple, node)
+        self.assign(name, helper("__hb_kept", [self.simple(value), self.constant(read.id)], value), node)
 
-    def _late_names(self, value: ast.expr) -> list[tuple[ast.Name, ast.Name]]:
+    def _late_names(self, value: ast.expr) -> Iterator[tuple[ast.Name, ast.Name]]:
         """What lambdas in an expression read that is assigned again later, and where.
 
         Where the lambda is kept, Python would see the later value in it.
         """
-        found = []
         for node in (part for part in ast.walk(value) if isinstance(part, ast.Lambda)):
             reads = read_names(node)
             for other in ast.walk(self.source.node):
                 if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
                     continue
                 if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
-                    found.append((reads[other.id], other))
-        return found
+                    yield reads[other.id], other
 
     # Control
 
@@ -299,7 +290,7 @@ class ExpressionLowering:
             case ast.Compare() if self._is_conditional(test):
                 self.branch(self._as_conjunction(test), true, false)
             case _:
-                condition = self._helper("__hb_truth", [self.simple(test)], test)
+                condition = helper("__hb_truth", [self.simple(test)], test)
                 name = self.temporary("if")
                 target = ast.copy_location(ast.Name(name, ast.Store()), test)
                 statement = ast.copy_location(ast.Assign([target], condition), test)

@@ -15,11 +15,13 @@ from __future__ import annotations
 
 import ast
 import builtins
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.source import Source
 
 _ARITHMETIC: Final[dict[type[ast.operator], str]] = {
@@ -39,30 +41,6 @@ _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
 _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
-def as_in_python(
-    body: Sequence[ast.stmt], source: Source, local: Collection[str], negative: Collection[str]
-) -> list[ast.stmt]:
-    """The code with its meaning in Python; nodes that stay as they are are shared.
-
-    Args:
-        body: Statements without control flow.
-        source: The function that they are of.
-        local: Its variables.
-        negative: Those of them that a negative number is assigned to somewhere.
-
-    Raises:
-        UnsupportedSyntaxError: It looks at the variables of the function as objects.
-    """
-    rewriting = _Rewriting(source, frozenset(local), frozenset(negative))
-    return [new for statement in body for new in rewriting.statement(statement)]
-
-
-def negative_names(function: ast.AST) -> frozenset[str]:
-    """Variables of a function that are assigned something with a minus in front."""
-    assigned = (node for node in ast.walk(function) if isinstance(node, ast.Assign) and _is_negated(node.value))
-    return frozenset(t.id for node in assigned for t in node.targets if isinstance(t, ast.Name))
-
-
 def _may_be_flag(node: ast.expr) -> bool:
     """Whether the value of an expression may be a Python bool."""
     if isinstance(node, ast.Constant):
@@ -75,12 +53,33 @@ def _is_negated(node: ast.AST) -> bool:
 
 
 @dataclass(frozen=True)
-class _Rewriting:
+class Meanings:
+    """What the code of a function means.
+
+    Attributes:
+        source: The function.
+        local: Its variables.
+    """
+
     source: Source
     local: frozenset[str]
-    negative: frozenset[str]
 
-    def statement(self, node: ast.stmt) -> list[ast.stmt]:
+    def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
+        """Statements without control flow, with their meaning in Python; nodes that stay as they are are shared.
+
+        Raises:
+            UnsupportedSyntaxError: They look at the variables of the function as objects.
+        """
+        return [new for statement in body for new in self._statement(statement)]
+
+    @cached_property
+    def _negative(self) -> frozenset[str]:
+        """Variables that are assigned something with a minus in front."""
+        nodes = ast.walk(self.source.node)
+        assigned = (node for node in nodes if isinstance(node, ast.Assign) and _is_negated(node.value))
+        return frozenset(t.id for node in assigned for t in node.targets if isinstance(t, ast.Name))
+
+    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
         if not isinstance(node, ast.AugAssign):
             return [self._rewritten(node)]
         target = ast.copy_location(ast.Name(_name(node.target), ast.Load()), node.target)
@@ -132,7 +131,7 @@ class _Rewriting:
         if name in _TEXTS:
             return self._of_known(node, arguments, keywords)
         if name in _QUESTIONS and not keywords and (name != "type" or len(arguments) == 1):
-            return self._helper(f"__hb_{name}", arguments, node)
+            return helper(f"__hb_{name}", arguments, node)
         if name in _SCOPES and (name in ("eval", "exec") or not arguments):
             raise UnsupportedSyntaxError(
                 f"`{name}` is not supported in a batched function",
@@ -154,19 +153,16 @@ class _Rewriting:
             return value
         if isinstance(value, ast.Starred):
             return ast.copy_location(ast.Starred(self._known(value.value), value.ctx), value)
-        return self._helper("__hb_known", [value], value)
+        return helper("__hb_known", [value], value)
 
     def _operate(self, operation: str, operands: Sequence[ast.expr], node: ast.AST) -> ast.expr:
         """An operation whose operands may be flags."""
-        return self._helper("__hb_operate", [ast.copy_location(ast.Constant(operation), node), *operands], node)
+        return helper("__hb_operate", [ast.copy_location(ast.Constant(operation), node), *operands], node)
 
     def _power(self, base: ast.expr, exponent: ast.expr, written: ast.expr, node: ast.AST) -> ast.expr:
-        names = isinstance(written, ast.Name) and written.id in self.negative
+        names = isinstance(written, ast.Name) and written.id in self._negative
         negated = ast.copy_location(ast.Constant(names or _is_negated(written)), exponent)
-        return self._helper("__hb_power", [base, exponent, negated], node)
-
-    def _helper(self, name: str, arguments: list[ast.expr], node: ast.AST) -> ast.expr:
-        return ast.copy_location(ast.Call(ast.copy_location(ast.Name(name, ast.Load()), node), arguments, []), node)
+        return helper("__hb_power", [base, exponent, negated], node)
 
 
 def _name(target: ast.expr) -> str:

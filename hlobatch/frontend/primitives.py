@@ -36,6 +36,12 @@ HELPERS: Final = {
 """Names by which compiled code reaches the frontend's own functions."""
 
 
+def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.expr:
+    """A call of one of ``HELPERS`` in the place of ``node``."""
+    function = ast.copy_location(ast.Name(name, ast.Load()), node)
+    return ast.copy_location(ast.Call(function, list(arguments), []), node)
+
+
 def compile_primitive(
     source: Source,
     body: Sequence[ast.stmt],

@@ -15,6 +15,7 @@ from typing import Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
+from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.support import instead_of_effect
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp
@@ -227,7 +228,7 @@ class FunctionLowering(ExpressionLowering):
         self.blocks.start(body, self.location(node.body[0]))
         assert isinstance(node.target, ast.Name)
         operands = [self._load(name, node) for name in (turn, start, step)]
-        self.assign(node.target.id, self._helper("__hb_range_item", operands, node.target), node.target)
+        self.assign(node.target.id, helper("__hb_range_item", operands, node.target), node.target)
         self._loop_body(node.body, Loop(latch, after))
         self.blocks.start(latch, self.location(node)) if self._reaches(latch) else None
         one = ast.copy_location(ast.Constant(1), node)
@@ -257,7 +258,7 @@ class FunctionLowering(ExpressionLowering):
 
     def _compare_turns(self, turn: str, turns: str, node: ast.For) -> None:
         target = ast.copy_location(ast.Name(f"{turn}_if", ast.Store()), node)
-        test = self._helper("__hb_range_goes_on", [self._load(turn, node), self._load(turns, node)], node.iter)
+        test = helper("__hb_range_goes_on", [self._load(turn, node), self._load(turns, node)], node.iter)
         statement = ast.copy_location(ast.Assign([target], test), node)
         self.primitive([statement], [f"{turn}_if"], node.iter, f"{turn} < {turns}")
 
@@ -283,7 +284,7 @@ class FunctionLowering(ExpressionLowering):
         bounds = [self.as_variable(value, call) for value in (start, stop, step)]
         bounds = [self._frozen(name, call) for name in bounds]
         turns, turn = self.temporary("turns"), self.temporary("turn")
-        self.assign(turns, self._helper("__hb_range_count", [self._load(b, call) for b in bounds], call), call)
+        self.assign(turns, helper("__hb_range_count", [self._load(b, call) for b in bounds], call), call)
         self.assign(turn, zero, call)
         return turns, turn, bounds[0], bounds[2]
 
