@@ -22,7 +22,6 @@ from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax._src.util import weakref_cache_key_types as _weak_in_caches
 from jax.core import ShapedArray as _ShapedArray
 from jax.extend import core as _core
-from jax.extend.backend import get_backend as _get_backend
 from jax.extend.core import ClosedJaxpr, Literal, Primitive, jaxpr_as_fun
 from jax.extend.mlir import ir
 from jax.extend.mlir.dialects import func, stablehlo
@@ -105,10 +104,6 @@ _PASSES_ON_LOOPS: Final = (
     "small-while-loop-hoisting",
 )
 _TREES: Final = "tree_reduction_rewriter"
-_CAPTURED: Final = "xla_gpu_enable_command_buffer"
-_LOOPS_ON_DEVICE: Final[dict[str, Any]] = {
-    _CAPTURED: "FUSION,CUBLAS,CUBLASLT,CUSTOM_CALL,CUDNN,DYNAMIC_SLICE_FUSION,WHILE,CONDITIONAL"
-}
 _ALL_OPTIONS: Final = _SEQUENTIAL | _FUSIONS_OF_ONE | _WIDE_VECTORS | _LITTLE_UNROLLED | {_PASSES_LEFT_OUT: ""}
 
 
@@ -149,14 +144,10 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     """What to ask XLA for where it compiles for a platform, in JAX's words.
 
     A release that does not know an option goes without. On a CPU, operations run one after the other: blocks are many
-    of a microsecond or less, and handing half of them to another thread takes longer than they do. On a GPU of NVIDIA,
-    loops and conditionals become nodes of a CUDA graph, as everything else does by default: else the host waits for the
-    device at each test, and a turn has one for each block. ``XLA_FLAGS`` that name that option stand, and those that
-    say how wide vectors are.
+    of a microsecond or less, and handing half of them to another thread takes longer than they do. ``XLA_FLAGS`` that
+    say how wide vectors are stand. Nothing is asked for on a GPU: that loops and conditionals be nodes of a CUDA graph
+    gives wrong values (``test/py/captured_loops.mlir``).
     """
-    if platform in ("cuda", "gpu"):
-        is_free = not (config.names_xla_flag(_CAPTURED) or "rocm" in _platform_version())
-        return _LOOPS_ON_DEVICE if is_free and _are_known(_LOOPS_ON_DEVICE) else {}
     if platform != "cpu":
         return {}
     passes = how.passes_left_out()
@@ -165,10 +156,6 @@ def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
     wanted |= _WIDE_VECTORS if how.one_kernel and not config.names_xla_flag(*_WIDE_VECTORS) else {}
     wanted |= _LITTLE_UNROLLED if how.little_unrolled else {}
     return {name: value for name, value in wanted.items() if name not in _unknown_options()}
-
-
-def _platform_version() -> str:
-    return str(_get_backend().platform_version).lower()
 
 
 def makes_small_fusions() -> bool:
