@@ -1,9 +1,11 @@
 # `make` lists the targets. A target that needs Python packages makes their environment first.
 #   PYTHON=python3.13   the interpreter the environment is made with
 #   VENV=.venv-3.13     the folder it lives in
+#   WORKERS=4           processes of `make test-accelerator`
 
 PYTHON ?= python3
 VENV ?= .venv
+WORKERS ?= auto
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
@@ -24,7 +26,7 @@ bench_group := $(VENV)/.group-benchmarks
 
 .PHONY: help
 help: ## print this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-18s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 .PHONY: venv
 venv: $(package) $(test_group) $(lint_group) ## make the development environment
@@ -65,6 +67,10 @@ pytest: $(test_group) ## run the tests of test/py, and the examples in docstring
 .PHONY: nightly
 nightly: lit ## run all tests, the slow ones too, with more generated programs
 	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
+
+.PHONY: test-accelerator
+test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds
+	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup test/py/accelerator.py test/py/test_captured_loops.py
 
 .PHONY: generate
 generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables

@@ -36,8 +36,14 @@ def state_given_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
 def pytest_report_header() -> list[str]:
     devices = Counter(device.device_kind for device in jax.devices())
     counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())
+    backend = jax.default_backend()
+    on_what = (
+        "backend cpu: JAX finds no accelerator, everything runs on the CPU"
+        if backend == "cpu"
+        else f"backend {backend}"
+    )
     return [
         f"python {platform.python_version()} on {platform.platform()}, {os.cpu_count()} cores",
         f"jax {jax.__version__}, jaxlib {version('jaxlib')}",
-        f"backend {jax.default_backend()}, devices: {counted}",
+        f"{on_what}; devices: {counted}",
     ]

@@ -1,0 +1,89 @@
+"""The whole zoo on the accelerator that is there: every program, every way to run it, against plain Python.
+
+``make test-accelerator`` runs it, by a configuration of its own (``accelerator.ini``) that an older pytest understands
+too. Where JAX finds no accelerator it runs on the CPU, and the header says so. Programs are compiled in full, at one
+size; what is compiled for a CPU in other ways is the subject of ``test_equivalence.py``.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from test_equivalence import array, forget_others, stacked, strong_types, variant
+from zoo import ROWS, UNOPTIMIZED, ZOO, ZooProgram
+
+Run = Callable[[ZooProgram], Any]
+
+LEAST_ULPS = 64
+"""Steps of its precision by which a float may differ: what is one kernel on a GPU contracts products and sums."""
+
+
+@pytest.fixture(autouse=True, scope="session")
+def whole_products() -> Iterator[None]:
+    """Products of matrices in the precision of their operands; GPUs and TPUs have less by default."""
+    with jax.default_matmul_precision("highest"):
+        yield
+
+
+def run_with(**options: Any) -> Run:
+    return lambda program: variant(program, **options)(*program.inputs(ROWS))
+
+
+def run_inside_jit(program: ZooProgram) -> Any:
+    """As part of a user's own ``jax.jit``."""
+    leaves, structure = jax.tree.flatten(program.inputs(ROWS))
+    arrays = {i: x for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, jax.Array))}
+
+    def call(given: dict[int, Any]) -> Any:
+        return variant(program)(*structure.unflatten([given.get(i, x) for i, x in enumerate(leaves)]))
+
+    return jax.jit(call)(arrays)
+
+
+EXECUTORS: dict[str, Run] = {
+    "default": run_with(),
+    "case": run_with(dispatch="case"),
+    "chain": run_with(dispatch="chain"),
+    "guarded": run_with(dispatch="guarded"),
+    "sweep": run_with(dispatch="sweep"),
+    "queue": run_with(lanes=3),
+    "queue_guarded": run_with(lanes=3, dispatch="guarded"),
+    "inside_jit": run_inside_jit,
+    "unoptimized": run_with(optimizations=UNOPTIMIZED),
+}
+
+
+def grid() -> Iterator[Any]:
+    """Cases program by program. Those of one program run in one process: plain Python runs once for all of them."""
+    for program in ZOO:
+        for executor in EXECUTORS:
+            marks = pytest.mark.xdist_group(program.name)
+            yield pytest.param(program, executor, id=f"{program.name}-{executor}", marks=marks)
+
+
+def assert_close(got: np.ndarray[Any, Any], wanted: np.ndarray[Any, Any], ulps: int) -> None:
+    """Equal; floats to within some steps of their precision, of small ones among large ones those of the large."""
+    if not jnp.issubdtype(got.dtype, jnp.inexact):
+        np.testing.assert_array_equal(got, wanted)
+        return
+    steps = max(ulps, LEAST_ULPS) * float(jnp.finfo(got.dtype).eps)
+    exact = np.complex128 if jnp.issubdtype(got.dtype, jnp.complexfloating) else np.float64
+    got, wanted = got.astype(exact), wanted.astype(exact)
+    largest = np.max(np.abs(wanted), where=np.isfinite(wanted), initial=0.0)
+    np.testing.assert_allclose(got, wanted, rtol=steps, atol=steps * largest)
+
+
+@pytest.mark.parametrize(("program", "executor"), list(grid()))
+def test_zoo(program: ZooProgram, executor: str) -> None:
+    forget_others(program)
+    result, wanted = EXECUTORS[executor](program), stacked(program.expected)
+    assert jax.tree.structure(result) == jax.tree.structure(wanted)
+    triples = zip(jax.tree.leaves(result), jax.tree.leaves(wanted), strong_types(program.expected), strict=True)
+    for got, rows, types in triples:
+        got = array(got)
+        assert got.shape == rows.shape
+        assert types <= {got.dtype}
+        assert_close(got, rows, program.ulps)
