@@ -275,10 +275,11 @@ def export(
     plan, call = traced.plan, traced.call
     any_size = jax.export.symbolic_shape("b")[0]
     given = any_size if isinstance(call.size, int) and call.size == 0 else call.size
-    inputs = plan.layout(given, plan.depth).input_avals
+    depth = plan.declared_depth
+    inputs = plan.layout(given, depth).input_avals
     flat = jax.jit(lambda *arrays: run_within(plan, arrays))
     exported = jax.export.export(flat, platforms=platforms)(*inputs)
-    layout = plan.layout(given if isinstance(given, int) else any_size, plan.depth)
+    layout = plan.layout(given if isinstance(given, int) else any_size, depth)
     request = plan.request(layout, keep_state=False, embed_captures=True)
     arguments = Type(tuple(t.tensors for _, t in call.types))
     return Artifact(
@@ -289,7 +290,7 @@ def export(
         tuple(name in call.shared for name, _ in call.types),
         call.axes,
         to_schema(plan.out_type),
-        plan.depth,
+        depth,
         plan.options.max_steps,
     )
 

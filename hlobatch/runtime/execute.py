@@ -92,12 +92,15 @@ def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence
                 resumed = division.run(operands, depth, states)
             for part, output in zip(full, resumed, strict=True):
                 outputs[part], stops[part], depths[part] = output, int(output[count]), depth
-            plan.grown[:] = [depth]
         if any(stops):
             statuses = map(division.status, depths, states_at_end())
             parts = [[*out[:count], status] for out, status in zip(outputs, statuses, strict=True)]
             *results, status = division.join(parts)
             raise stop_error(plan, status, depth=depth, outputs=rebuild(results, plan.out_type))
+        if resumptions:
+            plan.grown[:] = [
+                max(depth, plan.depth)
+            ]  # not after a stop: one input without end would leave the deepest stacks
     results = division.join([out[:count] for out in outputs])
     if not division.stats:
         return Outcome(results)

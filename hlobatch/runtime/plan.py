@@ -61,7 +61,7 @@ class Plan:
         specialized: The typed program, before optimization.
         shared: Inputs that all lanes share.
         options: How it runs.
-        grown: Holds the stack depth that was enough last time.
+        grown: Holds the stack depth that was enough for the runs so far, once one of them has grown its stacks.
         x64: Whether 64-bit types are on, as they were when the program was typed.
     """
 
@@ -206,9 +206,14 @@ class Plan:
         return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, in_place, **how)
 
     @property
+    def declared_depth(self) -> int:
+        """The stack depth that the user gave: what a run has inside another computation, where stacks cannot grow."""
+        return self.options.max_stack_depth
+
+    @property
     def depth(self) -> int:
-        """The stack depth to begin with: what was enough last time."""
-        return self.grown[0] if self.grown else self.options.max_stack_depth
+        """The stack depth that a run by itself begins with: what was enough for those before it."""
+        return self.grown[0] if self.grown else self.declared_depth
 
     def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False) -> Layout:
         """The state for a batch of ``inputs``."""

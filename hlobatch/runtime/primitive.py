@@ -55,7 +55,7 @@ def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     Whether it is one kernel is decided where that is lowered, for a platform and its devices.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.depth, one_kernel=None, **how))
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.declared_depth, one_kernel=None, **how))
 
 
 def _run_abstract(

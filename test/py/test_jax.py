@@ -174,6 +174,27 @@ def test_overflow_inside_jit_is_reported(vmapped: bool) -> None:
     assert jax.jit(shallow)(INPUTS[:3]).tolist() == FIBONACCI[:3].tolist()
 
 
+def test_how_deep_it_goes_inside_a_transformation_does_not_depend_on_calls_before() -> None:
+    """A call by itself grows its stacks and remembers how far; other computations have the depth that was declared."""
+    (b,) = jax.export.symbolic_shape("b")
+    inside: dict[str, Callable[[hb.BatchedFunction], object]] = {
+        "jit": lambda f: jax.jit(f)(INPUTS),
+        "vmap": lambda f: jax.vmap(f)(INPUTS[None]),
+        "scan": lambda f: jax.lax.scan(lambda c, x: (c, f(x)), 0, INPUTS[None]),
+        "export": lambda f: hb.export(f, INPUTS).call(INPUTS),
+        "jax.export": lambda f: jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((b,), jnp.int32)).call(INPUTS),
+    }
+    for name, run in inside.items():
+        once_called = hb.batch(fibonacci.function, max_stack_depth=4)
+        assert once_called(INPUTS).tolist() == FIBONACCI.tolist()
+        if name == "jax.export":
+            assert np.min(run(once_called)) == np.iinfo(np.int32).min
+            continue
+        with pytest.raises((jax.errors.JaxRuntimeError, hb.StackOverflowError), match="max_stack_depth"):
+            jax.block_until_ready(run(once_called))
+        assert once_called.with_stats(INPUTS)[1].resumptions == 0
+
+
 def test_step_limit_inside_jit_is_reported() -> None:
     limited = hb.batch(fibonacci.function, max_steps=20)
     with pytest.raises(jax.errors.JaxRuntimeError, match="had not finished after 20 blocks"):

@@ -120,6 +120,21 @@ def test_growth_is_remembered() -> None:
     assert shallow.with_stats(INPUTS)[1].resumptions == 0
 
 
+@pytest.mark.parametrize("threads", [1, 2])
+def test_growth_for_an_input_without_end_is_not_remembered(threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """All later runs would keep, copy and clear the deepest stacks that there can be."""
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 256)
+    down = hb.batch(stopping.down, max_stack_depth=2, threads=threads, max_steps=1_000_000)
+    deep, endless = np.array([1, 20, 3, 2], np.int32), np.array([3, 2, 10_000, 1], np.int32)
+    with pytest.raises(hb.StackOverflowError, match="lane 2"):
+        down(endless)
+    assert down.with_stats(deep[:1])[1].depth == 2
+    assert down.with_stats(deep)[1].depth == 32
+    with pytest.raises(hb.StackOverflowError, match="lane 2"):
+        down(endless)
+    assert down.with_stats(deep)[1].depth == 32
+
+
 def test_no_work_is_lost_when_stacks_grow() -> None:
     """A run that grew executed as many blocks for as many lanes as one that had room from the start."""
     _, grown = variant(max_stack_depth=2).with_stats(INPUTS)
