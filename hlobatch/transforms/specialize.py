@@ -13,13 +13,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from hlobatch.analysis import machine_flow
-from hlobatch.analysis.definedness import check_definedness
+from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
 from hlobatch.ir.ops import BranchOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
@@ -32,9 +33,7 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
-    program, found = _inferred(program, in_types)
-    folded = program.with_functions({f.name: _folded(f, found) for f in program.all_functions})
-    check_definedness(folded)
+    folded, found = _defined(*_decided(program, in_types), in_types)
     _check_returns(folded, found)
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
@@ -42,6 +41,28 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
     mentioned = {v for f in typed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
     return simplify_cfg(typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned}))
+
+
+def _decided(program: Program, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+    """The program with decided branches as jumps, and its types."""
+    program, found = _inferred(program, in_types)
+    return program.with_functions({f.name: _folded(f, found) for f in program.all_functions}), found
+
+
+def _defined(program: Program, found: Inference, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+    """The program, in which every variable that is read has a value.
+
+    Where one may have none, branches are foreseen: what a loop assigns has a value if its first turn surely happens.
+    """
+    try:
+        check_definedness(program)
+    except UndefinedVariableError as error:
+        unsure = [f for f in program.all_functions if any(undefined_reads(f))]
+        ahead = program.with_functions({f.name: foresee_branches(f, found.types) for f in unsure})
+        program, found = _decided(split_live_ranges(ahead), in_types)
+        if any(any(undefined_reads(f)) for f in program.all_functions):
+            raise error from None
+    return program, found
 
 
 def _inferred(program: Program, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:

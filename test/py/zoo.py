@@ -1269,3 +1269,30 @@ def returns_what_is_shared(n: Array, scale: Array) -> Array:
     if scale > 2:
         return twice
     return -twice
+
+
+@program(floats(0.5, 60.0), integers(0, 6, shape=(4,)), ulps=4)
+def first_turns_happen(x: Array, numbers: Array) -> tuple[Array, Array, Array, Array]:
+    """Loops whose first test is known give values to what they assign; so does one that a flag says has been left."""
+    error, turns = float("inf"), 0
+    while error > 1e-3 and turns < 40:
+        root = 0.5 * (x + 40 / x)
+        error = abs(root - x)
+        x = root
+        turns += 1
+    done = False
+    while not done:
+        half = x / 2
+        done = half < 1
+        x = half
+    for i in range(len(numbers)):
+        doubled = numbers[i] * 2
+        if doubled == 6:
+            found = True
+            break
+    else:
+        found = False
+        where = -1
+    if found:
+        where = i
+    return root, half, doubled, where

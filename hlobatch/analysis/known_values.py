@@ -1,0 +1,83 @@
+"""A graph and the types of its variables -> what is known of their values where each block ends, however control came.
+
+Types say what a variable holds anywhere. ``err = inf`` before a loop that assigns ``err`` anew makes it an array, but
+where the loop is entered it is infinite. What is known is a type as well, more of whose leaves are Python objects.
+
+Reference: constant propagation, Kildall (1973).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from hlobatch.analysis.dataflow import Dataflow, solve
+from hlobatch.analysis.tracing import trace
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph
+from hlobatch.ir.types import Static, Type
+
+Known = Mapping[str, Type]
+"""Types of the variables of which more is known than what they hold anywhere."""
+
+
+@dataclass
+class KnownValues:
+    """What blocks make of what is known.
+
+    Attributes:
+        types: What each variable holds anywhere.
+    """
+
+    types: Mapping[str, Type]
+    _traced: dict[Any, tuple[Type, ...] | None] = field(default_factory=dict)
+
+    def at_ends(self, graph: ControlFlowGraph) -> dict[str, Known]:
+        """What is known at the end of each block that control reaches."""
+
+        def merge(values: Iterable[Known | None]) -> Known | None:
+            reached = [known for known in values if known is not None]
+            if not reached:
+                return None
+            return {v: t for v, t in reached[0].items() if all(known.get(v) == t for known in reached)}
+
+        def transfer(block: Block, known: Known | None) -> Known | None:
+            return None if known is None else self.after(block, known)
+
+        problem = Dataflow[Known | None](forward=True, boundary={}, initial=None, merge=merge, transfer=transfer)
+        return {name: known for name, known in solve(graph, problem).after.items() if known is not None}
+
+    def after(self, block: Block, known: Known) -> Known:
+        """What is known after a block, given what is before it."""
+        found = dict(known)
+        for op in block.instructions:
+            results = self._results(op, found) if isinstance(op, PrimOp) else None
+            for name in op.defs:
+                found.pop(name, None)
+            if results is not None:
+                told = zip(op.defs, results, strict=True)
+                found |= {v: t for v, t in told if any(isinstance(leaf, Static) for leaf in t.leaves)}
+        return found
+
+    def of(self, name: str, known: Known) -> Type | None:
+        """What is known of a variable."""
+        return known.get(name, self.types.get(name))
+
+    def _results(self, op: PrimOp, known: Known) -> tuple[Type, ...] | None:
+        """Types of the results of a primitive; None where it does not accept what is known of its operands."""
+        in_types = [self.of(name, known) for name in op.vars_in]
+        key = (id(op), *in_types)
+        if key not in self._traced:
+            self._traced[key] = self._result_types(op, in_types)
+        return self._traced[key]
+
+    def _result_types(self, op: PrimOp, in_types: list[Type | None]) -> tuple[Type, ...] | None:
+        operands = [type_ for type_ in in_types if type_ is not None]
+        if len(operands) < len(in_types):
+            return None
+        try:
+            return trace(op, operands, [True] * len(op.vars_out)).out_types
+        except HloBatchError:
+            return None
