@@ -385,18 +385,74 @@ def without_shardings(module: Any) -> None:
         mark.erase()
 
 
+_TO_STABLEHLO: Final = "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo)"
+"""Functions that StableHLO has none of, such as ``erf_inv``, become what computes them. Where the size of the batch is
+a symbol, what that takes of shapes becomes StableHLO as well, between pairs of casts that cancel each other."""
+
+
 def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
-    """A StableHLO module as a portable artifact.
+    """A StableHLO module as a portable artifact, of operations of StableHLO alone.
 
     A copy is serialized: the original would be turned into VHLO in place, and be unusable where that fails halfway.
+
+    Raises:
+        ValueError: There is an operation that the version, or every one, has no form for.
     """
     requirement = stablehlo.StablehloCompatibilityRequirement.WEEK_12
     version = target_version or stablehlo.get_version_from_compatibility_requirement(requirement)
     stablehlo.register_stablehlo_passes()
-    with module.context:
+    with module.context, _diagnostics(module.context) as said:
         copy = ir.Module.parse(module.operation.get_asm(binary=False))
-        PassManager.parse("builtin.module(func.func(chlo-legalize-to-stablehlo))").run(copy.operation)
-        return bytes(stablehlo.serialize_portable_artifact(copy, version))
+        _without_sharding_rules(copy)
+        try:
+            PassManager.parse(f"builtin.module({_TO_STABLEHLO})").run(copy.operation)
+            if any(operation == "builtin.unrealized_conversion_cast" for operation in _names_of_operations(copy)):
+                PassManager.parse("builtin.module(canonicalize)").run(copy.operation)
+            return bytes(stablehlo.serialize_portable_artifact(copy, version))
+        except (ir.MLIRError, ValueError) as error:
+            raise ValueError("; ".join(said) or str(error)) from None
+
+
+@contextmanager
+def _diagnostics(context: Any) -> Iterator[list[str]]:
+    """What MLIR says of errors within it, which would otherwise be printed."""
+    said: list[str] = []
+
+    def hear(diagnostic: Any) -> bool:
+        if diagnostic.severity == ir.DiagnosticSeverity.ERROR:
+            said.append(str(diagnostic.message))
+        return True
+
+    handler = context.attach_diagnostic_handler(hear)
+    try:
+        yield said
+    finally:
+        handler.detach()
+
+
+def _names_of_operations(module: Any) -> set[str]:
+    found: set[str] = set()
+
+    def collect(operation: Any) -> Any:
+        found.add(operation.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    return found
+
+
+def _without_sharding_rules(module: Any) -> None:
+    """Take out what a partitioner would want to know of calls of libraries: a portable artifact is for one device."""
+
+    def clean(operation: Any) -> Any:
+        if operation.name == "stablehlo.custom_call" and _SHARDING_RULE in operation.attributes:
+            del operation.attributes[_SHARDING_RULE]
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(clean)
+
+
+_SHARDING_RULE: Final = "sdy.sharding_rule"
 
 
 _CALLED: Final = {

@@ -4,7 +4,7 @@ An artifact is a zip file::
 
     manifest.json        format version, the function's name, its inputs and results as schemas
     module.jax           the function as ``jax.export`` serializes it: what ``Artifact.call`` runs
-    module.stablehlo     the bare portable StableHLO artifact, for other consumers
+    module.stablehlo     the bare portable StableHLO artifact, for other consumers, where there is one
 
 The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
 became of each. ``call`` checks them, so a loaded program is never silently wrong either.
@@ -32,6 +32,7 @@ from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_within
 from hlobatch.runtime.stops import stop_of
 from hlobatch.stages import Traced
@@ -49,7 +50,7 @@ class Artifact:
         name: The function's name.
         exported: What runs.
         stablehlo: The bare portable artifact, as bytes: operands ``[sizes…, inputs…]``, results
-            ``[results…, stopped, status]``.
+            ``[results…, stopped, status]``. None where some operation has no form in StableHLO.
         inputs: Schema of the arguments, a tuple.
         shared: For each argument, whether it has no batch axis.
         axes: For each array in the arguments, which axis the batch is, or None if it has none.
@@ -60,7 +61,7 @@ class Artifact:
 
     name: str
     exported: jax.export.Exported
-    stablehlo: bytes
+    stablehlo: bytes | None
     inputs: Schema
     shared: tuple[bool, ...]
     axes: tuple[int | None, ...]
@@ -202,7 +203,8 @@ class Artifact:
         with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_MANIFEST, json.dumps(manifest, indent=1))
             file.writestr(_MODULE, bytes(self.exported.serialize()))
-            file.writestr(_STABLEHLO, self.stablehlo)
+            if self.stablehlo is not None:
+                file.writestr(_STABLEHLO, self.stablehlo)
         return path
 
 
@@ -215,7 +217,8 @@ def load(path: str | Path) -> Artifact:
     try:
         with zipfile.ZipFile(path) as file:
             manifest = json.loads(file.read(_MANIFEST))
-            module, stablehlo = file.read(_MODULE), file.read(_STABLEHLO)
+            module = file.read(_MODULE)
+            stablehlo = file.read(_STABLEHLO) if _STABLEHLO in file.namelist() else None
     except (zipfile.BadZipFile, KeyError, ValueError) as error:
         raise ArtifactError(f"{path} is not an artifact of hlobatch: {error}") from None
     version = manifest.get("format") if isinstance(manifest, dict) else None
@@ -266,7 +269,8 @@ def export(
             need (12 weeks back).
 
     Raises:
-        ArtifactError: The arguments or the result hold something that cannot be described in a file.
+        ArtifactError: The arguments or the result hold something that cannot be described in a file, or there is no
+            form for the program in the version that was asked for.
         TypeError: The function is not batched.
     """
     if not hasattr(type(f), "__hlobatch_function__"):
@@ -285,7 +289,7 @@ def export(
     return Artifact(
         plan.name,
         exported,
-        serialize_portable(to_stablehlo(request), target_version),
+        _portable(plan, to_stablehlo(request), target_version),
         to_schema(arguments),
         tuple(name in call.shared for name, _ in call.types),
         call.axes,
@@ -293,6 +297,20 @@ def export(
         depth,
         plan.options.max_steps,
     )
+
+
+def _portable(plan: Plan, module: Any, target_version: str | None) -> bytes | None:
+    """The bare artifact; None where there is none, unless a version was asked for."""
+    try:
+        return serialize_portable(module, target_version)
+    except ValueError as error:
+        if target_version is None:
+            return None
+        raise ArtifactError(
+            f"{plan.name!r} has no form in StableHLO {target_version}: {error}",
+            plan.specialized.location,
+            help="leave target_version out, or name a later one.",
+        ) from None
 
 
 def _rebuild(arrays: Sequence[Any], type_: Type) -> Any:

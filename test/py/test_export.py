@@ -1,5 +1,6 @@
 """Artifacts: what is saved and loaded gives the same results, checks its arguments, and is never silently wrong."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -14,6 +15,8 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+
+export_module = importlib.import_module("hlobatch.export")
 
 
 @hb.batch
@@ -156,6 +159,24 @@ def test_bare_artifact_is_portable_stablehlo() -> None:
     artifact = hb.export(shrink, *arguments())
     assert artifact.stablehlo.startswith(b"ML\xefR\rStableHLO_v1.")
     assert "stablehlo.while" in artifact.as_text()
+
+
+def test_what_has_no_form_in_a_version_of_stablehlo_is_refused_for_that_alone(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a version named, what is written has no bare part, and says so."""
+    rounded = hb.batch(lambda x: x.astype(jnp.float8_e8m0fnu).astype(jnp.float32))
+    with pytest.raises(hb.ArtifactError, match=r"has no form in StableHLO 1\.0\.0: "):
+        hb.export(rounded, np.ones(2, np.float32), target_version="1.0.0")
+    assert hb.export(rounded, np.ones(2, np.float32)).stablehlo
+
+    def refuse(*_: Any) -> bytes:
+        raise ValueError
+
+    monkeypatch.setattr(export_module, "serialize_portable", refuse)
+    artifact = hb.load(hb.export(fibonacci, INPUTS).save(tmp_path / "f.hlob"))
+    assert artifact.stablehlo is None
+    assert artifact.call(INPUTS).tolist() == [1, 1, 8, 21, 89]
 
 
 def test_one_for_an_empty_batch_takes_any() -> None:
