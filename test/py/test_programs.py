@@ -1,0 +1,157 @@
+"""Programs as people write them, through every executor, equal plain Python; what is refused is refused as it is listed.
+
+A program is in one of three states: it runs as it is, it runs after the rewrite that the message names
+(``Program.rewrite``), or it is listed in ``programs/refused.py`` with the class of its error. The list only shrinks: a
+program that begins to run is a failure here until its line is gone.
+"""
+
+import functools
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+from programs import PROGRAMS
+from programs.refused import REFUSED
+from programs.table import Program, check
+from zoo import UNOPTIMIZED, optimizing_little
+
+import hlobatch as hb
+from hlobatch import stackless, virtual_machine
+
+BATCHES = (0, 1, 2, 17)
+DEPTH = 64
+"""The virtual machine's stacks do not grow."""
+
+Run = Callable[[Program, list[int]], Any]
+"""Runs a program on a batch of examples; its result has a batch axis."""
+
+ALLOWED = [program for program in PROGRAMS if program.name not in REFUSED]
+
+
+@functools.lru_cache(maxsize=1)
+def traced(program: Program) -> hb.Traced:
+    """Traced once for all that interpret it; dropping what others left, as a hundred programs take gigabytes."""
+    jax.clear_caches()
+    return program.trace()
+
+
+def compiled_with(**options: Any) -> Run:
+    return lambda program, rows: program.call(program.variant(**options), rows)
+
+
+def inside_jit(program: Program, rows: list[int]) -> Any:
+    batched = program.variant()
+    return jax.jit(lambda *arrays: batched(*arrays, **program.static))(*program.arrays(rows))
+
+
+def interpreted(select: Callable[[hb.Traced], hb.Program]) -> Run:
+    def run(program: Program, rows: list[int]) -> Any:
+        code = select(traced(program))
+        results = [hb.instructions.interpret(code, *program.example(row)) for row in rows]
+        return jax.tree.map(lambda *leaves: np.stack([np.asarray(leaf) for leaf in leaves]), *results)
+
+    return run
+
+
+def run_stackless(backend: stackless.Backend) -> Run:
+    def run(program: Program, rows: list[int]) -> Any:
+        (result,) = stackless.execute(traced(program).program, backend, {}, *program.arguments(rows))
+        return result
+
+    return run
+
+
+def run_virtual_machine(backend: virtual_machine.Backend) -> Run:
+    def run(program: Program, rows: list[int]) -> Any:
+        code = traced(program).lowered_program
+        (result,) = virtual_machine.execute(code, program.arguments(rows), DEPTH, backend, {})
+        return result
+
+    return run
+
+
+EXECUTORS: dict[str, tuple[Run, int | None]] = {
+    "compiled": (compiled_with(), None),
+    "interpret": (interpreted(lambda traced: traced.program), 1),
+    "stackless": (run_stackless(stackless.NumpyBackend()), 2),
+    "vm": (run_virtual_machine(virtual_machine.NumpyBackend()), 2),
+    "interpret_lowered": (interpreted(lambda traced: traced.lowered_program), None),
+    "stackless_xla": (run_stackless(stackless.XlaBackend()), None),
+    "vm_xla": (run_virtual_machine(virtual_machine.XlaBackend()), None),
+    "case": (compiled_with(dispatch="case"), None),
+    "chain": (compiled_with(dispatch="chain"), None),
+    "guarded": (compiled_with(dispatch="guarded"), None),
+    "sweep": (compiled_with(dispatch="sweep"), None),
+    "queue": (compiled_with(lanes=2), None),
+    "unoptimized": (compiled_with(optimizations=UNOPTIMIZED), None),
+    "inside_jit": (inside_jit, None),
+}
+"""How a program is run, and on how many of its examples in the usual run (None: all of them)."""
+
+QUICK = ("compiled", "interpret", "stackless", "vm")
+"""Those of the usual run. All else waits for the night, when each gets all examples."""
+
+
+def grid() -> Iterator[Any]:
+    for program in ALLOWED:
+        for executor, (_, few) in EXECUTORS.items():
+            name = f"{program.name}-{executor}"
+            is_slow = () if executor in QUICK else (pytest.mark.slow,)
+            yield pytest.param(program, executor, few, id=name, marks=is_slow)
+            if few is not None:
+                yield pytest.param(program, executor, None, id=f"{name}-all", marks=pytest.mark.slow)
+
+
+@pytest.mark.parametrize(("program", "executor", "few"), list(grid()))
+def test_it_is_what_python_says(program: Program, executor: str, few: int | None) -> None:
+    rows = program.finishing[:few]
+    with program.precision(), optimizing_little():
+        check(program, rows, EXECUTORS[executor][0](program, rows))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ALLOWED, ids=lambda program: program.name)
+def test_batches_of_any_size(program: Program) -> None:
+    with program.precision(), optimizing_little():
+        batched = program.variant()
+        for size in BATCHES:
+            rows = program.rows_of(size)
+            check(program, rows, program.call(batched, rows))
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in REFUSED], ids=lambda program: program.name)
+def test_what_is_refused_is_listed(program: Program) -> None:
+    rows = program.finishing
+    with program.precision(), optimizing_little():
+        try:
+            result = program.call(program.variant(), rows)
+        except Exception as error:  # noqa: BLE001  # one that is not ours is listed too, by its own name
+            assert type(error).__name__ == REFUSED[program.name], str(error)
+            return
+    check(program, rows, result)
+    pytest.fail(f"{program.name} runs: take it out of programs/refused.py")
+
+
+def test_a_lane_fails_as_its_example_does() -> None:
+    """What plain Python raises for an example is raised for a batch with that example in it."""
+    failing = [p for p in ALLOWED if len(p.finishing) < p.rows]
+    for program in failing:
+        errors = tuple({type(outcome) for outcome in program.outcomes if isinstance(outcome, Exception)})
+        with program.precision(), pytest.raises(errors):
+            program.call(program.variant(), range(program.rows))
+
+
+def test_the_list_names_programs() -> None:
+    names = [program.name for program in PROGRAMS]
+    assert len(names) == len(set(names)), "two programs of one name"
+    assert set(REFUSED) <= set(names)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+def test_examples_differ(program: Program) -> None:
+    """A program has several examples that end with a result, and the results are not all the same."""
+    assert len(program.finishing) >= 3
+    results = [str(program.outcomes[row]) for row in program.finishing]
+    assert len(set(results)) > 1
