@@ -105,7 +105,7 @@ class Program:
         return [c[index] if is_keys(c) else jnp.asarray(np.asarray(c)[index]) for c in self.columns]
 
     def arguments(self, rows: Sequence[int]) -> list[Any]:
-        """The arguments in the order of the parameters, as the eager executors take them: static ones and defaults too."""
+        """All arguments in the order of the parameters, static ones and defaults too, as eager executors take them."""
         bound = inspect.signature(self.function).bind(*self.arrays(rows), **self.static)
         bound.apply_defaults()
         return list(bound.arguments.values())
