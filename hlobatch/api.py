@@ -15,6 +15,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import is_tracer, is_tracing, tracing_context
+from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
 from hlobatch.frontend.callees import SYNC_MARK
@@ -22,6 +23,7 @@ from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import rebuild
+from hlobatch.ir.program import Program
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.choice import Options, is_int
@@ -30,7 +32,8 @@ from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
-from hlobatch.transforms.pipeline import ALL, Optimizations, specialized_program
+from hlobatch.transforms.learning import learned_program
+from hlobatch.transforms.pipeline import ALL, Optimizations
 
 _disabled: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_disabled", default=False)
 
@@ -82,6 +85,7 @@ class BatchedFunction:
         static: Names of parameters that are Python objects.
         type_inference: The user's word on the result type, checked against what is inferred.
         options: How it runs.
+        follow: Whether functions without a decorator that branch on what differs between lanes become parts of it.
     """
 
     function: Callable[..., Any]
@@ -89,6 +93,7 @@ class BatchedFunction:
     static: frozenset[str] = frozenset()
     type_inference: Callable[..., Any] | None = None
     options: Options = field(default_factory=Options)
+    follow: bool = True
     _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
     _executables: list[Executables] = field(default_factory=list, repr=False)
     _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
@@ -198,16 +203,19 @@ class BatchedFunction:
         call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
 
+    def _program(self, facts: Facts) -> Program:
+        """The untyped program, made anew each time: its names may stand for something else."""
+        try:
+            return to_program(self.function, self.type_inference, facts, follow=self.follow)
+        except HloBatchError as error:
+            raise error.at(caller()) from None
+
     def _plan(self, call: Call) -> Plan:
         """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings."""
         key = (*call.key, tracing_context())
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
-            try:
-                untyped = to_program(self.function, self.type_inference)  # anew: its names may stand for something else
-            except HloBatchError as error:
-                raise error.at(caller()) from None
-            specialized = specialized_program(untyped, types)
+            specialized = learned_program(self._program, types)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:
@@ -260,8 +268,8 @@ def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
     """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
     return UnsupportedSyntaxError(
         f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
-        help="call it by the name it has outside the function (a method as in `Model.step(self, x)`), with no jax.jit "
-        "or jax.vmap around it, and decorate the function that calls it with @hb.batch.",
+        help="call it with no jax.jit or jax.vmap around it, in code of yours, which is followed; where it is not, "
+        "decorate the function that calls it with @hb.batch.",
     )
 
 
@@ -278,6 +286,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     in_axes: Any = 0,
     static_argnames: str | Collection[str] = (),
     type_inference: Callable[..., Any] | None = None,
+    follow: bool = True,
     max_stack_depth: int = 32,
     max_steps: int | None = None,
     lanes: int | None = None,
@@ -298,6 +307,8 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
         static_argnames: Parameters that are Python objects, known when the program is built.
         type_inference: Optional; a callable from argument types to the result's ``Type``. Types are inferred; this is
             checked.
+        follow: Whether functions of yours that have no decorator, and branch on what differs between lanes, become
+            parts of the program, as if they had one. Other functions are traced by JAX, and so are all of libraries.
         max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, to 65,536 frames if that is
             more, except inside ``jax.jit``.
         max_steps: Blocks one input may run before it is stopped; None for no limit.
@@ -331,7 +342,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     def decorate(function: Callable[..., Any]) -> BatchedFunction:
         if not callable(function):
             raise TypeError(f"hb.batch makes a batched function of a function, not of {function!r}")
-        return BatchedFunction(function, in_axes, names, type_inference, options)
+        return BatchedFunction(function, in_axes, names, type_inference, options, follow)
 
     return decorate if fun is None else decorate(fun)
 

@@ -248,6 +248,7 @@ def _with_options(function: BatchedFunction, options: argparse.Namespace) -> Bat
             in_axes=function.in_axes,
             static_argnames=function.static,
             type_inference=function.type_inference,
+            follow=function.follow,
             optimizations=Optimizations(**asdict(old.optimizations) | disabled),
             **chosen,
         )

@@ -6,12 +6,13 @@ the lowering call from then on: each straight-line segment is traced once per ty
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
 import itertools
 import re
 import traceback
 import types
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -23,6 +24,7 @@ from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, subjaxprs,
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
+from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.mutation import Part, has_changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
@@ -47,6 +49,21 @@ def doubt(error: HloBatchError) -> None:
     """Say in code that is being traced what is wrong with it, if the types that it is traced for are the last ones."""
     if (doubts := _doubts.get()) is not None:
         doubts.append(error)
+
+
+_known: contextvars.ContextVar[dict[Hashable, tuple[PrimOp, TracedFunction]] | None] = contextvars.ContextVar(
+    "hlobatch_traced", default=None
+)
+
+
+@contextlib.contextmanager
+def remembered() -> Iterator[None]:
+    """Within it, code that was traced for some types is not traced again for them, in whichever program it stands."""
+    token = _known.set({})
+    try:
+        yield
+    finally:
+        _known.reset(token)
 
 
 def is_one_lane() -> bool:
@@ -188,6 +205,19 @@ def widened(type_: Type) -> Type:
 
 
 def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
+    """What ``traced`` gives; within ``remembered``, code like other code is traced once."""
+    known = _known.get()
+    if known is None or not isinstance(op.function, types.FunctionType):
+        return traced(op, in_types, keep_scalars)
+    cells = (cell.cell_contents for cell in op.function.__closure__ or ())
+    captured = tuple(value if isinstance(value, Site) else id(value) for value in cells)
+    key = (op.function.__code__, captured, tuple(in_types), tuple(keep_scalars), op.location)
+    if key not in known:
+        known[key] = op, traced(op, in_types, keep_scalars)  # the operation is kept: what has an id stays what it is
+    return known[key][1]
+
+
+def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
     """Trace straight-line code on one lane.
 
     Args:
@@ -198,6 +228,7 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     Raises:
         BatchTypeError: The code does not accept these types.
         UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
+        Learned: The blocks around it have to be made otherwise.
     """
     out_types: list[Type] = []
 
@@ -227,6 +258,8 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
         jaxpr = jax.make_jaxpr(on_tensors)(*avals)
+    except Learned:
+        raise
     except HloBatchError as error:
         if error.location is UNKNOWN:
             raise error.at(_place(error, op)) from None
@@ -236,11 +269,11 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
     finally:
         _one_lane.reset(token)
         _doubts.reset(noted)
-    traced = TracedFunction(
+    function = TracedFunction(
         tuple(in_types), tuple(out_types), jaxpr, doubts=tuple(error.at(op.location) for error in doubts)
     )
-    _check_effects(op, traced)
-    return traced
+    _check_effects(op, function)
+    return function
 
 
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:

@@ -1,18 +1,23 @@
-"""Calls -> batched functions: which call expressions the program itself carries out.
+"""Calls -> functions of the program: which call expressions the program itself carries out.
 
-A callee is found by what its name stands for, not by how it is spelled: a batched function under any name, or the plain
-Python function behind one that is already part of the program (so ``fast = hb.batch(slow)`` recurses into ``fast``
-although the body says ``slow``).
+A callee is found by what its name stands for, not by how it is spelled: a batched function under any name, a function
+without a decorator that is followed, or the plain Python function behind one that is already part of the program (so
+``fast = hb.batch(slow)`` recurses into ``fast`` although the body says ``slow``). What no name outside of the function
+stands for, tracing finds out (``following.py``).
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable
+import types
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
+from hlobatch.analysis.facts import Facts
 from hlobatch.diagnostics import HloBatchError, Location
+from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
 
@@ -35,50 +40,94 @@ class Batched(Protocol):
 
 @dataclass(eq=False)
 class Callee:
-    """A batched function as part of a program.
+    """A function as part of a program.
 
     Attributes:
         name: Its name in the program.
         source: Where it is written.
         type_inference: The user's word on its result type.
+        copy: Which copy of the function it is, where one is made for each type of its arguments.
         called_from: The first call of it in the program.
     """
 
     name: str
     source: Source
     type_inference: Callable[..., Any] | None = None
+    copy: int = 0
     called_from: Location | None = None
+
+    @property
+    def key(self) -> Hashable:
+        """What it is known by, in each program that is made of the same functions."""
+        return self.source.function, self.copy
+
+
+@dataclass(frozen=True, slots=True)
+class Called:
+    """What a call expression calls.
+
+    Attributes:
+        callee: The function of the program.
+        receiver: How the call's function gives the first argument, as ``following.Calls`` says it.
+    """
+
+    callee: Callee
+    receiver: str = ""
 
 
 @dataclass
 class Callees:
-    """The batched functions of one program, found as calls are met."""
+    """The functions of one program that are batched or followed, found as calls are met.
 
-    by_function: dict[Any, Callee] = field(default_factory=dict)
+    Attributes:
+        facts: What tracing has found out so far.
+        follows: Whether functions without a decorator may become parts of the program.
+        by_key: Those that are part of the program, by their plain Python function and the number of the copy.
+    """
 
-    def add(self, function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Callee:
+    facts: Facts = field(default_factory=Facts)
+    follows: bool = True
+    by_key: dict[Hashable, Callee] = field(default_factory=dict)
+
+    @cached_property
+    def _followed(self) -> frozenset[Any]:
+        """Functions without a decorator that are followed wherever they are called by their name."""
+        return frozenset(fact.function for fact in self.facts.all_of(Calls))
+
+    def add(
+        self, function: Callable[..., Any], type_inference: Callable[..., Any] | None = None, copy: int = 0
+    ) -> Callee:
         """The callee for a plain function, entered under a unique name at its first mention."""
         plain = plain_function(function)
-        if plain not in self.by_function:
-            taken = {callee.name for callee in self.by_function.values()} | {"main"}
+        key = plain, copy
+        if key not in self.by_key:
+            taken = {callee.name for callee in self.by_key.values()} | {"main"}
             stem = "lambda" if plain.__name__ == "<lambda>" else plain.__name__
             name = unused(stem, taken, separator="_")
-            self.by_function[plain] = Callee(name, read_source(plain), type_inference)
-        return self.by_function[plain]
+            self.by_key[key] = Callee(name, read_source(plain), type_inference, copy)
+        return self.by_key[key]
 
-    def of_object(self, value: Any) -> Callee | None:
-        """The callee an object stands for, if it is batched."""
-        if isinstance(value, type):
-            return None
-        if isinstance(value, Batched):
-            return self.add(value.__hlobatch_function__, value.__hlobatch_type_inference__)
-        try:
-            return self.by_function.get(value)
-        except TypeError:
-            return None
+    def of_object(self, value: Any) -> Called | None:
+        """What a call of an object calls, if that is a function of the program."""
+        calls = called(value)
+        if calls is None:
+            known = self.by_key.get((value, 0)) if isinstance(value, types.FunctionType) else None
+            return None if known is None else Called(known)
+        if is_batched(calls.function) or calls.function in self._followed or (calls.function, 0) in self.by_key:
+            return self.of_fact(calls)
+        return None
 
-    def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Callee | None:
-        """The callee of a call expression, if it is batched."""
+    def of_fact(self, calls: Calls) -> Called:
+        """What a call is one of, of which that was found out."""
+        function = calls.function
+        if isinstance(function, Batched):
+            callee = self.add(function.__hlobatch_function__, function.__hlobatch_type_inference__)
+        else:
+            callee = self.add(function)
+        return Called(callee, calls.receiver)
+
+    def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
+        """What a call expression calls, if that is a function of the program and its name says so."""
         if not isinstance(node, ast.Call):
             return None
         try:

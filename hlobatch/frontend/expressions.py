@@ -11,11 +11,13 @@ evaluates them, into variables of their own; the rest is one ``PrimOp``.
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+from hlobatch.analysis.facts import Site
 from hlobatch.diagnostics import (
     BatchTypeError,
     Location,
@@ -25,7 +27,8 @@ from hlobatch.diagnostics import (
 )
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
-from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.callees import Called, Callee, Callees, static_value
+from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
 from hlobatch.frontend.scopes import local_names, read_names
@@ -50,6 +53,7 @@ class ExpressionLowering:
         self.local = local_names(self.source.node)
         self.meanings = Meanings(self.source, self.local)
         self.blocks = BlockBuilder()
+        self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
 
@@ -76,6 +80,11 @@ class ExpressionLowering:
     def location(self, node: ast.AST) -> Location:
         return self.source.location(node)
 
+    def site(self, node: ast.expr | ast.stmt) -> Site:
+        """A place that facts are about."""
+        span = (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        return Site(self.callee.key, self.path, span)
+
     def unsupported(self, node: ast.AST) -> UnsupportedSyntaxError:
         """The error for a node that is not supported."""
         what, instead = refusal(node)
@@ -87,14 +96,15 @@ class ExpressionLowering:
 
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
-        body = self.meanings.of(body)
+        body = self.meanings.of([self._with_sites(statement) for statement in body])
         code = ast.Module(list(body), type_ignores=[])
         reads = read_names(code)
         inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
         for name, where in reads.items():
             if name not in inputs and name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
-        function = compile_primitive(self.source, body, inputs, outputs, self.constants)
+        constants = {name: value for name, value in self.constants.items() if name in reads}
+        function = compile_primitive(self.source, body, inputs, outputs, constants)
         self.blocks.add(
             PrimOp(
                 tuple(map(self.variable, inputs)),
@@ -105,6 +115,18 @@ class ExpressionLowering:
                 tuple(self.location(reads[name]) for name in inputs),
             )
         )
+
+    def _with_sites(self, node: Any) -> Any:
+        """Straight-line code whose calls of what may be a function of the user's know where they stand."""
+        if not any(isinstance(part, ast.Call) and self._may_be_followed(part) for part in ast.walk(node)):
+            return node
+        return _Sites(self).visit(copy.deepcopy(node))
+
+    def _may_be_followed(self, node: ast.Call) -> bool:
+        value = static_value(node.func, self.source, self.local)
+        if value is not MISSING:
+            return called(value) is not None
+        return not (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER))
 
     def _check_global(self, name: str, node: ast.AST) -> None:
         if self.source.resolve(name) is MISSING:
@@ -132,9 +154,9 @@ class ExpressionLowering:
         """Lower the control in an expression; what comes back is straight-line code."""
         if self._is_simple(node):
             return node
-        if self.callees.of_call(node, self.source, self.local):
+        if called := self.called(node):
             assert isinstance(node, ast.Call)
-            return self._load(self.call(node, self.temporary()), node)
+            return self._load(self.call(node, called, self.temporary()), node)
         match node:
             case ast.IfExp():
                 return self._load(self._choose(node), node)
@@ -156,7 +178,7 @@ class ExpressionLowering:
         """Whether an expression is straight-line code as it stands."""
         control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *_TRACE_TIME)
         for child in ast.walk(node):
-            if isinstance(child, control) or self.callees.of_call(child, self.source, self.local):  # type: ignore[arg-type]
+            if isinstance(child, control) or self.called(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
@@ -184,7 +206,7 @@ class ExpressionLowering:
         for child in ast.walk(node):
             if isinstance(child, ast.NamedExpr):
                 raise self.unsupported(child)
-            if isinstance(child, ast.Call) and self.callees.of_call(child, self.source, self.local):
+            if isinstance(child, ast.Call) and self.called(child):
                 raise UnsupportedSyntaxError(
                     "a batched function is called inside a lambda or a comprehension",
                     self.location(child),
@@ -247,8 +269,8 @@ class ExpressionLowering:
 
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for any expression; a call writes its result there directly."""
-        if isinstance(value, ast.Call) and self.callees.of_call(value, self.source, self.local):
-            self.call(value, name)
+        if isinstance(value, ast.Call) and (called := self.called(value)):
+            self.call(value, called, name)
             return
         late = next(self._late_names(value), None)
         if late is None:
@@ -299,14 +321,22 @@ class ExpressionLowering:
 
     # Calls
 
-    def call(self, node: ast.Call, result: str) -> str:
-        """Emit a call of a batched function; returns the name of the variable that receives its result."""
-        callee = self.callees.of_call(node, self.source, self.local)
-        assert callee is not None
+    def called(self, node: ast.AST) -> Called | None:
+        """What an expression calls, if it is a call of a function of the program."""
+        if not isinstance(node, ast.Call):
+            return None
+        if found := self.callees.of_call(node, self.source, self.local):
+            return found
+        fact = self.callees.facts.of(Calls, self.site(node)) if self.callees.facts else None
+        return None if fact is None else self.callees.of_fact(fact)
+
+    def call(self, node: ast.Call, called: Called, result: str) -> str:
+        """Emit a call of a function of the program; returns the name of the variable that receives its result."""
+        callee = called.callee
         location = self.location(node)
         callee.called_from = callee.called_from or location
         names, places = [], []
-        for value in self._bind(node, callee).values():
+        for value in self._bind(node, called).values():
             given = value if isinstance(value, ast.expr) else ast.copy_location(self.constant(value), node)
             argument = self.simple(given)
             names.append(self.variable(self.as_variable(argument, node)))
@@ -315,8 +345,9 @@ class ExpressionLowering:
         self.blocks.add(FunctionCallOp(callee.name, tuple(names), result_name, location, tuple(places)))
         return result
 
-    def _bind(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
+    def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""
+        callee = called.callee
         if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
             raise UnsupportedSyntaxError(
                 "a batched function is called with * or **",
@@ -325,7 +356,7 @@ class ExpressionLowering:
             )
         keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
         try:
-            bound = callee.source.signature.bind(*node.args, **keywords)
+            bound = callee.source.signature.bind(*_receiver(node.func, called.receiver), *node.args, **keywords)
         except TypeError as error:
             raise BatchTypeError(
                 f"{callee.name}() is called wrongly: {error}",
@@ -335,6 +366,36 @@ class ExpressionLowering:
             ) from None
         bound.apply_defaults()
         return dict(bound.arguments)
+
+
+class _Sites(ast.NodeTransformer):
+    """Lets calls of what may be a function of the user's go through ``following.follow``."""
+
+    def __init__(self, lowering: ExpressionLowering) -> None:
+        self.lowering = lowering
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
+        is_one = self.lowering._may_be_followed(node)
+        new = self.generic_visit(node)
+        assert isinstance(new, ast.Call)
+        if not is_one:
+            return new
+        name = "__hb_follow" if self.lowering.callees.follows else "__hb_see"
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
+
+
+def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
+    """The first argument of a call, where what is called gives it."""
+    match function:
+        case _ if not how:
+            return []
+        case _ if how == "itself":
+            return [function]
+        case ast.Attribute(value):
+            return [value]
+    return [ast.copy_location(ast.Attribute(function, how, ast.Load()), function)]
 
 
 def parameter_names(source: Source) -> tuple[str, ...]:

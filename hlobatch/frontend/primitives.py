@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import python_numbers
+from hlobatch.frontend import following, python_numbers
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -24,6 +24,8 @@ HELPERS: Final = {
     "__hb_and": batched_builtins.logical_and,
     "__hb_operate": python_numbers.operate,
     "__hb_power": python_numbers.power,
+    "__hb_follow": following.follow,
+    "__hb_see": following.see,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,

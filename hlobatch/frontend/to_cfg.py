@@ -91,7 +91,7 @@ class FunctionLowering(ExpressionLowering):
                     "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
                 )
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
-        elif self.callees.of_call(node.value, self.source, self.local):
+        elif self.called(node.value):
             self.simple(node.value)
         else:
             raise UnsupportedSyntaxError(
@@ -160,7 +160,7 @@ class FunctionLowering(ExpressionLowering):
                 for name, side in zip(names, (value.body, value.orelse), strict=True):
                     self.blocks.start(name, self.location(side))
                     self.give_back(side, side)
-            case ast.BoolOp() if self.callees.of_call(value.values[-1], self.source, self.local):
+            case ast.BoolOp() if self.called(value.values[-1]):
                 self._give_back_short_circuit(value)
             case _:
                 self.store(RESULT, value, node)

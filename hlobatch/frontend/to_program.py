@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from hlobatch.analysis.facts import Facts
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
 from hlobatch.frontend.expressions import parameter_names
@@ -17,18 +18,30 @@ from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 
 
-def to_program(function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Program:
+def to_program(
+    function: Callable[..., Any],
+    type_inference: Callable[..., Any] | None = None,
+    facts: Facts | None = None,
+    *,
+    follow: bool = True,
+) -> Program:
     """The untyped program of a function.
+
+    Args:
+        function: The function.
+        type_inference: The user's word on its result type.
+        facts: What tracing an earlier program of the function has found out.
+        follow: Whether functions without a decorator may become parts of the program.
 
     Raises:
         UnsupportedSyntaxError: A statement or expression without a rule.
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    callees = Callees()
+    callees = Callees(facts or Facts(), follow)
     main = callees.add(function, type_inference)
     lowered: dict[str, Function] = {}
-    while pending := [c for c in callees.by_function.values() if c.name not in lowered]:
+    while pending := [c for c in callees.by_key.values() if c.name not in lowered]:
         for callee in pending:
             try:
                 lowered[callee.name] = FunctionLowering(callee, callees).function()

@@ -154,7 +154,7 @@ def total(v):
 
 
 @pytest.mark.parametrize("how", ["alias", "helper", "argument"])
-def test_call_that_is_not_seen_took_an_event_axis_for_the_batch(how: str) -> None:
+def test_call_that_no_name_outside_says_took_an_event_axis_for_the_batch(how: str) -> None:
     def helper(v):
         return total(v)
 
@@ -172,8 +172,16 @@ def test_call_that_is_not_seen_took_an_event_axis_for_the_batch(how: str) -> Non
         return f(v)
 
     call = {"alias": alias, "helper": through_helper, "argument": functools.partial(given, f=total)}[how]
+    assert call(np.ones((2, 3), np.float32)).tolist() == [3, 3]
+
+
+def test_call_that_is_not_seen_took_an_event_axis_for_the_batch() -> None:
+    @hb.batch
+    def mapped(v):
+        return jax.vmap(total)(jnp.stack([v, v])).sum()
+
     with pytest.raises(hb.UnsupportedSyntaxError, match="'total' is batched, but this call of it cannot be seen"):
-        call(np.ones((2, 3), np.float32))
+        mapped(np.ones((2, 3), np.float32))
 
 
 def test_decorator_below_was_dropped() -> None:

@@ -1,4 +1,4 @@
-"""Control on a traced value in a function that is not batched."""
+"""Control on a traced value in a function that is not batched, where such functions are not followed."""
 
 # RUN: not hlobatch trace %s:f --args "f32[8]" 2>&1 | filecheck %s
 import hlobatch as hb
@@ -8,7 +8,7 @@ def helper(x):
     return 1 if x > 0 else 2
 
 
-@hb.batch
+@hb.batch(follow=False)
 def f(x):
     return helper(x)
 

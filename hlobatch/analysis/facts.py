@@ -1,0 +1,69 @@
+"""What tracing finds out about a program that its lowering has to know: facts, each about one site in the source.
+
+The frontend makes blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
+``for`` goes over and which copy of a generic function a call means shows only when the code around is traced. Tracing
+then raises ``Learned``, and the program is made anew with one fact more (``transforms/learning.py``). Facts are only
+ever added, so that ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+Fact = TypeVar("Fact")
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A place in the source, in one copy of one function.
+
+    Attributes:
+        function: What the copy of the function is known by in the frontend.
+        path: In loops that are unrolled, the turn of each, from the outermost to the innermost.
+        span: Line and offset where the node begins and where it ends.
+    """
+
+    function: Hashable
+    path: tuple[int, ...]
+    span: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True)
+class Facts:
+    """All that is known about the sites of a program; immutable.
+
+    Attributes:
+        known: Facts by their class and their site.
+    """
+
+    known: Mapping[tuple[type, Site], Any] = field(default_factory=dict)
+
+    def of(self, kind: type[Fact], site: Site) -> Fact | None:
+        """The fact of a kind about a site, if there is one."""
+        return self.known.get((kind, site))
+
+    def all_of(self, kind: type[Fact]) -> list[Fact]:
+        """All facts of a kind, in the order in which they were learned."""
+        return [fact for (other, _), fact in self.known.items() if other is kind]
+
+    def __bool__(self) -> bool:
+        return bool(self.known)
+
+    def and_also(self, learned: Learned) -> Facts:
+        """These facts and one more, which replaces what was known about its site."""
+        return Facts({**self.known, (type(learned.fact), learned.site): learned.fact})
+
+
+class Learned(Exception):  # noqa: N818  # nothing is wrong
+    """Raised in code that is being traced: the program has to be made anew, with a fact.
+
+    Attributes:
+        site: What the fact is about.
+        fact: The fact; its class says of which kind it is.
+    """
+
+    def __init__(self, site: Site, fact: Any) -> None:
+        super().__init__(site, fact)
+        self.site, self.fact = site, fact

@@ -1,0 +1,137 @@
+"""A call in code that is being traced -> its value, or the fact that the program has to carry it out itself.
+
+::
+
+    def steps(n): …  while n > 1: …          an undecorated function of the user's, which branches on a lane's value
+    prim "steps(n) + 1" (%n)            ==>  %$1 = call @steps(%n); prim "$1 + 1" (%$1)
+
+A function of the user's is called first as JAX would trace it. Only if that fails is it followed: its blocks become
+blocks of the program, as if it were decorated. A batched function that only tracing finds, since it stands in a
+variable or is a method of an object, is followed at once. Libraries are traced.
+"""
+
+from __future__ import annotations
+
+import functools
+import sysconfig
+import types
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+
+from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.mutation import has_changed, parts
+from hlobatch.diagnostics import HloBatchError
+
+
+@dataclass(frozen=True, slots=True)
+class Calls:
+    """The fact that a call is one of a function of the user's.
+
+    Attributes:
+        function: The function, plain or batched, without what it is bound to.
+        receiver: How the call expression's function gives the first argument: ``"__self__"`` if it is a bound method,
+            ``"itself"`` if it is an object that can be called, ``""`` if it gives none.
+    """
+
+    function: Any
+    receiver: str = ""
+
+
+def called(function: Any) -> Calls | None:
+    """What a call of an object is one of, if that is a function of the user's own.
+
+    Args:
+        function: What is called.
+    """
+    if isinstance(function, type):
+        return None
+    if is_batched(function):
+        receiver = getattr(function, "__self__", None)
+        return Calls(function) if receiver is None else Calls(function.__func__, "__self__")
+    if isinstance(function, types.MethodType):
+        inner = called(function.__func__)
+        return inner and Calls(inner.function, "__self__")
+    if isinstance(function, types.FunctionType):
+        return Calls(function) if is_users(function) else None
+    own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
+    if isinstance(own, types.FunctionType) and is_users(own):
+        return Calls(own, "itself")
+    return None
+
+
+def is_batched(function: Any) -> bool:
+    """Whether an object is a batched function, or one as a method of an object."""
+    return not isinstance(function, type) and hasattr(function, "__hlobatch_function__")
+
+
+def is_users(function: types.FunctionType) -> bool:
+    """Whether a function was written by the user: it stands in a file outside of what is installed."""
+    return _is_users_file(function.__code__.co_filename)
+
+
+@functools.cache
+def _is_users_file(file: str) -> bool:
+    if not file or file.startswith("<frozen"):
+        return False
+    path = Path(file)
+    installed = any(root in path.parents for root in _INSTALLED)
+    return not installed and not {"site-packages", "dist-packages"}.intersection(path.parts)
+
+
+_INSTALLED: Final = tuple(
+    Path(folder) for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_paths().get(name))
+)
+"""Where Python's own library lies."""
+
+
+def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The value of a call, traced as JAX traces it.
+
+    Args:
+        site: Where it stands.
+        function: What is called.
+        *args: Its arguments.
+        **kwargs: Likewise.
+
+    Raises:
+        Learned: The function has to be a part of the program.
+        Exception: What the function raises, for another reason than that its arguments differ between lanes.
+    """
+    target = called(function)
+    if target is None:
+        return function(*args, **kwargs)
+    if is_batched(target.function):
+        raise Learned(site, target)
+    known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    try:
+        return function(*args, **kwargs)
+    except Learned:
+        raise
+    except Exception as error:
+        if not _is_of_tracing(error):
+            raise
+        has_changed(known)  # and puts back what it was
+        raise Learned(site, target) from error
+
+
+def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The value of a call where nothing is followed: batched functions alone are parts of the program.
+
+    Raises:
+        Learned: The function is batched.
+    """
+    target = called(function)
+    if target is not None and is_batched(target.function):
+        raise Learned(site, target)
+    return function(*args, **kwargs)
+
+
+def _is_of_tracing(error: Exception) -> bool:
+    """Whether code failed because it met a value that differs between lanes, or a batched function."""
+    return isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable"))
+
+
+_OF_TRACING: Final = (HloBatchError, jax.errors.JAXTypeError, jax.errors.JAXIndexError)

@@ -1,0 +1,167 @@
+"""Functions without a decorator: followed where they branch on what differs between lanes, traced where they do not."""
+
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+NUMBERS = np.arange(1, 8, dtype=np.int32)
+
+
+def steps(n):
+    count = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        count += 1
+    return count
+
+
+def even(n):
+    return True if n == 0 else odd(n - 1)
+
+
+def odd(n):
+    return False if n == 0 else even(n - 1)
+
+
+def twice(rule, n):
+    return rule(rule(n)) if n > 3 else rule(n)
+
+
+def choose(n, k):
+    return 1 if k == 0 or k == n else choose(n - 1, k - 1) + choose(n - 1, k)
+
+
+class Doubler:
+    def __init__(self, limit):
+        self.limit = limit
+
+    def until(self, x):
+        while x < self.limit:
+            x = x * 2
+        return x
+
+    def __call__(self, x):
+        return self.until(x) + 1
+
+    @hb.batch(static_argnames="self")
+    def decorated(self, x):
+        return self.until(x) if x > 2 else x
+
+
+DOUBLER = Doubler(100)
+TABLE = [steps, DOUBLER, DOUBLER.until]
+
+
+def by_name(n):
+    return steps(n) + 10 * steps(n + 1)
+
+
+def by_mutual_recursion(n):
+    return even(n)
+
+
+def as_argument(n):
+    return twice(steps, n)
+
+
+def under_another_name(n):
+    collatz = steps
+    return collatz(n) + 1
+
+
+def from_a_list(n):
+    return TABLE[0](n) + TABLE[1](n) + TABLE[2](n)
+
+
+def of_an_object(n):
+    return DOUBLER.until(n) + DOUBLER(n)
+
+
+def decorated_method(n):
+    doubler = DOUBLER
+    return doubler.decorated(n) + DOUBLER.decorated(n + 1)
+
+
+def in_a_condition(n):
+    while steps(n) > 2 and n > 1:
+        n -= 1
+    return n
+
+
+def tree_recursion(n):
+    return choose(n, 2) if n > 2 else 0
+
+
+FOLLOWED = [
+    by_name,
+    by_mutual_recursion,
+    as_argument,
+    under_another_name,
+    from_a_list,
+    of_an_object,
+    decorated_method,
+    in_a_condition,
+    tree_recursion,
+]
+
+
+@pytest.mark.parametrize("function", FOLLOWED, ids=lambda f: f.__name__)
+def test_it_is_as_if_they_were_decorated(function):
+    with hb.disable_batching():
+        expected = [function(int(n)) for n in NUMBERS]
+    assert hb.batch(function)(NUMBERS).tolist() == expected
+
+
+def test_a_function_that_is_given_is_called():
+    given = hb.batch(twice, static_argnames="rule")
+    for rule in (steps, DOUBLER, hb.batch(steps)):
+        with hb.disable_batching():
+            expected = [twice(rule, int(n)) for n in NUMBERS]
+        assert given(rule, NUMBERS).tolist() == expected
+
+
+def test_what_does_not_branch_is_traced_as_it_was():
+    def scale(n):
+        return jnp.sin(n) * 2
+
+    @hb.batch
+    def f(n):
+        return scale(n) + 1
+
+    program = f.trace(NUMBERS).program
+    assert [function.name for function in program.functions] == ["f"]
+
+
+def test_the_switch():
+    with pytest.raises(hb.UnsupportedSyntaxError, match="depends on a value that differs between lanes"):
+        hb.batch(by_name, follow=False)(NUMBERS)
+    assert hb.batch(under_another_name, follow=True)(NUMBERS).shape == NUMBERS.shape
+
+
+def test_an_error_in_what_is_followed_stands_there():
+    def helper(n):
+        if n > 1:
+            return jnp.dot(jnp.ones(3), jnp.ones(2) * n)
+        return 0.0
+
+    @hb.batch
+    def f(n):
+        return helper(n)
+
+    with pytest.raises(hb.BatchTypeError, match="dot_general requires") as caught:
+        f(NUMBERS)
+    assert caught.value.location.function.endswith("helper")
+    assert [note.message for note in caught.value.notes] == ["called from here"]
+
+
+def test_libraries_are_traced():
+    @hb.batch
+    def f(n):
+        return jax.tree.map(lambda x: x + 1, (n, n))[0] + functools.reduce(jnp.add, [n, n, n])
+
+    assert f(NUMBERS).tolist() == (4 * NUMBERS + 1).tolist()
