@@ -28,7 +28,6 @@ REFUSED: dict[str, str] = {
     "smallest_factor": "BatchTypeError",
     "factor_exponents": "UnsupportedSyntaxError",
     "pollard_rho": "BatchTypeError",
-    "digital_root": "UnsupportedSyntaxError",
     "is_perfect": "UnsupportedSyntaxError",
     "is_happy": "UnsupportedSyntaxError",
     "happy_number": "UnsupportedSyntaxError",
