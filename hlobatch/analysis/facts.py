@@ -12,6 +12,8 @@ from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
+from hlobatch.diagnostics import HloBatchError
+
 Fact = TypeVar("Fact")
 
 
@@ -54,6 +56,19 @@ class Facts:
     def and_also(self, learned: Learned) -> Facts:
         """These facts and one more, which replaces what was known about its site."""
         return Facts({**self.known, (type(learned.fact), learned.site): learned.fact})
+
+
+@dataclass(frozen=True, slots=True)
+class Copy:
+    """The fact that a call is one of a copy of its function that is made for some types.
+
+    Attributes:
+        types: The types of the arguments, by which copies are told apart.
+        disagreement: Why it cannot be the function for the types of other calls.
+    """
+
+    types: Hashable
+    disagreement: HloBatchError = field(compare=False)
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong

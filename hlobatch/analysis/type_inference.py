@@ -20,6 +20,7 @@ import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.facts import Copy, Learned
 from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened
 from hlobatch.analysis.type_join import DisagreementError, MisfitError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
@@ -149,13 +150,23 @@ class _Inferrer:
             self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:
-        """Pass arguments in and results out; whether the callee is known to return."""
+        """Pass arguments in and results out; whether the callee is known to return.
+
+        Raises:
+            Learned: The arguments' types do not fit those of other calls, and a copy of the callee may be made.
+        """
         callee = self.functions[op.function]
         self.called_from.setdefault(callee.name, (caller.name, op.location))
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
             type_ = self.found.types[argument]
-            self._flow(parameter, type_, op.location, widen=adopt and type_ != self.found.types.get(parameter))
+            try:
+                self._flow(parameter, type_, op.location, widen=adopt and type_ != self.found.types.get(parameter))
+            except BatchTypeError as error:
+                if op.site is None:
+                    raise
+                types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
+                raise Learned(op.site, Copy(types, _through_calls(error, caller.name, self.called_from))) from None
         self._reach(callee.name, callee.graph.enter_block().name)
         if any(name not in self.found.types for name in callee.vars_out):
             return False

@@ -11,11 +11,11 @@ from __future__ import annotations
 import ast
 import types
 from collections.abc import Callable, Hashable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
-from hlobatch.analysis.facts import Facts
+from hlobatch.analysis.facts import Copy, Facts
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
@@ -23,6 +23,10 @@ from hlobatch.ir.names import unused
 
 SYNC_MARK: Final = "__hlobatch_sync__"
 """Attribute of ``hb.sync`` by which the frontend knows it."""
+
+
+MOST_COPIES: Final = 16
+"""Copies of one function, for arguments of different types: a recursion may make ever new ones."""
 
 
 @runtime_checkable
@@ -46,20 +50,20 @@ class Callee:
         name: Its name in the program.
         source: Where it is written.
         type_inference: The user's word on its result type.
-        copy: Which copy of the function it is, where one is made for each type of its arguments.
+        types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
     """
 
     name: str
     source: Source
     type_inference: Callable[..., Any] | None = None
-    copy: int = 0
+    types: Hashable = None
     called_from: Location | None = None
 
     @property
-    def key(self) -> Hashable:
+    def key(self) -> tuple[Any, Hashable]:
         """What it is known by, in each program that is made of the same functions."""
-        return self.source.function, self.copy
+        return self.source.function, self.types
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,38 +86,55 @@ class Callees:
     Attributes:
         facts: What tracing has found out so far.
         follows: Whether functions without a decorator may become parts of the program.
-        by_key: Those that are part of the program, by their plain Python function and the number of the copy.
+        by_key: Those that are part of the program, by their plain Python function and the types that a copy is for.
     """
 
     facts: Facts = field(default_factory=Facts)
     follows: bool = True
-    by_key: dict[Hashable, Callee] = field(default_factory=dict)
+    by_key: dict[tuple[Any, Hashable], Callee] = field(default_factory=dict)
+
+    _disagreements: dict[Any, HloBatchError] = field(default_factory=dict)
 
     @cached_property
     def _followed(self) -> frozenset[Any]:
         """Functions without a decorator that are followed wherever they are called by their name."""
         return frozenset(fact.function for fact in self.facts.all_of(Calls))
 
-    def add(
-        self, function: Callable[..., Any], type_inference: Callable[..., Any] | None = None, copy: int = 0
-    ) -> Callee:
+    def add(self, function: Callable[..., Any], type_inference: Callable[..., Any] | None = None) -> Callee:
         """The callee for a plain function, entered under a unique name at its first mention."""
         plain = plain_function(function)
-        key = plain, copy
+        key = plain, None
         if key not in self.by_key:
-            taken = {callee.name for callee in self.by_key.values()} | {"main"}
-            stem = "lambda" if plain.__name__ == "<lambda>" else plain.__name__
-            name = unused(stem, taken, separator="_")
-            self.by_key[key] = Callee(name, read_source(plain), type_inference, copy)
+            self.by_key[key] = Callee(self._name(plain), read_source(plain), type_inference)
         return self.by_key[key]
+
+    def copy(self, callee: Callee, fact: Copy) -> Callee:
+        """The copy of a callee that is made for arguments of some types.
+
+        Raises:
+            HloBatchError: As many copies of it as there may be are made already.
+        """
+        plain = callee.source.function
+        first = self._disagreements.setdefault(plain, fact.disagreement)
+        if (plain, fact.types) not in self.by_key:
+            if sum(function is plain for function, _ in self.by_key) >= MOST_COPIES:
+                raise first
+            made = replace(callee, name=self._name(plain), types=fact.types, called_from=None)
+            self.by_key[plain, fact.types] = made
+        return self.by_key[plain, fact.types]
+
+    def _name(self, plain: types.FunctionType) -> str:
+        taken = {callee.name for callee in self.by_key.values()} | {"main"}
+        stem = "lambda" if plain.__name__ == "<lambda>" else plain.__name__
+        return unused(stem, taken, separator="_")
 
     def of_object(self, value: Any) -> Called | None:
         """What a call of an object calls, if that is a function of the program."""
         calls = called(value)
         if calls is None:
-            known = self.by_key.get((value, 0)) if isinstance(value, types.FunctionType) else None
+            known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)
-        if is_batched(calls.function) or calls.function in self._followed or (calls.function, 0) in self.by_key:
+        if is_batched(calls.function) or calls.function in self._followed or (calls.function, None) in self.by_key:
             return self.of_fact(calls)
         return None
 

@@ -17,7 +17,7 @@ import types
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from hlobatch.analysis.facts import Site
+from hlobatch.analysis.facts import Copy, Site
 from hlobatch.diagnostics import (
     BatchTypeError,
     Location,
@@ -332,7 +332,7 @@ class ExpressionLowering:
 
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
-        callee = called.callee
+        callee, site = self._copy(called.callee, node), self.site(node)
         location = self.location(node)
         callee.called_from = callee.called_from or location
         names, places = [], []
@@ -342,8 +342,15 @@ class ExpressionLowering:
             names.append(self.variable(self.as_variable(argument, node)))
             places.append(self.location(argument))
         result_name = (self.variable(result),)
-        self.blocks.add(FunctionCallOp(callee.name, tuple(names), result_name, location, tuple(places)))
+        self.blocks.add(FunctionCallOp(callee.name, tuple(names), result_name, location, tuple(places), site))
         return result
+
+    def _copy(self, callee: Callee, node: ast.Call) -> Callee:
+        """The copy of a function that a call calls; a recursion stays in its own, unless types say otherwise."""
+        fact = self.callees.facts.of(Copy, self.site(node))
+        if fact is not None:
+            return self.callees.copy(callee, fact)
+        return self.callee if callee.source is self.source else callee
 
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""

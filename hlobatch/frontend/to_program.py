@@ -49,7 +49,9 @@ def to_program(
                 error = _of_jax(callee, error)
                 if callee.called_from is None or callee is main:
                     raise error from None
-                raise error.with_note(Note("called from here", callee.called_from)) from None
+                note = Note("called from here", callee.called_from)
+                is_known = note in error.notes or note.location == error.location
+                raise (error if is_known else error.with_note(note)) from None
             except RecursionError:
                 raise UnsupportedSyntaxError(
                     f"an expression of {callee.name!r} is nested too deeply for Python's recursion limit",

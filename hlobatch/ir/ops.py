@@ -129,6 +129,7 @@ class FunctionCallOp(Op):
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
         location: The user's span.
         read_at: Where each of ``vars_in`` is first read, if known.
+        site: The place by which the frontend knows it, if another copy of the callee may be made for it.
     """
 
     function: str
@@ -136,6 +137,7 @@ class FunctionCallOp(Op):
     vars_out: tuple[str, ...]
     location: Location = field(default=UNKNOWN, compare=False)
     read_at: tuple[Location, ...] = field(default=(), compare=False)
+    site: Any = field(default=None, compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:

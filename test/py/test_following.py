@@ -87,6 +87,58 @@ def decorated_method(n):
     return doubler.decorated(n) + DOUBLER.decorated(n + 1)
 
 
+def shifted(rule, n):
+    if n > 2:
+        n = n - 1
+    return rule(n)
+
+
+def largest(v):
+    most = v[0]
+    for i in range(1, v.shape[0]):
+        if v[i] > most:
+            most = v[i]
+    return most
+
+
+def sum_down(n, total):
+    if n <= 0:
+        return 0 if total is None else total
+    return sum_down(n - 1, n if total is None else total + n)
+
+
+def halvings(x):
+    return 0 if x < 1 else 1 + halvings(x / 2)
+
+
+def step(x, mode):
+    if mode == "up":
+        return x + 1
+    while x > 3:
+        x = x - 2
+    return x
+
+
+def at_several_functions(n):
+    return shifted(steps, n) + shifted(lambda x: 100 * x, n) + shifted(DOUBLER, n)
+
+
+def at_several_shapes(n):
+    return largest(jnp.ones(3, int) * n) + largest(jnp.arange(4) - n)
+
+
+def at_none_and_a_number(n):
+    return sum_down(n, None)
+
+
+def at_whole_numbers_and_others(n):
+    return halvings(n) + halvings(n + 0.5)
+
+
+def at_several_modes(n):
+    return step(n, "up") + step(n, "down") * step(n + 1, "up")
+
+
 def in_a_condition(n):
     while steps(n) > 2 and n > 1:
         n -= 1
@@ -107,6 +159,11 @@ FOLLOWED = [
     decorated_method,
     in_a_condition,
     tree_recursion,
+    at_several_functions,
+    at_several_shapes,
+    at_none_and_a_number,
+    at_whole_numbers_and_others,
+    at_several_modes,
 ]
 
 
@@ -135,6 +192,14 @@ def test_what_does_not_branch_is_traced_as_it_was():
 
     program = f.trace(NUMBERS).program
     assert [function.name for function in program.functions] == ["f"]
+
+
+def test_calls_of_the_same_types_share_a_copy():
+    def f(n):
+        return step(n, "up") + step(n, "down") + step(n + 1, "up") + step(n + 2, "down")
+
+    names = [function.name for function in hb.batch(f).trace(NUMBERS).program.functions]
+    assert names == ["f", "step", "step_2"]
 
 
 def test_the_switch():
