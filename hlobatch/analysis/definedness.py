@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Location, Note, UndefinedVariableError
-from hlobatch.ir.ops import Op
+from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
 Names = frozenset[str]
@@ -24,7 +24,9 @@ def definitely_assigned(function: Function) -> dict[str, Names]:
         return everything.intersection(*sets)
 
     def transfer(block: Block, names: Names) -> Names:
-        return names.union(*(op.defs for op in block.ops))
+        for op in block.ops:
+            names = _after(op, names)
+        return names
 
     problem = Dataflow(
         forward=True, boundary=frozenset(function.vars_in), initial=everything, merge=merge, transfer=transfer
@@ -39,7 +41,15 @@ def undefined_reads(function: Function) -> Iterator[Read]:
         names = assigned[block.name]
         for op in block.ops:
             yield from ((name, op) for name in op.uses if name not in names)
-            names |= frozenset(op.defs)
+            names = _after(op, names)
+
+
+def _after(op: Op, names: Names) -> Names:
+    return names.difference(op.defs) if _deletes(op) else names.union(op.defs)
+
+
+def _deletes(op: Op) -> bool:
+    return isinstance(op, PrimOp) and op.deletes
 
 
 def check_definedness(program: Program) -> Program:
@@ -63,13 +73,14 @@ def check_definedness(program: Program) -> Program:
 
 def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
     short = user_name(name)
-    assigned = [_location(o) for block in function.graph for o in block.ops if user_name_of(o, short)]
-    notes = [Note(f"{short!r} is given a value here, but not on every path", where) for where in assigned[:2]]
+    written = [o for block in function.graph for o in block.ops if user_name_of(o, short)]
+    notes = [Note(f"{short!r} is deleted here", _location(o)) for o in written if _deletes(o)]
+    notes = notes or [Note(f"{short!r} is given a value here, but not on every path", _location(o)) for o in written]
     places = dict(zip(op.uses, getattr(op, "read_at", ()), strict=False))
     return UndefinedVariableError(
         f"{short!r} may be read before it has a value",
         places.get(name, _location(op)),
-        notes=notes,
+        notes=notes[:2],
         help=f"give {short!r} a value before the branch or loop.",
     )
 

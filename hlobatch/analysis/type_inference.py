@@ -140,6 +140,8 @@ class _Inferrer:
             self._reach(place[0], successor)
 
     def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
+        if op.deletes:
+            return
         in_types = tuple(self.found.types[name] for name in op.vars_in)
         before = self.found.traced.get((place, index))
         if before is None or before.in_types != in_types:

@@ -31,7 +31,7 @@ from hlobatch.frontend.callees import Called, Callee, Callees, static_value
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
-from hlobatch.frontend.scopes import local_names, read_names
+from hlobatch.frontend.scopes import assigned_in_expressions, local_names, read_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
@@ -168,7 +168,10 @@ class ExpressionLowering:
                 return self.simple(self._as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
                 return self._chained(node)
-            case ast.NamedExpr() | ast.Await() | ast.Yield() | ast.YieldFrom():
+            case ast.NamedExpr(target, value):
+                self.store(target.id, value, node)
+                return self._load(target.id, node)
+            case ast.Await() | ast.Yield() | ast.YieldFrom():
                 raise self.unsupported(node)
             case _ if isinstance(node, _TRACE_TIME):
                 return self._trace_time(node)
@@ -189,23 +192,39 @@ class ExpressionLowering:
     def _with_simple_children(self, node: ast.expr) -> ast.expr:
         copy = type(node)(**dict(ast.iter_fields(node)))
         ast.copy_location(copy, node)
-        for name, value in ast.iter_fields(node):
-            if isinstance(value, ast.expr):
-                setattr(copy, name, self.simple(value))
-            elif isinstance(value, list):
-                setattr(copy, name, [self._simple_part(v) for v in value])
+        fields = list(ast.iter_fields(node))
+        parts = [part for _, value in fields for part in (value if isinstance(value, list) else [value])]
+        parts = [part.value if isinstance(part, ast.keyword) else part for part in parts]
+        operands = iter(self.in_order([part for part in parts if isinstance(part, ast.expr)]))
+
+        def simple(part: Any) -> Any:
+            if isinstance(part, ast.keyword):
+                return ast.copy_location(ast.keyword(part.arg, next(operands)), part)
+            return next(operands) if isinstance(part, ast.expr) else part
+
+        for name, value in fields:
+            setattr(copy, name, [simple(part) for part in value] if isinstance(value, list) else simple(value))
         return copy
 
-    def _simple_part(self, part: Any) -> Any:
-        if isinstance(part, ast.keyword):
-            return ast.copy_location(ast.keyword(part.arg, self.simple(part.value)), part)
-        return self.simple(part) if isinstance(part, ast.expr) else part
+    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
+        """Operands without their control, as they are when Python evaluates them: before what ``:=`` does later."""
+        found: list[ast.expr] = []
+        for index, operand in enumerate(operands):
+            value = self.simple(operand)
+            later = {name for other in operands[index + 1 :] for name in assigned_in_expressions(other)}
+            if later.intersection(read_names(value)):
+                name = self.temporary()
+                self.assign(name, value, operand)
+                value = self._load(name, operand)
+            found.append(value)
+        return found
 
     def _trace_time(self, node: ast.expr) -> ast.expr:
         """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
+        assigned = list(assigned_in_expressions(node))
+        if assigned:
+            return self._assigning(node, assigned)
         for child in ast.walk(node):
-            if isinstance(child, ast.NamedExpr):
-                raise self.unsupported(child)
             if isinstance(child, ast.Call) and self.called(child):
                 raise UnsupportedSyntaxError(
                     "a batched function is called inside a lambda or a comprehension",
@@ -214,12 +233,29 @@ class ExpressionLowering:
                 )
         return node
 
+    def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
+        """A comprehension that assigns names of the function by ``:=``, as it goes over its items."""
+        conditional = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.GeneratorExp)
+        for part in (part for part in ast.walk(node) if isinstance(part, conditional)):
+            for child in ast.walk(part):
+                if isinstance(child, ast.NamedExpr):
+                    raise UnsupportedSyntaxError(
+                        "`:=` stands where it may not be reached inside a comprehension",
+                        self.location(child),
+                        help=f"write a `for`, and assign {child.target.id!r} in a statement of its own.",
+                    )
+        result = self.temporary()
+        target = ast.copy_location(ast.Name(result, ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], node), node)
+        self.primitive([statement], [result, *dict.fromkeys(names)], node, self.source.text(node))
+        return self._load(result, node)
+
     def _load(self, name: str, node: ast.AST) -> ast.expr:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
-        values = [self.simple(value) for value in (node.left, *node.comparators)]
+        values = self.in_order([node.left, *node.comparators])
         middle = [self._load(self.as_variable(value, node), node) for value in values[1:-1]]
         values = [values[0], *middle, values[-1]]
         links: list[ast.expr] = [
@@ -234,8 +270,8 @@ class ExpressionLowering:
 
     def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
-        left = self.simple(node.left)
-        middle = self._load(self.as_variable(self.simple(node.comparators[0]), node), node)
+        left, middle = self.in_order([node.left, node.comparators[0]])
+        middle = self._load(self.as_variable(middle, node), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
@@ -336,9 +372,9 @@ class ExpressionLowering:
         location = self.location(node)
         callee.called_from = callee.called_from or location
         names, places = [], []
-        for value in self._bind(node, called).values():
-            given = value if isinstance(value, ast.expr) else ast.copy_location(self.constant(value), node)
-            argument = self.simple(given)
+        values = self._bind(node, called).values()
+        given = [v if isinstance(v, ast.expr) else ast.copy_location(self.constant(v), node) for v in values]
+        for argument in self.in_order(given):
             names.append(self.variable(self.as_variable(argument, node)))
             places.append(self.location(argument))
         result_name = (self.variable(result),)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, python_numbers
+from hlobatch.frontend import following, python_numbers, structure
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -31,6 +31,13 @@ HELPERS: Final = {
     "__hb_isinstance": python_numbers.is_instance,
     "__hb_type": python_numbers.type_of,
     "__hb_hasattr": python_numbers.has_attribute,
+    "__hb_is_singleton": structure.is_singleton,
+    "__hb_is_sequence": structure.is_sequence,
+    "__hb_middle": structure.middle,
+    "__hb_is_mapping": structure.is_mapping,
+    "__hb_remaining": structure.remaining,
+    "__hb_is_of_class": structure.is_of_class,
+    "__hb_attribute": structure.attribute,
     "__hb_range_count": batched_builtins.range_count,
     "__hb_range_goes_on": batched_builtins.range_goes_on,
     "__hb_range_item": batched_builtins.range_item,

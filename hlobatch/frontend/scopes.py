@@ -17,28 +17,50 @@ def target_names(target: ast.expr) -> list[str]:
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
-    """Parameters and assigned names of a function."""
+    """Parameters and assigned names of a function, but for those that it says are a module's."""
     arguments = node.args
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
     for statement in node.body:
         names.update(_assigned(statement))
-    return frozenset(names)
+    return frozenset(names.difference(global_names(node)))
+
+
+def global_names(node: ast.FunctionDef) -> frozenset[str]:
+    """The names that a function says are a module's."""
+    return frozenset(name for part in ast.walk(node) if isinstance(part, ast.Global) for name in part.names)
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ClassDef, *_COMPREHENSIONS)):
-        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
+    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ClassDef)):
+        if not isinstance(node, ast.Lambda):
             yield node.name
         return
-    if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+    if isinstance(node, _COMPREHENSIONS):  # a scope of its own, but for what `:=` assigns in it
+        yield from assigned_in_expressions(node)
+        return
+    if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield node.id
     if isinstance(node, ast.alias):
         yield (node.asname or node.name).split(".")[0]
+    if isinstance(node, (ast.MatchAs, ast.MatchStar)) and node.name is not None:
+        yield node.name
+    if isinstance(node, ast.MatchMapping) and node.rest is not None:
+        yield node.rest
     for child in ast.iter_child_nodes(node):
         yield from _assigned(child)
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
+    """The names that ``:=`` assigns in an expression."""
+    if isinstance(node, ast.Lambda):
+        return
+    if isinstance(node, ast.NamedExpr):
+        yield node.target.id
+    for child in ast.iter_child_nodes(node):
+        yield from assigned_in_expressions(child)
 
 
 def read_names(node: ast.AST) -> dict[str, ast.Name]:
@@ -63,6 +85,9 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
     if isinstance(node, _COMPREHENSIONS):
         yield from _comprehension_reads(node, bound)
         return
+    if isinstance(node, ast.NamedExpr):
+        yield from _reads(node.value, bound)
+        return
     if isinstance(node, ast.AugAssign) and isinstance(node.target, ast.Name):
         yield node.target
     for child in ast.iter_child_nodes(node):
@@ -75,6 +100,7 @@ def _comprehension_reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.N
         bound = bound | set(target_names(generator.target))
         for condition in generator.ifs:
             yield from _reads(condition, bound)
+            bound = bound | set(assigned_in_expressions(condition))
     for part in ("elt", "key", "value"):
         if hasattr(node, part):
             yield from _reads(getattr(node, part), bound)

@@ -15,10 +15,11 @@ from typing import Final
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
+from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import target_names
-from hlobatch.frontend.support import instead_of_effect
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp
+from hlobatch.frontend.support import instead_of_effect, refusal
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
 RESULT: Final = "_hb_result"
@@ -85,6 +86,9 @@ class FunctionLowering(ExpressionLowering):
     def _expression(self, node: ast.Expr) -> None:
         if isinstance(node.value, ast.Constant):
             return
+        if isinstance(node.value, ast.NamedExpr):
+            self.simple(node.value)
+            return
         if is_sync(node.value, self.source, self.local):
             if node.value.args or node.value.keywords:
                 raise UnsupportedSyntaxError(
@@ -99,6 +103,29 @@ class FunctionLowering(ExpressionLowering):
                 self.location(node),
                 help=instead_of_effect(node.value),
             )
+
+    @statement.register
+    def _global(self, node: ast.Global) -> None:
+        """Names that are read as a module has them."""
+        for part in ast.walk(self.source.node):
+            if isinstance(part, ast.Name) and not isinstance(part.ctx, ast.Load) and part.id in node.names:
+                what, instead = refusal(node)
+                raise UnsupportedSyntaxError(
+                    f"{what} is not supported in a batched function", self.location(part), help=instead
+                )
+
+    @statement.register
+    def _delete(self, node: ast.Delete) -> None:
+        for target in node.targets:
+            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if not isinstance(part, ast.Name):
+                    raise self.unsupported(node)
+                place = self.location(part)
+                self.blocks.add(PrimOp((), (self.variable(part.id),), delete, f"del {part.id}", place))
+
+    @statement.register
+    def _match(self, node: ast.Match) -> None:
+        MatchLowering(self, node).lower()
 
     @statement.register
     def _assign(self, node: ast.Assign) -> None:

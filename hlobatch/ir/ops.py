@@ -85,6 +85,11 @@ def with_own_results(
     return renamed, names
 
 
+def delete() -> tuple[Any, ...]:
+    """What the user's ``del x`` does, as the function of a ``PrimOp``; there is none left once types are known."""
+    raise AssertionError
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class PrimOp(Op):
@@ -113,6 +118,11 @@ class PrimOp(Op):
     @property
     def defs(self) -> tuple[str, ...]:
         return self.vars_out
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it leaves its variables without a value."""
+        return self.function is delete
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PrimOp:
         return self.replace(vars_in=tuple(map(uses, self.vars_in)), vars_out=tuple(map(defs, self.vars_out)))

@@ -149,6 +149,7 @@ def _traced(function: Function, found: Inference) -> Function:
         ops = [
             _typed(op, found.traced[place, i]) if isinstance(op, PrimOp) else op
             for i, op in enumerate(block.instructions)
+            if not (isinstance(op, PrimOp) and op.deletes)
         ]
         return block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp)))
 

@@ -58,7 +58,7 @@ number = 3
 
 @hb.batch
 def broken(x):
-    del x
+    y = yield x
 """
 
 
@@ -294,9 +294,9 @@ def test_results_print_as_json(value: Any, text: str) -> None:
 
 def test_an_error_is_a_plain_diagnostic(file: str, capsys: pytest.CaptureFixture[str]) -> None:
     text = run(capsys, "trace", f"{file}:broken", "--stage", "frontend", status=1)
-    line = SOURCE.splitlines().index("    del x") + 1
-    assert text.startswith(f"{file}:{line}:5: error: `del` is not supported in a batched function\n")
-    assert f"\n  {line} |     del x\n" in text
+    line = SOURCE.splitlines().index("    y = yield x") + 1
+    assert text.startswith(f"{file}:{line}:9: error: `yield` is not supported in a batched function\n")
+    assert f"\n  {line} |     y = yield x\n" in text
     assert "Traceback" not in text
 
 

@@ -9,6 +9,7 @@ a batch of another size takes them in turn, so that a small batch is the start o
 
 import contextlib
 import dataclasses
+import enum
 import functools
 import zlib
 from collections.abc import Callable, Iterator
@@ -1296,3 +1297,61 @@ def first_turns_happen(x: Array, numbers: Array) -> tuple[Array, Array, Array, A
     if found:
         where = i
     return root, half, doubled, where
+
+
+class Way(enum.Enum):
+    """A static argument of ``matching``."""
+
+    NEAR = 1
+    FAR = 2
+
+
+@program(integers(-4, 9), integers(-4, 9), Way.FAR, static=("way",), in_axes=(0, 0))
+def matching(n: Array, m: Array, way: Way) -> tuple[Array, Array, Array]:
+    """``match``: on numbers, on what things are made of, with alternatives, guards and names that are bound."""
+    match n:
+        case 0:
+            first = m
+        case 1 | 2 | -3:
+            first = 20
+        case k if k > m:
+            first = k * 2
+        case n if n > 4:
+            first = n + 1
+        case _:
+            first = -n
+    match Nearest(n % 3, m % 3):
+        case Nearest(0, y) | Nearest(distance=y, index=0):
+            second = y
+        case (1, 1 | 2 as y) as whole:
+            second = whole.distance * 10 + y
+        case x, y:
+            second = x - y
+    match [n, m, 5]:
+        case [_]:
+            third = n
+        case [x, *rest, 5]:
+            match {"x": x, "rest": rest, "way": way}:
+                case {"x": x, "way": Way.NEAR}:
+                    third = x
+                case {"rest": [y], "way": Way.FAR, **others}:
+                    third = y + others["x"] + len(others)
+    return first, second, third
+
+
+@program(integers(-4, 30), integers(1, 6))
+def names_anywhere(n: Array, m: Array) -> tuple[Array, Array, Array]:
+    """``:=`` in conditions, operands and comprehensions; names that are deleted and given anew; globals."""
+    global ROWS
+    y = 1
+    total = y + (y := n) * y
+    while (n := n - m) > 0 and (rest := n % 3) < 2:
+        total += rest
+    powers = [y := y * 2 + i for i in range(3)]
+    if 1 < (half := n // 2) < (most := m + 1):
+        total += half * most
+        del half
+    half = (total, powers[0])
+    first, _ = half
+    del powers, _
+    return first + ROWS, half[1], y

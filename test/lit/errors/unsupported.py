@@ -6,10 +6,10 @@ import hlobatch as hb
 
 @hb.batch
 def f(x):
-    # CHECK: {{.*}}unsupported.py:[[# @LINE + 3]]:5: error: `del` is not supported in a batched function
-    # CHECK-NEXT: | del x
-    # CHECK-NEXT: | ^^^^^
-    del x
+    # CHECK: {{.*}}unsupported.py:[[# @LINE + 3]]:9: error: `yield` is not supported in a batched function
+    # CHECK-NEXT: | y = yield x
+    # CHECK-NEXT: |     ^^^^^^^
+    y = yield x
     # CHECK: in f
-    # CHECK-NEXT: help: leave it out
-    return 1
+    # CHECK-NEXT: help: return a value; collect several in an array
+    return y

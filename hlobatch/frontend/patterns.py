@@ -1,0 +1,223 @@
+"""``match`` -> tests and assignments, as ``if`` and ``elif`` would do them.
+
+::
+
+    match shape:                      if is_instance(shape, Circle):
+        case Circle(radius=r):    ==>     $1 = shape.radius
+            area = 3.14 * r * r           r = $1
+        case (w, h):                      area = 3.14 * r * r
+            area = w * h              elif is_sequence(shape, 2, False): …
+
+What a subject is made of is the same in every lane: questions about it are decided when the program is built, and the
+cases that do not fit are not even traced. Names are bound once the whole pattern fits, before its guard is asked.
+
+Reference: PEP 634.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from hlobatch.diagnostics import Location
+from hlobatch.frontend.blocks import BlockBuilder
+from hlobatch.frontend.primitives import helper
+from hlobatch.ir.ops import GotoOp
+
+
+class Lowering(Protocol):
+    """What a ``match`` needs of the lowering of the function around it."""
+
+    blocks: BlockBuilder
+
+    def location(self, node: ast.AST) -> Location: ...
+    def temporary(self, stem: str = "") -> str: ...
+    def simple(self, node: ast.expr) -> ast.expr: ...
+    def as_variable(self, value: ast.expr, node: ast.AST) -> str: ...
+    def assign(self, name: str, value: ast.expr, node: ast.AST) -> None: ...
+    def branch(self, test: ast.expr, true: str, false: str) -> None: ...
+    def statements(self, body: list[ast.stmt]) -> None: ...
+
+
+class MatchLowering:
+    """Lowers one ``match`` statement."""
+
+    def __init__(self, lowering: Lowering, node: ast.Match) -> None:
+        self.lowering = lowering
+        self.node = node
+
+    def lower(self) -> None:
+        """Emit the statement; control goes on behind it if some case lets it."""
+        blocks, node = self.lowering.blocks, self.node
+        subject = self._subject()
+        after = blocks.name("after_match")
+        reached = False
+        for case in node.cases:
+            following = blocks.name("case")
+            self._pattern(case.pattern, subject, following)
+            for capture in _captures(case.pattern):
+                self.lowering.assign(capture, _load(_capture(capture), case.pattern), case.pattern)
+            if case.guard is not None:
+                body = blocks.name("body")
+                self.lowering.branch(case.guard, body, following)
+                blocks.start(body, self._location(case.body[0]))
+            self.lowering.statements(case.body)
+            reached |= blocks.is_open
+            blocks.end(GotoOp(after, location=self._location(node)))
+            if not _is_reached(blocks, following):
+                break
+            blocks.start(following, self._location(case.pattern))
+        else:
+            reached = True
+        if reached:
+            blocks.start(after, self._location(node))
+
+    def _location(self, node: ast.AST) -> Location:
+        return self.lowering.location(node)
+
+    def _subject(self) -> ast.expr:
+        """The subject, evaluated once; what a pattern or a guard assigns does not change it."""
+        value = self.lowering.simple(self.node.subject)
+        name = self.lowering.as_variable(value, self.node.subject)
+        if isinstance(value, ast.Name) and name == value.id and name in _assigned(self.node):
+            name = self.lowering.temporary()
+            self.lowering.assign(name, value, self.node.subject)
+        return _load(name, self.node.subject)
+
+    # Patterns: each emits what binds its captures, and a branch to ``otherwise`` where it does not fit.
+
+    def _pattern(self, pattern: ast.pattern, subject: ast.expr, otherwise: str) -> None:
+        match pattern:
+            case ast.MatchValue(value):
+                self._test(_compare(subject, ast.Eq(), value, pattern), otherwise, pattern)
+            case ast.MatchSingleton(value):
+                self._test(
+                    _question("__hb_is_singleton", pattern, subject, _constant(value, pattern)), otherwise, pattern
+                )
+            case ast.MatchAs(None, None):
+                pass
+            case ast.MatchAs(inner, name):
+                if inner is not None:
+                    self._pattern(inner, subject, otherwise)
+                self.lowering.assign(_capture(name), subject, pattern)
+            case ast.MatchOr(alternatives):
+                self._alternatives(alternatives, subject, otherwise)
+            case ast.MatchSequence(parts):
+                self._sequence(pattern, parts, subject, otherwise)
+            case ast.MatchMapping(keys, parts, rest):
+                self._mapping(pattern, keys, parts, rest, subject, otherwise)
+            case ast.MatchClass(kind, positional, names, named):
+                self._class(pattern, kind, positional, dict(zip(names, named, strict=True)), subject, otherwise)
+
+    def _test(self, test: ast.expr, otherwise: str, pattern: ast.pattern) -> None:
+        fits = self.lowering.blocks.name("fits")
+        self.lowering.branch(test, fits, otherwise)
+        self.lowering.blocks.start(fits, self._location(pattern))
+
+    def _part(self, pattern: ast.pattern, value: ast.expr, otherwise: str) -> None:
+        """Match a part of the subject, which is evaluated once."""
+        if isinstance(pattern, ast.MatchAs) and pattern.name is None:
+            return
+        name = self.lowering.as_variable(value, pattern)
+        self._pattern(pattern, _load(name, pattern), otherwise)
+
+    def _alternatives(self, alternatives: Sequence[ast.pattern], subject: ast.expr, otherwise: str) -> None:
+        blocks = self.lowering.blocks
+        matched = blocks.name("matched")
+        for alternative in alternatives[:-1]:
+            following = blocks.name("or")
+            self._pattern(alternative, subject, following)
+            blocks.end(GotoOp(matched, location=self._location(alternative)))
+            blocks.start(following, self._location(alternative))
+        self._pattern(alternatives[-1], subject, otherwise)
+        blocks.start(matched, self._location(alternatives[-1]))
+
+    def _sequence(self, pattern: ast.pattern, parts: Sequence[ast.pattern], subject: ast.expr, otherwise: str) -> None:
+        star = next((i for i, part in enumerate(parts) if isinstance(part, ast.MatchStar)), None)
+        least = len(parts) - (star is not None)
+        counted = [_constant(value, pattern) for value in (least, star is not None)]
+        self._test(_question("__hb_is_sequence", pattern, subject, *counted), otherwise, pattern)
+        for index, part in enumerate(parts):
+            from_end = index - len(parts) if star is not None and index >= star else None
+            if isinstance(part, ast.MatchStar):
+                if part.name is not None:
+                    bounds = [_constant(value, part) for value in (index, (from_end or 0) + 1)]
+                    rest = _question("__hb_middle", part, subject, *bounds)
+                    self.lowering.assign(_capture(part.name), rest, part)
+                continue
+            place = _constant(index if from_end is None else from_end, part)
+            item = ast.copy_location(ast.Subscript(subject, place, ast.Load()), part)
+            self._part(part, item, otherwise)
+
+    def _mapping(
+        self,
+        pattern: ast.pattern,
+        keys: Sequence[ast.expr],
+        parts: Sequence[ast.pattern],
+        rest: str | None,
+        subject: ast.expr,
+        otherwise: str,
+    ) -> None:
+        self._test(_question("__hb_is_mapping", pattern, subject, *keys), otherwise, pattern)
+        for key, part in zip(keys, parts, strict=True):
+            self._part(part, ast.copy_location(ast.Subscript(subject, key, ast.Load()), part), otherwise)
+        if rest is not None:
+            self.lowering.assign(_capture(rest), _question("__hb_remaining", pattern, subject, *keys), pattern)
+
+    def _class(
+        self,
+        pattern: ast.pattern,
+        kind: ast.expr,
+        positional: Sequence[ast.pattern],
+        named: dict[str, ast.pattern],
+        subject: ast.expr,
+        otherwise: str,
+    ) -> None:
+        places = [_constant(index, pattern) for index in range(len(positional))]
+        attributes: list[ast.expr] = [*places, *(_constant(name, pattern) for name in named)]
+        self._test(_question("__hb_is_of_class", pattern, subject, kind, *attributes), otherwise, pattern)
+        for attribute, part in zip(attributes, (*positional, *named.values()), strict=True):
+            self._part(part, _question("__hb_attribute", part, subject, kind, attribute), otherwise)
+
+
+def _is_reached(blocks: BlockBuilder, name: str) -> bool:
+    return any(name in block.terminator.successors for block in blocks.blocks)
+
+
+def _captures(pattern: ast.pattern) -> list[str]:
+    """The names that a pattern binds, each once."""
+    found = dict[str, None]()
+    for part in ast.walk(pattern):
+        name = part.rest if isinstance(part, ast.MatchMapping) else getattr(part, "name", None)
+        if name is not None and isinstance(part, (ast.MatchAs, ast.MatchStar, ast.MatchMapping)):
+            found[name] = None
+    return list(found)
+
+
+def _assigned(node: ast.Match) -> set[str]:
+    """The names that patterns and guards of a ``match`` may assign to."""
+    guards = [part for case in node.cases if case.guard is not None for part in ast.walk(case.guard)]
+    walrus = {part.target.id for part in guards if isinstance(part, ast.NamedExpr)}
+    return walrus.union(*(_captures(case.pattern) for case in node.cases))
+
+
+def _capture(name: str | None) -> str:
+    """Where a capture waits until the whole pattern fits."""
+    return f"_hb_capture_{name}"
+
+
+def _load(name: str, node: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+
+def _constant(value: Any, node: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Constant(value), node)
+
+
+def _question(name: str, node: ast.AST, *arguments: ast.expr) -> ast.expr:
+    return helper(name, arguments, node)
+
+
+def _compare(left: ast.expr, operator: ast.cmpop, right: ast.expr, node: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Compare(left, [operator], [right]), node)

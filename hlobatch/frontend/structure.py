@@ -1,0 +1,76 @@
+"""Questions that ``match`` asks of a subject: answered by what it is made of, which is the same in every lane.
+
+They run as the code is traced. ``patterns.py`` puts them into programs.
+
+Reference: PEP 634.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hlobatch.frontend.builtins import is_array, logical_not, truth
+from hlobatch.frontend.python_numbers import is_instance
+
+_ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
+"""Classes whose one positional pattern is of the subject itself."""
+
+
+def is_singleton(subject: Any, value: bool | None) -> Any:
+    """Whether the subject is ``None``, ``True`` or ``False``, which flags of a lane stand for."""
+    if value is None or not is_array(subject):
+        return subject is value
+    if subject.dtype != bool or subject.shape != ():
+        return False
+    return truth(subject) if value else logical_not(subject)
+
+
+def is_sequence(subject: Any, least: int, or_more: bool) -> bool:
+    """Whether the subject is a sequence of as many items, or of at least as many; arrays and texts are none."""
+    if is_array(subject) or isinstance(subject, (str, bytes, bytearray)) or not isinstance(subject, Sequence):
+        return False
+    return len(subject) >= least if or_more else len(subject) == least
+
+
+def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
+    """What a starred pattern is bound to; ``end`` counts from the subject's end."""
+    return list(subject)[begin : len(subject) + end]
+
+
+def is_mapping(subject: Any, *keys: Any) -> bool:
+    """Whether the subject is a dict with some keys."""
+    return isinstance(subject, Mapping) and all(key in subject for key in keys)
+
+
+def remaining(subject: Mapping[Any, Any], *keys: Any) -> dict[Any, Any]:
+    """The entries of a dict that no pattern has named."""
+    return {key: value for key, value in subject.items() if key not in keys}
+
+
+def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> bool:
+    """Whether the subject is an instance of a class and has the attributes that patterns are given for."""
+    if not isinstance(kind, type):
+        raise TypeError("called match pattern must be a class")
+    if not is_instance(subject, kind):
+        return False
+    positional = [name for name in attributes if isinstance(name, int)]
+    limit = 1 if kind in _ITSELF else len(getattr(kind, "__match_args__", ()))
+    if len(positional) > limit:
+        raise TypeError(f"{kind.__name__}() accepts {limit} positional sub-patterns ({len(positional)} given)")
+    names = (_name(kind, a) for a in attributes)
+    return all(name is None or hasattr(subject, name) for name in names)
+
+
+def attribute(subject: Any, kind: Any, which: int | str) -> Any:
+    """The part of the subject that a pattern inside of a class's pattern is of."""
+    name = _name(kind, which)
+    return subject if name is None else getattr(subject, name)
+
+
+def _name(kind: type, which: int | str) -> str | None:
+    """The name of an attribute; None where the subject itself is meant."""
+    if isinstance(which, str):
+        return which
+    name: str | None = None if kind in _ITSELF else kind.__match_args__[which]  # type: ignore[attr-defined]
+    return name
