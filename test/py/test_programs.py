@@ -6,6 +6,7 @@ program that begins to run is a failure here until its line is gone.
 """
 
 import functools
+import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -90,16 +91,21 @@ EXECUTORS: dict[str, tuple[Run, int | None]] = {
 }
 """How a program is run, and on how many of its examples in the usual run (None: all of them)."""
 
-QUICK = ("compiled", "interpret", "stackless", "vm")
-"""Those of the usual run. All else waits for the night, when each gets all examples."""
+INTERPRETERS = ("interpret", "stackless", "vm")
+
+
+def is_quick(program: Program, executor: str) -> bool:
+    """The usual run compiles every program and interprets it in one of three ways; all else waits for the night."""
+    mine = INTERPRETERS[zlib.crc32(program.name.encode()) % len(INTERPRETERS)]
+    return executor in ("compiled", mine)
 
 
 def grid() -> Iterator[Any]:
     for program in ALLOWED:
         for executor, (_, few) in EXECUTORS.items():
             name = f"{program.name}-{executor}"
-            is_slow = () if executor in QUICK else (pytest.mark.slow,)
-            yield pytest.param(program, executor, few, id=name, marks=is_slow)
+            marks = () if is_quick(program, executor) else (pytest.mark.slow,)
+            yield pytest.param(program, executor, few, id=name, marks=marks)
             if few is not None:
                 yield pytest.param(program, executor, None, id=f"{name}-all", marks=pytest.mark.slow)
 

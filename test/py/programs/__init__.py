@@ -5,8 +5,32 @@ for each several examples, different enough that lanes part. ``test_programs.py`
 those that are refused today, and ``programs_report.py`` prints how each fares.
 """
 
-from programs import dynamic, games, graphs, number_theory, numerics, sorting, strings
+from programs import (
+    dynamic,
+    environments,
+    games,
+    graphics,
+    graphs,
+    learning,
+    number_theory,
+    numerics,
+    simulation,
+    sorting,
+    strings,
+)
 from programs.table import Program
 
-SUBJECTS = (numerics, number_theory, sorting, dynamic, strings, graphs, games)
+SUBJECTS = (
+    numerics,
+    number_theory,
+    sorting,
+    dynamic,
+    strings,
+    graphs,
+    games,
+    simulation,
+    graphics,
+    learning,
+    environments,
+)
 PROGRAMS: tuple[Program, ...] = tuple(program for subject in SUBJECTS for program in subject.PROGRAMS)
