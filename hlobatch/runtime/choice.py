@@ -9,7 +9,8 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 * otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
   cache, so that lanes that are done take new work;
-* a loop or recursion on a CPU, and enough inputs: one thread per core, each with its share of them.
+* a loop or recursion on a CPU, and enough inputs: one thread per core, each with its share of them, unless a library is
+  called that two threads must not call at once.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import numpy as np
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
+from hlobatch.analysis.libraries import library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.trip_counts import turns_of_all
@@ -182,6 +184,7 @@ class Choice:
         threads: Parts of a batch that run side by side, at most.
         portion: Inputs that are worth a thread.
         reason: Why, in words.
+        undivided: Why a batch is never divided among threads, in words, or nothing.
     """
 
     form: str
@@ -195,6 +198,7 @@ class Choice:
     threads: int
     portion: int
     reason: str
+    undivided: str = ""
 
     def explained(self, layout: Layout) -> str:
         """What was chosen for a run, and why, in words."""
@@ -205,6 +209,7 @@ class Choice:
         return (
             f"dispatch {self.form!r}, schedule {self.schedule!r}: {self.reason}\n"
             f"{kernels}, lanes are the {axis} axis of arrays, {takes}"
+            + (f"\none thread: {self.undivided}" if self.undivided else "")
         )
 
     def lanes_for(self, inputs: int) -> int:
@@ -270,7 +275,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     if largest_matrix(program) >= MATRIX[0]:
         least = max(least, MATRIX[1])
     turns_around = repeated or has_inner_loops(program)
-    threads = options.threads or (cores() if platform == "cpu" and turns_around else 1)
+    undivided = _undivided(program) if platform == "cpu" else ""
+    threads = 1 if undivided else options.threads or (cores() if platform == "cpu" and turns_around else 1)
     is_free = one_kernel and not cheap and options.lanes is None
     are_alike = is_free and (turns_of_all(program) or 0) >= ALIKE
     tests_are_dear = repeated and not one_kernel and not any(block.goes_on_to_itself for block in program.graph)
@@ -287,7 +293,18 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         threads=min(threads, options.lanes or threads),
         portion=1 if options.threads else max(least, round(worth / max(work, 1.0))),
         reason=f"{work:.0f} operations and elements per lane: {judgement.value}" if is_auto else "as asked for",
+        undivided=undivided,
     )
+
+
+def _undivided(program: Program) -> str:
+    """Why a batch has to stay in one thread on a CPU, if it has to."""
+    called = library_calls(program)
+    if not called:
+        return ""
+    library = next(iter(called.values()))
+    names = ", ".join(f"`{name}`" for name, other in called.items() if other == library)
+    return f"{names} calls {library}, where two threads may wait for each other for ever"
 
 
 class Judgement(Enum):

@@ -78,7 +78,7 @@ class Division:
     @property
     def _shares(self) -> bool:
         """Whether threads read the same shared values, instead of each computing its own."""
-        return self.threads > 1 and self.plan.shares_much
+        return self.threads > 1 and self.plan.shares_values
 
     @property
     def _shared_values(self) -> Callable[..., list[Any]]:

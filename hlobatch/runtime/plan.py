@@ -17,6 +17,7 @@ import jax
 
 from hlobatch._jax import freed_with_its_program, is_x64
 from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
@@ -136,9 +137,14 @@ class Plan:
         return self.layout(1, self.depth).may_stop
 
     @cached_property
-    def shares_much(self) -> bool:
-        """Whether what is computed once for all lanes is so large that threads had better read the same."""
+    def shares_values(self) -> bool:
+        """Whether threads are given what is computed once for all lanes: each computing its own may not be best.
+
+        It may be large, or be computed by a library that only one thread may call at a time.
+        """
         program = self.machine
+        if shared_library_calls(program):
+            return True
         computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
         leaves = (t for v in computed for t in program.var_defs[v].tensor_leaves)
         return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING

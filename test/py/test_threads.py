@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+import two_threads
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -302,6 +303,108 @@ def test_platforms_with_cores_of_their_own_get_one_part() -> None:
     assert choose(program, Options(), "cpu").threads_for(10**6) == 2
 
 
+def run_here(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run code that imports from this folder in a process of its own, with a limit of time."""
+    here = Path(__file__).parent
+    environment |= {"PYTHONPATH": f"{here}:{here.parent.parent}", "JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-c", code]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+
+
+def matrices(lanes: int, size: int = 30) -> jax.Array:
+    noise = 0.01 * jax.random.normal(jax.random.key(0), (lanes, size, size))
+    return 3 * jnp.eye(size) + (noise + noise.swapaxes(1, 2)) / 2
+
+
+def grown_by(name: str, **options: object) -> hb.BatchedFunction:
+    """A loop of one of the operations of `two_threads`."""
+    operation = two_threads.OPERATIONS[name]
+    operands = 2 if name in two_threads.WITH_TWO else 1
+
+    @hb.batch(**options)
+    def grown(matrix, turns):
+        for _ in range(turns):
+            matrix = matrix + 1e-6 * jnp.sum(operation(*[matrix] * operands)) * jnp.eye(30)
+        return matrix.sum()
+
+    return grown
+
+
+@pytest.mark.parametrize("name", two_threads.OPERATIONS)
+def test_what_xla_calls_lapack_for_stays_in_one_thread(name: str) -> None:
+    """Whether it does is XLA's to say; our table is of JAX's primitives."""
+    operation, operands = two_threads.OPERATIONS[name], 2 if name in two_threads.WITH_TWO else 1
+    compiled = jax.jit(jax.vmap(operation)).lower(*[matrices(4)] * operands).compile()
+    calls_lapack = 'custom_call_target="lapack' in compiled.as_text()
+    for asked in ({}, {"threads": 2}):
+        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.choice
+        assert choice.threads_for(10**6) == (1 if calls_lapack else 2)
+        assert (
+            choice.undivided.endswith("calls LAPACK, where two threads may wait for each other for ever")
+            == calls_lapack
+        )
+
+
+def test_why_a_batch_is_not_divided_is_said() -> None:
+    _, stats = grown_by("cholesky").with_stats(matrices(3), np.arange(3, dtype=np.int32))
+    assert stats.threads == 1
+    assert stats.choice.endswith(
+        "\none thread: `cholesky` calls LAPACK, where two threads may wait for each other for ever"
+    )
+
+
+def test_foreign_functions_are_called_from_one_thread() -> None:
+    results = jax.ShapeDtypeStruct((30, 30), np.float32), jax.ShapeDtypeStruct((), np.int32)
+    factorize = jax.ffi.ffi_call("lapack_spotrf_ffi", results, vmap_method="broadcast_all")
+
+    @hb.batch(threads=2)
+    def factored(matrix):
+        while matrix[0, 0] < 9:
+            factor, _ = factorize(matrix, uplo=np.uint8(ord("L")))
+            matrix = matrix + factor
+        return matrix.sum()
+
+    choice = factored.trace(matrices(4)).plan.choice
+    assert choice.threads_for(10**6) == 1
+    assert choice.undivided.startswith("`ffi_call` calls a foreign function")
+
+
+LAPACK = """
+import numpy as np
+from test_threads import grown_by, matrices
+turns = np.arange(200, dtype=np.int32) % 30
+for name in ("cholesky", "qr", "lu", "triangular_solve", "eigh", "fft", "sort", "large matmul"):
+    for threads in (None, 2):
+        found = grown_by(name, threads=threads)(matrices(200), turns)
+        assert found.shape == (200,) and np.isfinite(found).all()
+    print(name, flush=True)
+"""
+
+
+def test_what_two_threads_must_not_call_at_once_ends() -> None:
+    """In a process of its own: one that waits for ever cannot be ended from within."""
+    done = run_here(LAPACK)
+    assert done.stdout.splitlines()[-1:] == ["large matmul"], done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_a_library_is_called_once_for_what_all_threads_share(threads: int) -> None:
+    @hb.batch(in_axes=(0, None), threads=threads)
+    def scaled(x, matrix):
+        factor = jnp.linalg.cholesky(matrix)
+        while x.sum() < 10:
+            x = x + factor @ x
+        return x
+
+    x, matrix = np.ones((9, 3), np.float32), np.diag(np.float32([4, 9, 16]))
+    factor = np.diag(np.float32([2, 3, 4]))
+    np.testing.assert_allclose(scaled(x, matrix), np.ones((9, 3)) @ (np.eye(3) + factor), rtol=1e-6)
+    division = divide(scaled.trace(x, matrix).plan, [x, matrix])
+    assert division.threads == threads
+    module = str(to_stablehlo(division.plan.request(division.layout(2), shared_given=threads > 1)))
+    assert ("cholesky" in module or "potrf" in module) == (threads == 1)
+
+
 @pytest.mark.parametrize("threads", [0, -1, 1.5, "2"])
 def test_threads_is_a_positive_int(threads: object) -> None:
     with pytest.raises(ValueError, match="threads is a positive int"):
@@ -348,11 +451,7 @@ print("two devices")
 
 def test_arrays_stay_on_their_devices() -> None:
     """Those on one device are divided there; JAX runs what is sharded, and no part of it is gathered here."""
-    here = Path(__file__).parent
-    path = f"{here}:{here.parent.parent}"
-    environment = {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "PYTHONPATH": path, "JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-c", DEVICES]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    done = run_here(DEVICES, XLA_FLAGS="--xla_force_host_platform_device_count=2")
     assert done.stdout == "two devices\n", done.stderr
 
 

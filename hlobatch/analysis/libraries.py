@@ -1,0 +1,55 @@
+"""A lowered program -> what it hands to a library on a CPU, for which a batch must stay in one thread.
+
+XLA calls LAPACK and foreign functions on threads of a pool that all runs share. LAPACK's part of a batch then waits
+there for others of its batch, which the same pool is to run: two runs that have come so far hold all threads, and each
+waits for the other for ever. Plain JAX, called from two threads, does so too.
+
+``python test/py/two_threads.py`` lets two threads of plain JAX go through each operation, in a process of its own with
+a limit of time. On two cores (jax 0.10.2), with 200 matrices of 30 x 30:
+
+* stopped for ever, some of the times or most: ``cholesky``, ``eigh``, ``expm``, ``householder_product``, ``lu``,
+  ``qr``, ``triangular_solve``, ``tridiagonal``;
+* were not seen to stop, but are LAPACK's too: ``eig``, ``hessenberg``, ``schur``, ``svd``, ``tridiagonal_solve``;
+* always ended, and are XLA's own: ``fft``, ``sort``, ``argsort``, ``top_k``, convolutions, products of matrices, large
+  ones among them.
+
+What a foreign function waits for is not known, so there is one thread for it, too. (Calls of Python are refused.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+_LAPACK: Final = """
+    cholesky eig eigh geqp3 geqrf hessenberg householder_product lu ormqr qr schur svd triangular_solve tridiagonal
+    tridiagonal_solve
+"""
+_FOREIGN: Final = "custom_call ffi_call"
+LIBRARIES: Final[Mapping[str, str]] = {
+    **dict.fromkeys(_LAPACK.split(), "LAPACK"),
+    **dict.fromkeys(_FOREIGN.split(), "a foreign function"),
+}
+"""JAX's primitives, and an operation of code that was read from a module, by what they call."""
+
+
+def library_calls(program: Program) -> Mapping[str, str]:
+    """The primitives that lanes come to which call a library, and which."""
+    return _calls(op for block in program.graph for op in program.primitives_in_loop(block))
+
+
+def shared_library_calls(program: Program) -> Mapping[str, str]:
+    """Those of what is computed before the loop, once for all lanes."""
+    shared = (op for op in program.ops if op.defs and all(program.alloc(v) is Alloc.SHARED for v in op.defs))
+    return _calls(shared)
+
+
+def _calls(ops: Iterable[Op]) -> Mapping[str, str]:
+    functions = (op.function for op in ops if isinstance(op, PrimOp))
+    used = {name for f in functions if isinstance(f, TracedFunction) for name in f.primitives}
+    return {name: LIBRARIES[name] for name in sorted(used & LIBRARIES.keys())}
