@@ -18,7 +18,7 @@ from hlobatch._jax import is_tracer, is_tracing, tracing_context
 from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
-from hlobatch.frontend.callees import SYNC_MARK
+from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
@@ -345,6 +345,9 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
         return BatchedFunction(function, in_axes, names, type_inference, options, follow)
 
     return decorate if fun is None else decorate(fun)
+
+
+setattr(batch, BATCH_MARK, True)
 
 
 def _check_axes(in_axes: Any) -> None:

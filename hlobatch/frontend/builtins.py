@@ -53,7 +53,7 @@ def logical_and(*values: Any) -> Any:
 
 def kept(value: Any, name: str) -> Any:
     """A value that is assigned, of an expression with a lambda that reads what is assigned again later."""
-    if any(callable(leaf) and not is_array(leaf) for leaf in jax.tree.leaves(value)):
+    if any(callable(leaf) and not is_array(leaf) for leaf in jax.tree.leaves(value, is_leaf=callable)):
         raise kept_error(name)
     return value
 
@@ -61,7 +61,7 @@ def kept(value: Any, name: str) -> Any:
 def kept_error(name: str) -> UnsupportedSyntaxError:
     """A kept lambda would not see what a name stands for later."""
     return UnsupportedSyntaxError(
-        f"a lambda kept in a variable uses {name!r}, which is assigned again later",
+        f"a function kept in a variable uses {name!r}, which is assigned again later",
         help="use another name for the later value.",
     )
 

@@ -18,12 +18,16 @@ from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 from hlobatch.analysis.facts import Copy, Facts
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.following import Calls, called, is_batched
+from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
 
 SYNC_MARK: Final = "__hlobatch_sync__"
 """Attribute of ``hb.sync`` by which the frontend knows it."""
 
+
+BATCH_MARK: Final = "__hlobatch_batch__"
+"""Attribute of ``hb.batch`` by which the frontend knows it."""
 
 MOST_COPIES: Final = 16
 """Copies of one function, for arguments of different types: a recursion may make ever new ones."""
@@ -50,6 +54,7 @@ class Callee:
         name: Its name in the program.
         source: Where it is written.
         type_inference: The user's word on its result type.
+        template: What it captures, if it is defined inside another function.
         types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
     """
@@ -57,13 +62,24 @@ class Callee:
     name: str
     source: Source
     type_inference: Callable[..., Any] | None = None
+    template: Template | None = None
     types: Hashable = None
     called_from: Location | None = None
 
     @property
     def key(self) -> tuple[Any, Hashable]:
         """What it is known by, in each program that is made of the same functions."""
-        return self.source.function, self.types
+        return self.template or self.source.function, self.types
+
+    @property
+    def captured(self) -> tuple[str, ...]:
+        """Variables of functions around it, which each call passes first."""
+        return self.template.captured if self.template else ()
+
+    @property
+    def changed(self) -> tuple[str, ...]:
+        """Its variables that each call gives back beside the result, for the caller's of those names."""
+        return self.template.changed if self.template else ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +102,8 @@ class Callees:
     Attributes:
         facts: What tracing has found out so far.
         follows: Whether functions without a decorator may become parts of the program.
-        by_key: Those that are part of the program, by their plain Python function and the types that a copy is for.
+        by_key: Those that are part of the program, by their plain Python function, or template, and the types that a
+            copy is for.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -108,20 +125,28 @@ class Callees:
             self.by_key[key] = Callee(self._name(plain), read_source(plain), type_inference)
         return self.by_key[key]
 
+    def of_template(self, template: Template) -> Callee:
+        """The callee for a function that is defined inside another."""
+        key = template, None
+        if key not in self.by_key:
+            source = template.source
+            self.by_key[key] = Callee(self._name(source.function), source, template=template)
+        return self.by_key[key]
+
     def copy(self, callee: Callee, fact: Copy) -> Callee:
         """The copy of a callee that is made for arguments of some types.
 
         Raises:
             HloBatchError: As many copies of it as there may be are made already.
         """
-        plain = callee.source.function
-        first = self._disagreements.setdefault(plain, fact.disagreement)
-        if (plain, fact.types) not in self.by_key:
-            if sum(function is plain for function, _ in self.by_key) >= MOST_COPIES:
+        function, _ = callee.key
+        first = self._disagreements.setdefault(function, fact.disagreement)
+        if (function, fact.types) not in self.by_key:
+            if sum(known == function for known, _ in self.by_key) >= MOST_COPIES:
                 raise first
-            made = replace(callee, name=self._name(plain), types=fact.types, called_from=None)
-            self.by_key[plain, fact.types] = made
-        return self.by_key[plain, fact.types]
+            name = self._name(callee.source.function)
+            self.by_key[function, fact.types] = replace(callee, name=name, types=fact.types, called_from=None)
+        return self.by_key[function, fact.types]
 
     def _name(self, plain: types.FunctionType) -> str:
         taken = {callee.name for callee in self.by_key.values()} | {"main"}
@@ -141,7 +166,9 @@ class Callees:
     def of_fact(self, calls: Calls) -> Called:
         """What a call is one of, of which that was found out."""
         function = calls.function
-        if isinstance(function, Batched):
+        if isinstance(function, Template):
+            callee = self.of_template(function)
+        elif isinstance(function, Batched):
             callee = self.add(function.__hlobatch_function__, function.__hlobatch_type_inference__)
         else:
             callee = self.add(function)

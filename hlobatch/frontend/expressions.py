@@ -14,7 +14,7 @@ import ast
 import copy
 import inspect
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from hlobatch.analysis.facts import Copy, Site
@@ -30,6 +30,7 @@ from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
+from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
 from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
 from hlobatch.frontend.scopes import assigned_in_expressions, local_names, read_names
 from hlobatch.frontend.source import MISSING, Source
@@ -50,7 +51,9 @@ class ExpressionLowering:
         self.callee = callee
         self.source: Source = callee.source
         self.callees = callees
-        self.local = local_names(self.source.node)
+        self.local = local_names(self.source.node).union(callee.captured)
+        around = callee.template.scope if callee.template else {}
+        self.scope = nested_functions(self.source, callee.key, self.local, around)
         self.meanings = Meanings(self.source, self.local)
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
@@ -123,10 +126,10 @@ class ExpressionLowering:
         return _Sites(self).visit(copy.deepcopy(node))
 
     def _may_be_followed(self, node: ast.Call) -> bool:
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
+            return False
         value = static_value(node.func, self.source, self.local)
-        if value is not MISSING:
-            return called(value) is not None
-        return not (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER))
+        return value is MISSING or called(value) is not None
 
     def _check_global(self, name: str, node: ast.AST) -> None:
         if self.source.resolve(name) is MISSING:
@@ -154,6 +157,8 @@ class ExpressionLowering:
         """Lower the control in an expression; what comes back is straight-line code."""
         if self._is_simple(node):
             return node
+        if isinstance(node, ast.Name):
+            return self._closure(self.scope[node.id], node)
         if called := self.called(node):
             assert isinstance(node, ast.Call)
             return self._load(self.call(node, called, self.temporary()), node)
@@ -181,6 +186,8 @@ class ExpressionLowering:
         """Whether an expression is straight-line code as it stands."""
         control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *_TRACE_TIME)
         for child in ast.walk(node):
+            if isinstance(child, ast.Name) and child.id in self.scope:
+                return False
             if isinstance(child, control) or self.called(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
@@ -207,17 +214,27 @@ class ExpressionLowering:
         return copy
 
     def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
-        """Operands without their control, as they are when Python evaluates them: before what ``:=`` does later."""
+        """Operands without their control, as they are when Python evaluates them: before what is assigned later.
+
+        In an expression, ``:=`` assigns, and so do calls of functions that have ``nonlocal`` variables.
+        """
         found: list[ast.expr] = []
         for index, operand in enumerate(operands):
             value = self.simple(operand)
             later = {name for other in operands[index + 1 :] for name in assigned_in_expressions(other)}
+            later |= self._changed_by(operands[index + 1 :])
             if later.intersection(read_names(value)):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = self._load(name, operand)
             found.append(value)
         return found
+
+    def _changed_by(self, parts: Sequence[ast.expr]) -> frozenset[str]:
+        """Variables that calls of functions in some expressions assign."""
+        nodes = (node for part in parts for node in ast.walk(part))
+        called = (self.called(node) for node in nodes) if self.scope else ()
+        return frozenset(name for one in called if one is not None for name in one.callee.changed)
 
     def _trace_time(self, node: ast.expr) -> ast.expr:
         """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
@@ -231,7 +248,22 @@ class ExpressionLowering:
                     self.location(child),
                     help="call it in a `for … in range(…)` loop, or in a statement of its own.",
                 )
-        return node
+        reads = [name for name in read_names(node) if name in self.scope]
+        if not reads:
+            return node
+        kept = {name: self.as_variable(self._closure(self.scope[name], node), node) for name in reads}
+        return _renamed(node, kept)
+
+    def name_of(self, function: ast.Lambda) -> str | None:
+        """The name of a lambda that has one once and for all."""
+        lambdas = (t for t in self.scope.items() if t[1].source.node.name == "<lambda>")
+        found = (name for name, template in lambdas if _returned(template.source.node) is function.body)
+        return next(found, None)
+
+    def _closure(self, template: Template, node: ast.AST) -> ast.expr:
+        """A function that is defined inside of this one, or around it, with what it captures, as a value."""
+        captured = [self._load(name, node) for name in template.captured]
+        return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
 
     def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
         """A comprehension that assigns names of the function by ``:=``, as it goes over its items."""
@@ -312,24 +344,36 @@ class ExpressionLowering:
         if late is None:
             self.assign(name, self.simple(value), node)
             return
-        read, assigned = late
+        kept, read, assigned = late
         if isinstance(value, ast.Lambda):
-            error = batched_builtins.kept_error(read.id).at(self.location(read))
+            error = batched_builtins.kept_error(kept).at(self.location(read))
             raise error.with_note(Note("here", self.location(assigned)))
-        self.assign(name, helper("__hb_kept", [self.simple(value), self.constant(read.id)], value), node)
+        self.assign(name, helper("__hb_kept", [self.simple(value), self.constant(kept)], value), node)
 
-    def _late_names(self, value: ast.expr) -> Iterator[tuple[ast.Name, ast.Name]]:
-        """What lambdas in an expression read that is assigned again later, and where.
+    def _late_names(self, value: ast.expr) -> Iterator[tuple[str, ast.Name, ast.Name]]:
+        """What lambdas in an expression read that is assigned again later, where it is read and where assigned.
 
-        Where the lambda is kept, Python would see the later value in it.
+        Where the lambda is kept, Python would see the later value in it. So it would in a function defined inside.
         """
-        for node in (part for part in ast.walk(value) if isinstance(part, ast.Lambda)):
-            reads = read_names(node)
+        for node in ast.walk(value):
+            if isinstance(node, ast.Lambda):
+                reads = read_names(node)
+            elif isinstance(node, ast.Name) and node.id in self.scope:
+                reads = dict.fromkeys(self.scope[node.id].captured, node)
+            else:
+                continue
             for other in ast.walk(self.source.node):
                 if not (isinstance(other, ast.Name) and isinstance(other.ctx, ast.Store) and other.id in reads):
                     continue
-                if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
-                    yield reads[other.id], other
+                if self._is_after(other, node):
+                    yield other.id, reads[other.id], other
+
+    def _is_after(self, other: ast.expr, node: ast.expr) -> bool:
+        """Whether code may run after some other: it stands behind it, or in a loop that both are in."""
+        if (other.lineno, other.col_offset) > (node.lineno, node.col_offset):
+            return True
+        loops = (loop for loop in ast.walk(self.source.node) if isinstance(loop, (ast.For, ast.While)))
+        return any({id(node), id(other)} <= {id(part) for part in ast.walk(loop)} for loop in loops)
 
     # Control
 
@@ -359,10 +403,13 @@ class ExpressionLowering:
 
     def called(self, node: ast.AST) -> Called | None:
         """What an expression calls, if it is a call of a function of the program."""
-        if not isinstance(node, ast.Call):
+        if not isinstance(node, ast.Call) or (isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER)):
             return None
         if found := self.callees.of_call(node, self.source, self.local):
             return found
+        template = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
+        if template is not None and template.is_followed:
+            return Called(self.callees.of_template(template))
         fact = self.callees.facts.of(Calls, self.site(node)) if self.callees.facts else None
         return None if fact is None else self.callees.of_fact(fact)
 
@@ -371,15 +418,41 @@ class ExpressionLowering:
         callee, site = self._copy(called.callee, node), self.site(node)
         location = self.location(node)
         callee.called_from = callee.called_from or location
-        names, places = [], []
-        values = self._bind(node, called).values()
-        given = [v if isinstance(v, ast.expr) else ast.copy_location(self.constant(v), node) for v in values]
-        for argument in self.in_order(given):
-            names.append(self.variable(self.as_variable(argument, node)))
-            places.append(self.location(argument))
-        result_name = (self.variable(result),)
-        self.blocks.add(FunctionCallOp(callee.name, tuple(names), result_name, location, tuple(places), site))
+        values = (self._argument(value, node) for value in self._bind(node, called).values())
+        arguments = self.in_order([*self._captured(node, called), *values])
+        names = [self.variable(self.as_variable(argument, node)) for argument in arguments]
+        results = tuple(map(self.variable, (result, *callee.changed)))
+        places = tuple(map(self.location, arguments))
+        self.blocks.add(FunctionCallOp(callee.name, tuple(names), results, location, places, site))
         return result
+
+    def _captured(self, node: ast.Call, called: Called) -> list[ast.expr]:
+        """What a function that is defined inside another captures: variables as they are now, or what a value holds."""
+        callee = called.callee
+        if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.scope):
+            return [self._load(name, node) for name in callee.captured]
+        if callee.changed:
+            raise UnsupportedSyntaxError(
+                f"{callee.source.node.name!r} assigns variables around it, and is called by another name",
+                self.location(node),
+                help="call it by its own name, or let it return what it assigns.",
+            )
+        function = self._load(self.as_variable(self.simple(node.func), node), node)
+        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(callee.captured)))
+        return [helper("__hb_captured", [function, index], node) for index in indices]
+
+    def _argument(self, value: Any, node: ast.Call) -> ast.expr:
+        """An argument of a call of a function of the program."""
+        if isinstance(value, Default):
+            return self._load(value.name, node)
+        if not isinstance(value, ast.expr):
+            return ast.copy_location(self.constant(value), node)
+        if isinstance(value, ast.Lambda) and self.name_of(value) is None:
+            template = unnamed_function(self.source, self.callee.key, self.local, self.scope, value)
+            for kept, default in template.defaults.items():
+                self.store(kept, default, node)
+            return self._closure(template, value)
+        return value
 
     def _copy(self, callee: Callee, node: ast.Call) -> Callee:
         """The copy of a function that a call calls; a recursion stays in its own, unless types say otherwise."""
@@ -429,10 +502,27 @@ class _Sites(ast.NodeTransformer):
         return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
 
 
+def _returned(node: ast.FunctionDef) -> ast.expr | None:
+    """What a lambda returns, seen as a definition."""
+    (statement,) = node.body
+    return statement.value if isinstance(statement, ast.Return) else None
+
+
+def _renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
+    """An expression with other names for some that it reads from around it."""
+
+    class Renaming(ast.NodeTransformer):
+        def visit_Name(self, name: ast.Name) -> ast.Name:
+            return ast.copy_location(ast.Name(names.get(name.id, name.id), name.ctx), name)
+
+    renamed: ast.expr = Renaming().visit(copy.deepcopy(node))
+    return renamed
+
+
 def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
     """The first argument of a call, where what is called gives it."""
     match function:
-        case _ if not how:
+        case _ if how in ("", "values"):
             return []
         case _ if how == "itself":
             return [function]

@@ -24,6 +24,7 @@ import jax
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.mutation import has_changed, parts
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.nested import Closure
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +34,8 @@ class Calls:
     Attributes:
         function: The function, plain or batched, without what it is bound to.
         receiver: How the call expression's function gives the first argument: ``"__self__"`` if it is a bound method,
-            ``"itself"`` if it is an object that can be called, ``""`` if it gives none.
+            ``"itself"`` if it is an object that can be called, ``"values"`` if it gives what it captures, ``""`` if it
+            gives nothing.
     """
 
     function: Any
@@ -48,6 +50,8 @@ def called(function: Any) -> Calls | None:
     """
     if isinstance(function, type):
         return None
+    if isinstance(function, Closure):
+        return Calls(function.template, "values")
     if is_batched(function):
         receiver = getattr(function, "__self__", None)
         return Calls(function) if receiver is None else Calls(function.__func__, "__self__")
@@ -103,7 +107,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     target = called(function)
     if target is None:
         return function(*args, **kwargs)
-    if is_batched(target.function):
+    if is_batched(target.function) or (isinstance(function, Closure) and function.template.is_followed):
         raise Learned(site, target)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     try:

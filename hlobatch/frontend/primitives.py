@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, python_numbers, structure
+from hlobatch.frontend import following, nested, python_numbers, structure
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -24,6 +24,8 @@ HELPERS: Final = {
     "__hb_and": batched_builtins.logical_and,
     "__hb_operate": python_numbers.operate,
     "__hb_power": python_numbers.power,
+    "__hb_closure": nested.closure,
+    "__hb_captured": nested.captured_value,
     "__hb_follow": following.follow,
     "__hb_see": following.see,
     "__hb_kept": batched_builtins.kept,

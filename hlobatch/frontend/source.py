@@ -140,7 +140,7 @@ def read_source(fun: types.FunctionType) -> Source:
         )
     node = _find(_parsed("".join(lines), file), fun)
     source = Source(fun, file, node, tuple(lines))
-    _check_kind(source, fun)
+    check_kind(source, fun)
     return source
 
 
@@ -163,16 +163,16 @@ def _find(tree: ast.Module, fun: types.FunctionType) -> ast.FunctionDef:
         if isinstance(node, ast.Lambda) and node.lineno == line:
             lambdas.append(node)
     if len(lambdas) > 1:
-        lambdas = [node for node in lambdas if _holds(node.body, fun.__code__)][-1:]
+        lambdas = [node for node in lambdas if holds(node.body, fun.__code__)][-1:]
     if name == "<lambda>" and len(lambdas) == 1:
-        return _as_definition(lambdas[0])
+        return as_definition(lambdas[0])
     raise UnsupportedSyntaxError(
         f"the definition of {fun.__qualname__!r} was not found at {fun.__code__.co_filename}:{line}",
         help="if the file changed after import, import it again; give a lambda a line of its own.",
     )
 
 
-def _holds(node: ast.expr, code: types.CodeType) -> bool:
+def holds(node: ast.expr, code: types.CodeType) -> bool:
     """Whether all of some code was made from within a node. Of nested ones that do, the last one found is meant."""
     start, end = (node.lineno, node.col_offset), (node.end_lineno or 0, node.end_col_offset or 0)
     spans = [(line, column, end_line, end_column) for line, end_line, column, end_column in code.co_positions()]
@@ -180,13 +180,16 @@ def _holds(node: ast.expr, code: types.CodeType) -> bool:
     return all(start <= span[:2] and span[2:] <= end for span in known)
 
 
-def _as_definition(node: ast.Lambda) -> ast.FunctionDef:
+def as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
+    """A definition; a lambda as one with one return."""
+    if isinstance(node, ast.FunctionDef):
+        return node
     body = ast.copy_location(ast.Return(node.body), node.body)
     definition = ast.FunctionDef("<lambda>", node.args, [body], [], None, None)
     return ast.copy_location(definition, node)
 
 
-def _check_kind(source: Source, fun: types.FunctionType) -> None:
+def check_kind(source: Source, fun: types.FunctionType) -> None:
     """Refuse generators, coroutines and open-ended parameter lists."""
     strange = (ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom)
     if inspect.iscoroutinefunction(fun) or inspect.isasyncgenfunction(fun) or inspect.isgeneratorfunction(fun):

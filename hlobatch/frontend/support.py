@@ -21,6 +21,8 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.Continue: "`continue`",
     ast.Return: "`return`, anywhere",
     ast.Call: "calls; of batched functions anywhere in an expression, recursively or mutually",
+    ast.FunctionDef: "functions defined inside, also recursive ones",
+    ast.Nonlocal: "`nonlocal`",
     ast.Expr: "`hb.sync()`, docstrings, calls of batched functions",
     ast.Pass: "`pass`",
     ast.Import: "`import` of modules",
@@ -32,7 +34,6 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
 }
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
-    ast.FunctionDef: ("a function defined inside", "define it outside the batched function and call it."),
     ast.AsyncFunctionDef: ("`async def`", "use an ordinary function."),
     ast.ClassDef: ("a class defined inside", "define it outside the batched function."),
     ast.Delete: ("`del` of an item or an attribute", "build a new value without it."),
@@ -44,7 +45,6 @@ UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.TryStar: ("`try`", "return a status beside the result."),
     ast.Assert: ("`assert`", "return a flag beside the result."),
     ast.Global: ("assignment to a `global` name", "pass the value in and return it."),
-    ast.Nonlocal: ("`nonlocal`", "pass the value in and return it."),
     ast.Yield: ("`yield`", "return a value; collect several in an array with `x.at[i].set(…)`."),
     ast.YieldFrom: ("`yield from`", "return a value."),
     ast.Await: ("`await`", "use ordinary code."),

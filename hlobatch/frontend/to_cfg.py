@@ -13,7 +13,7 @@ from functools import singledispatchmethod
 from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.callees import Callee, Callees, is_sync, static_value
+from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.primitives import helper
@@ -50,8 +50,8 @@ class FunctionLowering(ExpressionLowering):
         return Function(
             self.callee.name,
             self.blocks.graph(),
-            tuple(map(self.variable, parameter_names(self.source))),
-            (self.variable(RESULT),),
+            tuple(map(self.variable, (*self.callee.captured, *parameter_names(self.source)))),
+            tuple(map(self.variable, (RESULT, *self.callee.changed))),
             self.callee.type_inference,
             self.source.definition,
         )
@@ -74,6 +74,30 @@ class FunctionLowering(ExpressionLowering):
 
     @statement.register
     def _pass(self, node: ast.Pass) -> None:
+        pass
+
+    @statement.register
+    def _function(self, node: ast.FunctionDef) -> None:
+        self._check_decorators(node)
+        self._define(node.name, node)
+
+    def _define(self, name: str, node: ast.stmt) -> None:
+        """A function inside of this one: nothing happens where it is defined but that its defaults are computed."""
+        for kept, default in self.scope[name].defaults.items():
+            self.store(kept, default, node)
+
+    def _check_decorators(self, node: ast.FunctionDef) -> None:
+        for decorator in node.decorator_list:
+            function = decorator.func if isinstance(decorator, ast.Call) else decorator
+            if not hasattr(static_value(function, self.source, self.local), BATCH_MARK):
+                raise UnsupportedSyntaxError(
+                    "a function defined inside has a decorator",
+                    self.location(decorator),
+                    help="define it outside the batched function.",
+                )
+
+    @statement.register
+    def _nonlocal(self, node: ast.Nonlocal) -> None:
         pass
 
     @statement.register(ast.Import)
@@ -131,6 +155,9 @@ class FunctionLowering(ExpressionLowering):
     def _assign(self, node: ast.Assign) -> None:
         for target in node.targets:
             self._check_target(target)
+        if isinstance(node.value, ast.Lambda) and (name := self.name_of(node.value)) is not None:
+            self._define(name, node)
+            return
         if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
             self.store(node.targets[0].id, node.value, node)
             return

@@ -59,7 +59,6 @@ def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str
 
 
 NODES = {
-    ast.FunctionDef: "«def g(x):\n        return x»",
     ast.AsyncFunctionDef: "«async def g(x):\n        return x»",
     ast.ClassDef: "«class C:\n        pass»",
     ast.Delete: "«del n[0]»",
@@ -69,7 +68,6 @@ NODES = {
     ast.TryStar: "«try:\n        m = n\n    except* ValueError:\n        m = 1»",
     ast.Assert: "«assert n > 0»",
     ast.Global: "global g\n    «g» = n",
-    ast.Nonlocal: "«nonlocal k»",
     ast.Yield: "m = «yield n»",
     ast.YieldFrom: "m = «yield from [n]»",
 }

@@ -1,4 +1,4 @@
-"""Functions without a decorator: followed where they branch on what differs between lanes, traced where they do not."""
+"""Functions without a decorator and functions inside of functions: they mean what they mean in Python."""
 
 import functools
 
@@ -139,6 +139,127 @@ def at_several_modes(n):
     return step(n, "up") + step(n, "down") * step(n + 1, "up")
 
 
+def inside(n):
+    def improve(x):
+        return (x + n) // 2
+
+    x = 100
+    for _ in range(4):
+        x = improve(x)
+    return x
+
+
+def inside_and_recursive(n):
+    def go(k, product):
+        if k == 0:
+            return product
+        return go(k - 1, product * k)
+
+    return go(n, 1)
+
+
+def inside_and_mutually_recursive(n):
+    def is_even(k):
+        return True if k == 0 else is_odd(k - 1)
+
+    def is_odd(k):
+        return False if k == 0 else is_even(k - 1)
+
+    return is_even(n)
+
+
+def inside_and_counting(n):
+    count = 0
+
+    def visit(k):
+        nonlocal count
+        count += 1
+        if k <= 1:
+            return 0
+        return visit(k - 1) + visit(k - 2)
+
+    result = visit(n)
+    return 100 * count + result
+
+
+def inside_and_deeper(n):
+    def outer(x):
+        def inner(y):
+            if y > n:
+                return y - n
+            return y + x
+
+        return inner(x) + inner(x + 1)
+
+    return outer(n) + outer(2)
+
+
+def inside_and_passed_on(n):
+    limit = n + 1
+
+    def climb(x):
+        while x < limit:
+            x = x + 3
+        return x
+
+    return twice(climb, n) + twice(lambda y: y + limit if y > 2 else y, n)
+
+
+def inside_with_defaults(n):
+    clip = lambda v, high=n + 2: high if v > high else v + 1  # noqa: E731  # a lambda is meant
+    a = clip(5)
+
+    def scaled(v, *, by=a):
+        return v * by if v > 1 else v
+
+    n = 1
+    return a + clip(n) + scaled(a) + scaled(a, by=3)
+
+
+def inside_and_in_order(n):
+    count = 0
+
+    def bump():
+        nonlocal count
+        count += 1
+        return count if count < 3 else count * n
+
+    return count + bump() + count * 10 + bump() * 100 + count + chosen_of(count, bump(), count)
+
+
+def chosen_of(a, b, c):
+    if a > b and a > c:
+        return a
+    return b * 2 if b > c else c
+
+
+def inside_and_sees_what_is_assigned_later(n):
+    k = 2
+
+    def times(x):
+        return x * k
+
+    k = n
+    return times(3)
+
+
+def inside_in_a_comprehension(n):
+    def square(x):
+        return x * x + n
+
+    return sum([square(i) for i in range(3)])
+
+
+def that_is_given_back(n):
+    def adder(k):
+        def add(x):
+            return x + k if x > 2 else x - k
+
+        return add
+
+    return adder(n)(5) + adder(2)(n)
+
+
 def in_a_condition(n):
     while steps(n) > 2 and n > 1:
         n -= 1
@@ -164,6 +285,17 @@ FOLLOWED = [
     at_none_and_a_number,
     at_whole_numbers_and_others,
     at_several_modes,
+    inside,
+    inside_and_recursive,
+    inside_and_mutually_recursive,
+    inside_and_counting,
+    inside_and_deeper,
+    inside_and_passed_on,
+    inside_with_defaults,
+    inside_and_in_order,
+    inside_and_sees_what_is_assigned_later,
+    inside_in_a_comprehension,
+    that_is_given_back,
 ]
 
 

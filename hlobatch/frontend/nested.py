@@ -1,0 +1,317 @@
+"""A function defined inside another -> what it takes from those around it, so that it can be a function of its own.
+
+::
+
+    def root(target):                       def improve(target, x):          # what it captures comes first
+        def improve(x):                         return (x + target / x) / 2
+            return (x + target / x) / 2
+        …                                   def root(target): …
+        x = improve(x)                ==>       %x = call @improve(%target, %x)
+
+A variable of a function around is passed with each call, as it is then, which is how Python sees it; if it is declared
+``nonlocal``, its new value comes back beside the result. Where the function is used as a value it is a ``Closure``: a
+pytree of what it captures, that can be called.
+"""
+
+from __future__ import annotations
+
+import ast
+import types
+from collections.abc import Hashable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import jax
+
+from hlobatch.diagnostics import Note, UnsupportedSyntaxError
+from hlobatch.frontend.source import Source, as_definition, check_kind, holds
+
+Node = ast.FunctionDef | ast.Lambda
+_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
+
+
+@dataclass(frozen=True, slots=True)
+class Default:
+    """A default that is computed where the function is defined.
+
+    Attributes:
+        name: The variable that it is kept in.
+    """
+
+    name: str
+
+
+@dataclass(frozen=True, eq=False)
+class Template:
+    """A function defined inside another, without the values that it captures.
+
+    Attributes:
+        key: What it is known by: the function around it, and its code.
+        source: Where it is written.
+        captured: Variables of the functions around that it, or what it calls, reads or assigns.
+        changed: Those that it assigns.
+        scope: Functions inside of others that it sees by their names, itself among them.
+        is_recursive: Whether it calls itself, or what it calls does.
+        defaults: Defaults that are computed where it is defined, by the variable that each is kept in.
+    """
+
+    key: Hashable
+    source: Source
+    captured: tuple[str, ...]
+    changed: tuple[str, ...]
+    scope: Mapping[str, Template] = field(repr=False)
+    is_recursive: bool
+    defaults: Mapping[str, ast.expr]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Template) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    @property
+    def is_followed(self) -> bool:
+        """Whether JAX cannot trace it as it stands: it assigns variables around it, or calls itself."""
+        return bool(self.changed) or self.is_recursive
+
+    def function(self, values: Mapping[str, Any]) -> types.FunctionType:
+        """The Python function that has captured some values."""
+        plain = self.source.function
+        names = zip(plain.__code__.co_freevars, plain.__closure__ or (), strict=True)
+        cells = tuple(self._cell(name, cell, values) for name, cell in names)
+        made = types.FunctionType(plain.__code__, plain.__globals__, plain.__name__, None, cells)
+        given = [values[d.name] if isinstance(d, Default) else d for d in plain.__defaults__ or ()]
+        made.__defaults__ = tuple(given) or None
+        named = plain.__kwdefaults__ or {}
+        made.__kwdefaults__ = {n: values[d.name] if isinstance(d, Default) else d for n, d in named.items()} or None
+        return made
+
+    def _cell(self, name: str, cell: types.CellType, values: Mapping[str, Any]) -> types.CellType:
+        if name in values:
+            return types.CellType(values[name])
+        other = self.scope.get(name)
+        return cell if other is None else types.CellType(closure(other, *(values[n] for n in other.captured)))
+
+
+@jax.tree_util.register_pytree_node_class
+@dataclass(frozen=True, eq=False)
+class Closure:
+    """A function defined inside another with what it captures, as a value.
+
+    Attributes:
+        template: The function.
+        values: What it captures, in the order of ``template.captured``.
+    """
+
+    template: Template
+    values: tuple[Any, ...]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run it as JAX traces it.
+
+        Raises:
+            UnsupportedSyntaxError: It cannot be traced, and has to be followed.
+        """
+        if self.template.is_followed:
+            raise UnsupportedSyntaxError(
+                f"{self.template.source.node.name!r} is called where the program cannot see it",
+                help="call it by its own name, or define it outside the batched function.",
+            )
+        values = dict(zip(self.template.captured, self.values, strict=True))
+        return self.template.function(values)(*args, **kwargs)
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], Template]:
+        return self.values, self.template
+
+    @classmethod
+    def tree_unflatten(cls, template: Template, values: Sequence[Any]) -> Closure:
+        return cls(template, tuple(values))
+
+
+def closure(template: Template, *values: Any) -> Closure:
+    """The function with what it captures."""
+    return Closure(template, values)
+
+
+def captured_value(function: Closure, index: int) -> Any:
+    """One of the values that a function captures."""
+    return function.values[index]
+
+
+def nested_functions(
+    source: Source, key: Hashable, local: frozenset[str], scope: Mapping[str, Template]
+) -> dict[str, Template]:
+    """The functions that a function sees by their names and that are defined inside it or inside of one around it.
+
+    Args:
+        source: The function.
+        key: What it is known by.
+        local: Its variables, those that it captures among them.
+        scope: What the functions around it define.
+
+    Raises:
+        UnsupportedSyntaxError: A name is that of two functions, or of a function and a variable.
+    """
+    nodes = dict(_definitions(source))
+    seen = frozenset((*scope, *nodes))
+    parts = [_Part(name, node, _function(source, node, local), local, seen) for name, node in nodes.items()]
+    found = dict(scope)
+    for part in parts:
+        found[part.name] = _template(part, parts, source, key, found, scope)
+    return found
+
+
+def unnamed_function(
+    source: Source, key: Hashable, local: frozenset[str], scope: Mapping[str, Template], node: ast.Lambda
+) -> Template:
+    """A lambda that stands in an expression; the other arguments are those of ``nested_functions``."""
+    part = _Part("lambda", node, _function(source, node, local), local, frozenset(scope))
+    return _template(part, [part], source, key, scope, scope)
+
+
+def _template(
+    part: _Part,
+    beside: Sequence[_Part],
+    source: Source,
+    key: Hashable,
+    visible: Mapping[str, Template],
+    scope: Mapping[str, Template],
+) -> Template:
+    reached = _reached(part, beside)
+    inside = {p.name for p in beside}
+    outer = [scope[name] for p in reached for name in p.calls if name not in inside]
+    captured = dict.fromkeys(name for p in reached for name in (*p.captured, *p.defaults))
+    captured.update(dict.fromkeys(name for template in outer for name in template.captured))
+    changed = dict.fromkeys(name for p in reached for name in p.assigns if name in captured)
+    changed.update(dict.fromkeys(name for template in outer for name in template.changed))
+    return Template(
+        (key, part.function.__code__),
+        replace(source, function=part.function, node=part.definition),
+        tuple(captured),
+        tuple(changed),
+        visible,
+        any(part.name in p.calls for p in reached) or any(template.is_recursive for template in outer),
+        part.defaults,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Part:
+    """A definition, and what it says by itself."""
+
+    name: str
+    node: Node
+    function: types.FunctionType
+    local: frozenset[str]
+    scope: frozenset[str]
+
+    @property
+    def definition(self) -> ast.FunctionDef:
+        return as_definition(self.node)
+
+    @property
+    def calls(self) -> list[str]:
+        """Names of functions inside of others."""
+        return [name for name in self.function.__code__.co_freevars if name in self.scope]
+
+    @property
+    def captured(self) -> list[str]:
+        return [n for n in self.function.__code__.co_freevars if n in self.local and n not in self.scope]
+
+    @property
+    def assigns(self) -> list[str]:
+        """Variables around it that it, or a function inside of it, assigns."""
+        return [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
+
+    @property
+    def defaults(self) -> dict[str, ast.expr]:
+        """Those that are computed where it is defined, by the variable that each is kept in."""
+        return {d.name: e for d, e in _defaults(self.node) if isinstance(d, Default)}
+
+
+def _reached(part: _Part, parts: Sequence[_Part]) -> list[_Part]:
+    """A definition and those beside it that it calls, directly or not."""
+    by_name = {p.name: p for p in parts}
+    found, pending = {part.name: part}, [part]
+    while pending:
+        for name in pending.pop().calls:
+            if name in by_name and name not in found:
+                found[name] = by_name[name]
+                pending.append(by_name[name])
+    return list(found.values())
+
+
+def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
+    """The functions that are defined in a function itself, and lambdas that are given a name once and for all."""
+    nodes = [node for statement in source.node.body for node in _own(statement)]
+    stores: dict[str, list[ast.AST]] = {}
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            stores.setdefault(node.name, []).append(node)
+        elif isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
+            stores.setdefault(node.id, []).append(node)
+    for node in nodes:
+        if isinstance(node, ast.FunctionDef):
+            if len(stores[node.name]) > 1:
+                first, *_, last = stores[node.name]
+                raise UnsupportedSyntaxError(
+                    f"{node.name!r} is a function defined here, and something else elsewhere",
+                    source.location(last),
+                    notes=[Note("here", source.location(first))],
+                    help="give each a name of its own.",
+                )
+            yield node.name, node
+        match node:
+            case ast.Assign([ast.Name(name)], ast.Lambda() as function) if len(stores[name]) == 1:
+                yield name, function
+
+
+def _own(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those in it, without what is inside of functions."""
+    yield node
+    if not isinstance(node, _SCOPES):
+        for child in ast.iter_child_nodes(node):
+            yield from _own(child)
+
+
+def _function(source: Source, node: Node, local: frozenset[str]) -> types.FunctionType:
+    """The function of a definition, as Python would make it, with nothing in the cells of the function around."""
+    around = source.function
+    code = _code(around.__code__, node)
+    if code is None:
+        raise UnsupportedSyntaxError(
+            "this function inside of another was not found in what Python compiled",
+            source.location(node),
+            help="define it outside, and pass it what it uses.",
+        )
+    cells = dict(zip(around.__code__.co_freevars, around.__closure__ or (), strict=True))
+    closed = tuple(
+        types.CellType() if name in local else cells.get(name, types.CellType()) for name in code.co_freevars
+    )
+    made = types.FunctionType(code, around.__globals__, code.co_name, None, closed)
+    values = [default for default, _ in _defaults(node)]
+    positional = len(node.args.defaults)
+    made.__defaults__ = tuple(values[:positional]) or None
+    names = [a.arg for a, d in zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True) if d is not None]
+    made.__kwdefaults__ = dict(zip(names, values[positional:], strict=True)) or None
+    check_kind(replace(source, function=made, node=as_definition(node)), made)
+    return made
+
+
+def _defaults(node: Node) -> list[tuple[Any, ast.expr]]:
+    """Each default, as a Python object if it is written out, and the expression."""
+    expressions = [*node.args.defaults, *(d for d in node.args.kw_defaults if d is not None)]
+    name = node.name if isinstance(node, ast.FunctionDef) else f"lambda_{node.lineno}_{node.col_offset}"
+    kept = [f"_hb_{name}_{index}" for index in range(len(expressions))]
+    return [(e.value if isinstance(e, ast.Constant) else Default(k), e) for k, e in zip(kept, expressions, strict=True)]
+
+
+def _code(around: types.CodeType, node: Node) -> types.CodeType | None:
+    """What a definition was compiled to, among what is inside of the function around it."""
+    name = node.name if isinstance(node, ast.FunctionDef) else "<lambda>"
+    line = min([node.lineno, *(d.lineno for d in getattr(node, "decorator_list", ()))])
+    inside = [code for code in around.co_consts if isinstance(code, types.CodeType)]
+    fitting = [code for code in inside if code.co_name == name and code.co_firstlineno == line]
+    if isinstance(node, ast.Lambda):
+        fitting = [code for code in fitting if holds(node.body, code)]
+    return fitting[0] if len(fitting) == 1 else None
