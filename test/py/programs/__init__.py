@@ -8,6 +8,7 @@ those that are refused today, and ``programs_report.py`` prints how each fares.
 from programs import (
     dynamic,
     environments,
+    everyday,
     games,
     graphics,
     graphs,
@@ -32,5 +33,6 @@ SUBJECTS = (
     graphics,
     learning,
     environments,
+    everyday,
 )
 PROGRAMS: tuple[Program, ...] = tuple(program for subject in SUBJECTS for program in subject.PROGRAMS)

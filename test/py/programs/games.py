@@ -398,6 +398,7 @@ PROGRAMS = [
                 ]
             ),
         ),
+        raises=ValueError,
     ),
     Program(tic_tac_toe, (_BOARDS, [1, 1, -1, 1])),
     Program(pruned_tree, (np.array([[3, 5, 6, 9, 1, 2, 0, -1], [1, 2, 3, 4, 5, 6, 7, 8], [8, 7, 6, 5, 4, 3, 2, 1]]),)),
@@ -411,6 +412,7 @@ PROGRAMS = [
     Program(
         connect_four_drop,
         (np.array([[0, 1, 0, 1, 0, 1, 0, 1], [0, 1, 2, 3, 4, 5, 6, 0], [3, 3, 4, 4, 5, 5, 6, 0], [1] * 8]),),
+        raises=ValueError,
     ),
     Program(life_steps, (_GRIDS,)),
     Program(langtons_ant, ([0, 5, 20, 60],), {"size": 8}),

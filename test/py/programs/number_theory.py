@@ -330,7 +330,7 @@ PROGRAMS = [
     Program(gcd, ([48, 17, 270, 7, 0], [18, 5, 192, 0, 9])),
     Program(gcd_recursive, ([48, 17, 270, 7, 0], [18, 5, 192, 0, 9])),
     Program(extended_gcd, ([240, 17, 99, 6, 1], [46, 5, 78, 0, 1])),
-    Program(modular_inverse, ([3, 10, 2, 6, 7], [11, 17, 5, 9, 26])),
+    Program(modular_inverse, ([3, 10, 2, 6, 7], [11, 17, 5, 9, 26]), raises=ValueError),
     Program(is_prime, ([0, 1, 2, 9, 97, 91, 7919, 10403],)),
     Program(count_primes, ([2, 10, 30, 100, 199],)),
     Program(sieve_numpy, ([2, 10, 30, 63],), {"size": 64}),

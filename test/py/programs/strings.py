@@ -369,7 +369,7 @@ PROGRAMS = [
     Program(boyer_moore_horspool, (_HAYSTACKS, _NEEDLES)),
     Program(run_length_encode, (text("aaabccdd", "abcdefgh", "zzzzzzzz", "aabbaabb"),)),
     Program(parse_int, (text("42", "   -17", "+9 8", "x12", "  00123"),)),
-    Program(parse_float, (text("3.25", "0.5", "17", "1.2.3", "2x"),)),
+    Program(parse_float, (text("3.25", "0.5", "17", "1.2.3", "2x"),), raises=ValueError),
     Program(balanced, (text("([]{})", "([)]", "((()", "", "]"),)),
     Program(max_depth, (text("(1+(2*3))", "((()))", "()", "(()", "x"),)),
     Program(evaluate, (text("1+2*3", "(1+2)*3", "2*(3-(4-1))", "12", "10-2-3"),)),
