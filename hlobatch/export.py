@@ -14,6 +14,7 @@ Format versions: 2 says along which axes the batch is; in 1 (first) it is the fi
 
 from __future__ import annotations
 
+import io
 import json
 import zipfile
 from collections.abc import Sequence
@@ -27,6 +28,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracing, serialize_portable
+from hlobatch.artifacts.replacing import write_whole
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.schema import Schema, from_schema, to_schema
@@ -188,7 +190,10 @@ class Artifact:
         return str(self.exported.mlir_module())
 
     def save(self, path: str | Path) -> Path:
-        """Write the artifact to a file; returns its path."""
+        """Write the artifact to a file; returns its path.
+
+        A file that is there is replaced once all is written, and stays as it is where that fails.
+        """
         manifest = {
             "format": FORMAT,
             "name": self.name,
@@ -199,12 +204,13 @@ class Artifact:
             "depth": self.depth,
             "max_steps": self.max_steps,
         }
-        path = Path(path)
-        with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        path, content = Path(path), io.BytesIO()
+        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
             file.writestr(_MANIFEST, json.dumps(manifest, indent=1))
             file.writestr(_MODULE, bytes(self.exported.serialize()))
             if self.stablehlo is not None:
                 file.writestr(_STABLEHLO, self.stablehlo)
+        write_whole(path, content.getvalue())
         return path
 
 
