@@ -5,9 +5,9 @@ Everything here is used from elsewhere by these names; when a release of JAX mov
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from operator import attrgetter
 from typing import Any, Final
@@ -16,7 +16,10 @@ import jax
 import jax.numpy as jnp
 from jax._src import config as _config
 from jax._src import source_info_util as _source
+from jax._src import xla_bridge as _bridge
 from jax._src.core import trace_ctx as _trace_context
+from jax._src.export import _export as _exporting
+from jax._src.export.serialization_generated import Exported as _Exported
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax._src.util import weakref_cache_key_types as _weak_in_caches
@@ -46,11 +49,14 @@ __all__ = [
     "Primitive",
     "ShapedArray",
     "abstract",
+    "as_exported",
     "batching",
     "called_by",
+    "calls_of_libraries",
     "compiler_options",
     "default_device",
     "embed_module",
+    "exported_by_jax",
     "func",
     "function_of",
     "in_place_of",
@@ -65,6 +71,7 @@ __all__ = [
     "is_x64",
     "jaxpr_as_fun",
     "keys_of",
+    "known_platforms",
     "leaves_passes_out",
     "looks_for_nans",
     "lower_as_jax",
@@ -76,12 +83,15 @@ __all__ = [
     "mapped_first",
     "mapped_size",
     "mlir",
+    "names_of_operations",
     "operands_of_scan",
     "random_function",
+    "read_portable",
     "refuse_derivative",
     "register_dialect",
     "register_operation",
     "serialize_portable",
+    "stable_calls",
     "stablehlo",
     "subjaxprs",
     "subjaxprs_of",
@@ -385,6 +395,10 @@ def without_shardings(module: Any) -> None:
         mark.erase()
 
 
+stable_calls: Final[Container[str]] = _exporting._CUSTOM_CALL_TARGETS_GUARANTEED_STABLE
+"""The calls of libraries that mean the same in every release of JAX; others are not exported."""
+
+
 _TO_STABLEHLO: Final = "func.func(chlo-legalize-to-stablehlo,shape-legalize-to-stablehlo)"
 """Functions that StableHLO has none of, such as ``erf_inv``, become what computes them. Where the size of the batch is
 a symbol, what that takes of shapes becomes StableHLO as well, between pairs of casts that cancel each other."""
@@ -406,11 +420,59 @@ def serialize_portable(module: Any, target_version: str | None = None) -> bytes:
         _without_sharding_rules(copy)
         try:
             PassManager.parse(f"builtin.module({_TO_STABLEHLO})").run(copy.operation)
-            if any(operation == "builtin.unrealized_conversion_cast" for operation in _names_of_operations(copy)):
+            if any(operation == "builtin.unrealized_conversion_cast" for operation in names_of_operations(copy)):
                 PassManager.parse("builtin.module(canonicalize)").run(copy.operation)
             return bytes(stablehlo.serialize_portable_artifact(copy, version))
         except (ir.MLIRError, ValueError) as error:
             raise ValueError("; ".join(said) or str(error)) from None
+
+
+def read_portable(data: bytes) -> Any:
+    """A module that was written as a portable artifact, verified.
+
+    Raises:
+        ValueError: It is none that this version can read.
+    """
+    context = mlir.make_ir_context()
+    with context, _diagnostics(context) as said:
+        try:
+            module: Any = stablehlo.deserialize_portable_artifact(context, data)
+            module.operation.verify()
+        except (ir.MLIRError, ValueError) as error:
+            raise ValueError("; ".join(said) or str(error)) from None
+    return module
+
+
+def exported_by_jax(data: bytes) -> tuple[bytes, list[str], int]:
+    """The module, the platforms and the version of the calling convention of what ``Exported.serialize`` wrote.
+
+    Only what is asked for is read, for the numbers in there may be anything; any error may come of them.
+    """
+    exported = _Exported.GetRootAsExported(data, 0)
+    platforms = [exported.Platforms(i).decode() for i in range(min(exported.PlatformsLength(), 100))]
+    module: Any = exported.MlirModuleSerializedAsNumpy()
+    return module.tobytes(), platforms, exported.CallingConventionVersion()
+
+
+def as_exported(module: bytes, name: str, platforms: Sequence[str], version: int, avals: Any, results: Any) -> Any:
+    """What ``jax.export`` would have made, given the module of it.
+
+    JAX makes everything else that belongs to it anew, for a function of the same types.
+    """
+
+    def blank(*_: Any) -> list[Any]:
+        return [jnp.zeros(result.shape, result.dtype) for result in results]
+
+    with jax.enable_x64(True):
+        made = jax.export.export(jax.jit(blank, keep_unused=True), platforms=list(platforms))(*avals)
+    return replace(
+        made, mlir_module_serialized=module, fun_name=name, calling_convention_version=version, _get_vjp=None
+    )
+
+
+def known_platforms() -> frozenset[str]:
+    """The names of what JAX can lower for, as ``jax.export`` has them."""
+    return frozenset({"cpu", "cuda", "rocm", "tpu"} | (_bridge.known_platforms() - {"gpu"}))
 
 
 @contextmanager
@@ -430,11 +492,25 @@ def _diagnostics(context: Any) -> Iterator[list[str]]:
         handler.detach()
 
 
-def _names_of_operations(module: Any) -> set[str]:
+def names_of_operations(module: Any) -> set[str]:
+    """The operations that there are in a module."""
     found: set[str] = set()
 
     def collect(operation: Any) -> Any:
         found.add(operation.name)
+        return ir.WalkResult.ADVANCE
+
+    module.operation.walk(collect)
+    return found
+
+
+def calls_of_libraries(module: Any) -> set[str]:
+    """What a module calls that is no operation of StableHLO."""
+    found: set[str] = set()
+
+    def collect(operation: Any) -> Any:
+        if operation.name == "stablehlo.custom_call":
+            found.add(ir.StringAttr(operation.attributes["call_target_name"]).value)
         return ir.WalkResult.ADVANCE
 
     module.operation.walk(collect)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import functools
+import inspect
 import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
@@ -179,6 +180,11 @@ class BatchedFunction:
         """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
         call, plan = self._planned(args, kwargs, abstract=True)
         return Traced(plan, call, self._bind)
+
+    @property
+    def signature(self) -> inspect.Signature:
+        """The parameters of the function."""
+        return self._binder.signature
 
     def _bind(self, args: Any, kwargs: Any, *, abstract: bool = False) -> Call:
         return self._binder.bind(args, kwargs, abstract=abstract)

@@ -2,22 +2,22 @@
 
 An artifact is a zip file::
 
-    manifest.json        format version, the function's name, its inputs and results as schemas
-    module.jax           the function as ``jax.export`` serializes it: what ``Artifact.call`` runs
+    manifest.json        format version, the function's name and parameters, its inputs and results as schemas
+    module.mlirbc        what ``Artifact.call`` runs: portable StableHLO that is called as ``jax.export`` calls its own
     module.stablehlo     the bare portable StableHLO artifact, for other consumers, where there is one
+    SHA256SUMS           checksums of the others
 
 The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
 became of each. ``call`` checks them, so a loaded program is never silently wrong either.
 
-Format versions: 2 says along which axes the batch is; in 1 (first) it is the first of each array that has one.
+Format versions: 3 has checksums, and names the parameters; in 2 and 1 the module is ``module.jax``, what
+``jax.export`` serializes; 2 says along which axes the batch is, in 1 it is the first of each array that has one.
 """
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
-from collections.abc import Sequence
+import inspect
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
@@ -27,64 +27,67 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracing, serialize_portable
+from hlobatch._jax import is_tracing, is_x64, known_platforms, serialize_portable
+from hlobatch.artifacts.archive import SUMS, pack, unpack
+from hlobatch.artifacts.arguments import arrays_of
+from hlobatch.artifacts.manifest import FORMAT, Manifest, from_json, read_manifest
+from hlobatch.artifacts.program import batch_of, exported_of, in_old_form
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
-from hlobatch.ir.physical import from_physical, physical, to_physical
-from hlobatch.ir.schema import Schema, from_schema, to_schema
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.physical import physical, rebuild
+from hlobatch.ir.schema import classes_of, from_schema
+from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_within
 from hlobatch.runtime.stops import stop_of
 from hlobatch.stages import Traced
 
-FORMAT: Final = 2
-_READABLE: Final = (1, FORMAT)
-_MANIFEST, _MODULE, _STABLEHLO = "manifest.json", "module.jax", "module.stablehlo"
+_MANIFEST: Final = "manifest.json"
+_MODULE: Final = "module.mlirbc"
+_OLD_MODULE: Final = "module.jax"
+_STABLEHLO: Final = "module.stablehlo"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Artifact:
     """An exported batched function.
 
     Attributes:
-        name: The function's name.
+        manifest: What it says of itself.
         exported: What runs.
         stablehlo: The bare portable artifact, as bytes: operands ``[sizes…, inputs…]``, results
             ``[results…, stopped, status]``. None where some operation has no form in StableHLO.
-        inputs: Schema of the arguments, a tuple.
-        shared: For each argument, whether it has no batch axis.
-        axes: For each array in the arguments, which axis the batch is, or None if it has none.
-        result: Schema of the result.
-        depth: Frames per stack; an artifact's stacks do not grow.
-        max_steps: Blocks an input may run, or None.
     """
 
-    name: str
+    manifest: Manifest
     exported: jax.export.Exported
     stablehlo: bytes | None
-    inputs: Schema
-    shared: tuple[bool, ...]
-    axes: tuple[int | None, ...]
-    result: Schema
-    depth: int
-    max_steps: int | None = None
+
+    @property
+    def name(self) -> str:
+        """The function's name."""
+        return self.manifest.name
 
     @property
     def argument_types(self) -> Type:
         """The arguments, a tuple, without the batch axis."""
-        return from_schema(self.inputs)
+        return self.manifest.arguments
 
     @property
     def result_type(self) -> Type:
         """The result, without the batch axis."""
-        return from_schema(self.result)
+        return self.manifest.result
 
-    def call(self, *args: Any) -> Any:
+    def call(self, *args: Any, **kwargs: Any) -> Any:
         """Run on arguments of the exported types, the batch along the same axes.
 
+        Args:
+            *args: As the function takes them. Python objects, such as defaults, may be left out.
+            **kwargs: Likewise.
+
         Raises:
+            ArtifactError: It was exported for another platform.
             BatchTypeError: The arguments do not fit what was exported.
             HloBatchError: It is called inside a JAX transformation.
             StackOverflowError: A lane needed more stack frames than were exported.
@@ -95,86 +98,29 @@ class Artifact:
                 f"{self.name}, an artifact, is called inside a JAX transformation",
                 help="call it outside, or `.exported.call`, which gives what stopped the run besides the results.",
             )
-        arrays, size = self._arrays(self.argument_types, args)
-        result = self.result_type
-        if size == 0:
-            leaves = [physical(t) for t in result.tensor_leaves]
-            return _rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
-        try:
-            *results, stopped, status = self.exported.call(*arrays)
-        except ValueError as error:
-            raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
+        has_x64, result = is_x64(), self.result_type
+        with jax.enable_x64(has_x64 or self.manifest.has_wide_types):
+            arrays, size = arrays_of(self.manifest, args, kwargs, has_x64=has_x64)
+            if size == 0:
+                leaves = [physical(t) for t in result.tensor_leaves]
+                return rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
+            *results, stopped, status = self._run(arrays)
+            outputs = rebuild(results, result)
         if int(stopped):
-            self._stop(np.asarray(status), _rebuild(results, result))
-        return _rebuild(results, result)
+            self._stop(np.asarray(status), outputs)
+        return outputs
 
-    def _arrays(self, types: Type, args: Sequence[Any]) -> tuple[list[Any], int]:
-        """The arguments' arrays, checked, batch axis first, and the size of the batch.
-
-        Python objects at the end, such as defaults, may be left out.
-        """
-        missing = [Type(part) for part in types.tensors[len(args) :]]
-        args = (*args, *(part.rebuild([]) for part in missing if part.is_static))
+    def _run(self, arrays: Sequence[Any]) -> Any:
         try:
-            leaves = types.treedef.flatten_up_to(args)
+            return self.exported.call(*arrays)
         except ValueError as error:
-            raise BatchTypeError(
-                f"{self.name} was exported for arguments {types}: {error}", help="pass the same pytrees of arrays."
-            ) from None
-        for leaf, wanted in zip(leaves, types.leaves, strict=True):
-            self._check_leaf(leaf, wanted)
-        given = [leaf for leaf, wanted in zip(leaves, types.leaves, strict=True) if isinstance(wanted, TensorType)]
-        arrays = list(map(self._batch_first, given, types.tensor_leaves, self.axes))
-        sizes = {array.shape[0] for array, axis in zip(arrays, self.axes, strict=True) if axis is not None}
-        if len(sizes) > 1:
-            raise BatchTypeError(f"{self.name} is called with batches of sizes {', '.join(map(str, sorted(sizes)))}")
-        (size,) = sizes
-        shared = self._shared_leaves(types)
-        expected = next(a.shape[0] for a, s in zip(self.exported.in_avals, shared, strict=True) if not s)
-        if isinstance(expected, int) and expected != size:
-            raise BatchTypeError(
-                f"{self.name} was exported for a batch of size {expected}, but this one has size {size}",
-                help="what is exported for a batch of size 0, or a symbolic one, runs on any.",
-            )
-        arrays = [
-            jnp.broadcast_to(array, (size, *array.shape)) if axis is None and not is_shared else array
-            for array, axis, is_shared in zip(arrays, self.axes, shared, strict=True)
-        ]
-        return arrays, size
-
-    def _batch_first(self, leaf: Any, wanted: TensorType, axis: int | None) -> Any:
-        """An array as it is stored, the axis of its batch, if it has one, in front."""
-        shape = list(np.shape(leaf))
-        size = [shape.pop(axis)] if axis is not None and -len(shape) <= axis < len(shape) else []
-        if tuple(shape) != wanted.shape or len(size) != (axis is not None):
-            raise BatchTypeError(
-                f"{self.name} was exported for {wanted} per lane, but an argument has shape {list(np.shape(leaf))}",
-                help="it has no batch axis." if axis is None else f"axis {axis} is the batch.",
-            )
-        return to_physical(jnp.moveaxis(leaf, axis, 0) if axis else leaf, wanted)
-
-    def _check_leaf(self, leaf: Any, wanted: Leaf) -> None:
-        """Refuse another Python object than was exported, and an array that would have to be converted."""
-        if isinstance(wanted, Static):
-            if Static(leaf) != wanted:
-                raise BatchTypeError(
-                    f"{self.name} was exported for {wanted}, but {leaf!r} is passed", help="export it for that as well."
-                )
-            return
-        is_number = type(leaf) in (bool, int, float, complex)
-        if not (is_number or isinstance(leaf, (jax.Array, np.ndarray, np.generic))):
-            raise BatchTypeError(
-                f"{self.name} was exported for {wanted}, but an argument is {leaf!r}", help="pass an array."
-            )
-        dtype = jax.dtypes.canonicalize_dtype(jax.dtypes.result_type(leaf), allow_extended_dtype=True)
-        if dtype != wanted.dtype and not (is_number and jnp.result_type(leaf, wanted.dtype) == wanted.dtype):
-            raise BatchTypeError(
-                f"{self.name} was exported for {wanted}, but an argument is {dtype}", help="convert it with .astype(…)."
-            )
-
-    def _shared_leaves(self, types: Type) -> list[bool]:
-        arguments = types.tensors
-        return [s for part, s in zip(arguments, self.shared, strict=True) for _ in Type(part).tensor_leaves]
+            platforms = ", ".join(self.manifest.platforms)
+            if f"'{self.manifest.platforms[0]}'" in str(error) or "platform" in str(error):
+                raise ArtifactError(
+                    f"{self.name} was exported for {platforms}, and that is not where its arguments are",
+                    help="name all platforms when it is exported, as in platforms=('cpu', 'cuda').",
+                ) from None
+            raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
 
     def _stop(self, status: Any, outputs: Any) -> None:
         stop = stop_of(status)
@@ -182,7 +128,7 @@ class Artifact:
             advice = "export it with a larger max_steps."
         else:
             advice = "export it with a larger max_stack_depth: the stacks of an artifact do not grow."
-        message = stop.message(self.name, self.max_steps, self.depth)
+        message = stop.message(self.name, self.manifest.max_steps, self.manifest.depth)
         raise stop.error(message, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
 
     def as_text(self) -> str:
@@ -194,115 +140,153 @@ class Artifact:
 
         A file that is there is replaced once all is written, and stays as it is where that fails.
         """
-        manifest = {
-            "format": FORMAT,
-            "name": self.name,
-            "inputs": self.inputs,
-            "shared": self.shared,
-            "axes": self.axes,
-            "result": self.result,
-            "depth": self.depth,
-            "max_steps": self.max_steps,
-        }
-        path, content = Path(path), io.BytesIO()
-        with zipfile.ZipFile(content, "w", zipfile.ZIP_DEFLATED) as file:
-            file.writestr(_MANIFEST, json.dumps(manifest, indent=1))
-            file.writestr(_MODULE, bytes(self.exported.serialize()))
-            if self.stablehlo is not None:
-                file.writestr(_STABLEHLO, self.stablehlo)
-        write_whole(path, content.getvalue())
+        path = Path(path)
+        write_whole(path, self._packed())
         return path
 
+    def _packed(self) -> bytes:
+        parts = {_MANIFEST: self.manifest.to_json(), _MODULE: bytes(self.exported.mlir_module_serialized)}
+        return pack(parts if self.stablehlo is None else {**parts, _STABLEHLO: self.stablehlo})
 
-def load(path: str | Path) -> Artifact:
+    def __reduce__(self) -> Any:
+        """As what its file would hold, and the classes of namedtuples, which pickle imports as it does any others."""
+        return _unpacked, (self._packed(), classes_of(self.argument_types, self.result_type))
+
+    def __deepcopy__(self, memo: Any) -> Artifact:
+        """It does not change."""
+        return self
+
+    def __copy__(self) -> Artifact:
+        return self
+
+
+def load(path: str | Path, *, classes: Collection[type] = ()) -> Artifact:
     """Read an artifact that ``Artifact.save`` wrote.
+
+    Nothing is imported for it, and nothing in it is run before it is called. It is a program all the same: call those
+    of people you trust.
+
+    Args:
+        path: The file.
+        classes: Classes of namedtuples among its arguments and results, which it knows by their names. Those of modules
+            that are imported are found without; for others, namedtuples of the same fields stand in.
 
     Raises:
         ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
+        OSError: There is no such file, or it cannot be read.
+    """
+    content = Path(path).read_bytes()
+    try:
+        return _unpacked(content, classes)
+    except ArtifactError as error:
+        message = f"{path} is not an artifact of hlobatch that can be run: {error.message}"
+        raise ArtifactError(message, help=error.help) from None
+
+
+def _unpacked(content: bytes, classes: Collection[type]) -> Artifact:
+    """The artifact that a file holds.
+
+    Raises:
+        ArtifactError: It holds none.
     """
     try:
-        with zipfile.ZipFile(path) as file:
-            manifest = json.loads(file.read(_MANIFEST))
-            module = file.read(_MODULE)
-            stablehlo = file.read(_STABLEHLO) if _STABLEHLO in file.namelist() else None
-    except (zipfile.BadZipFile, KeyError, ValueError) as error:
-        raise ArtifactError(f"{path} is not an artifact of hlobatch: {error}") from None
-    version = manifest.get("format") if isinstance(manifest, dict) else None
-    if version not in _READABLE:
-        raise ArtifactError(
-            f"{path} has format {version}, this version reads {FORMAT}", help="export it again with this version."
-        )
-    try:
-        exported = jax.export.deserialize(bytearray(module))
-    except Exception as error:
-        raise ArtifactError(f"{path} holds a module that this JAX cannot read: {error}") from error
-    try:
-        return Artifact(
-            manifest["name"],
-            exported,
-            stablehlo,
-            manifest["inputs"],
-            tuple(manifest["shared"]),
-            tuple(manifest["axes"]) if version == FORMAT else _first_axes(manifest),
-            manifest["result"],
-            manifest["depth"],
-            manifest["max_steps"],
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise ArtifactError(f"{path} does not describe its function: {error!r}") from error
-
-
-def _first_axes(manifest: Any) -> tuple[int | None, ...]:
-    """The axes of a file of format 1."""
-    parts = from_schema(manifest["inputs"]).tensors
-    pairs = zip(parts, manifest["shared"], strict=True)
-    return tuple(None if shared else 0 for part, shared in pairs for _ in Type(part).tensor_leaves)
+        parts = unpack(content)
+        if _MANIFEST not in parts:
+            raise ArtifactError(f"it has no {_MANIFEST}")
+        manifest = read_manifest(parts[_MANIFEST])
+        is_new = manifest["format"] == FORMAT
+        needed = {_MANIFEST, *((_MODULE, SUMS) if is_new else (_OLD_MODULE,))}
+        if parts.keys() - {_STABLEHLO} != needed:
+            raise ArtifactError(f"it has the parts {', '.join(sorted(parts))}, and not {', '.join(sorted(needed))}")
+        if is_new:
+            module, checked = parts[_MODULE], from_json(manifest, classes)
+        else:
+            module, platforms, convention = in_old_form(parts[_OLD_MODULE])
+            batch = batch_of(module, from_schema(manifest.get("inputs")), manifest.get("shared"))
+            checked = from_json(manifest, classes, batch=batch, platforms=platforms, convention=convention)
+        return Artifact(checked, exported_of(checked, module), parts.get(_STABLEHLO))
+    except ArtifactError:
+        raise
+    except Exception as error:  # what is not expected is damage too, to whoever reads the file
+        raise ArtifactError(f"it is damaged: {error!r}"[:300]) from error
 
 
 def export(
     f: Any,
+    /,
     *avals: Any,
-    platforms: Sequence[str] | None = None,
+    platforms: str | Sequence[str] | None = None,
     target_version: str | None = None,
+    **keywords: Any,
 ) -> Artifact:
     """Export a batched function for arguments of given types.
 
     Args:
         f: A batched function; one for a batch of size 0 takes batches of any size.
-        *avals: Arrays or ``jax.ShapeDtypeStruct``, also with a symbolic batch size from ``jax.export.symbolic_shape``.
-        platforms: What to export for, as ``jax.export.export``; the default device if None.
+        *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct``, also with a symbolic batch size from
+            ``jax.export.symbolic_shape``, and static arguments.
+        platforms: What to export for: ``"cpu"``, ``"cuda"``, ``"rocm"`` or ``"tpu"``, or several; the default device if
+            None.
         target_version: StableHLO version of the bare artifact; by default the oldest that consumers of the last months
             need (12 weeks back).
+        **keywords: Its arguments by keyword.
 
     Raises:
-        ArtifactError: The arguments or the result hold something that cannot be described in a file, or there is no
-            form for the program in the version that was asked for.
+        ArtifactError: The arguments or the result hold something that cannot be described in a file, the program has
+            something that JAX does not export, or there is no form for it in the version that was asked for.
         TypeError: The function is not batched.
+        ValueError: There is no such platform.
     """
     if not hasattr(type(f), "__hlobatch_function__"):
         raise TypeError(f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}")
-    traced: Traced = f.trace(*avals)
+    named = _platforms(platforms)
+    traced: Traced = f.trace(*avals, **keywords)
     plan, call = traced.plan, traced.call
-    any_size = jax.export.symbolic_shape("b")[0]
-    given = any_size if isinstance(call.size, int) and call.size == 0 else call.size
-    depth = plan.declared_depth
-    inputs = plan.layout(given, depth).input_avals
-    flat = jax.jit(lambda *arrays: run_within(plan, arrays))
-    exported = jax.export.export(flat, platforms=platforms)(*inputs)
-    layout = plan.layout(given if isinstance(given, int) else any_size, depth)
+    batch = call.size if isinstance(call.size, int) and call.size else None
+    size = jax.export.symbolic_shape("b")[0] if batch is None else batch
+    layout = plan.layout(size, plan.depth)
+    exported = _exported(plan, layout.input_avals, named)
     request = plan.request(layout, keep_state=False, embed_captures=True)
-    arguments = Type(tuple(t.tensors for _, t in call.types))
-    return Artifact(
+    parameters = f.signature.parameters
+    manifest = Manifest(
         plan.name,
-        exported,
-        _portable(plan, to_stablehlo(request), target_version),
-        to_schema(arguments),
+        inspect.Signature([inspect.Parameter(name, parameters[name].kind) for name, _ in call.types]),
+        Type(tuple(t.strong.tensors for _, t in call.types)),
         tuple(name in call.shared for name, _ in call.types),
         call.axes,
-        to_schema(plan.out_type),
-        depth,
+        plan.out_type.strong,
+        plan.depth,
         plan.options.max_steps,
+        batch,
+        exported.platforms,
+        exported.calling_convention_version,
     )
+    manifest.to_json()  # what a file cannot describe is told here
+    return Artifact(manifest, exported, _portable(plan, to_stablehlo(request), target_version))
+
+
+def _platforms(given: str | Sequence[str] | None) -> list[str] | None:
+    """Names of platforms, which JAX would find wrong only when the artifact is called."""
+    if given is None:
+        return None
+    names = [given] if isinstance(given, str) else list(given)
+    known = known_platforms()
+    for name in names:
+        if name not in known:
+            raise ValueError(f"platforms names {name!r}, and JAX knows {', '.join(sorted(known))}")
+    if not names or len(set(names)) < len(names):
+        raise ValueError(f"platforms is one or several names, each there once, not {given!r}")
+    return names
+
+
+def _exported(plan: Plan, avals: Sequence[Any], platforms: list[str] | None) -> jax.export.Exported:
+    flat = jax.jit(lambda *arrays: run_within(plan, arrays), keep_unused=True)
+    try:
+        return jax.export.export(flat, platforms=platforms)(*avals)
+    except (NotImplementedError, ValueError) as error:
+        raise ArtifactError(
+            f"{plan.name!r} has something that JAX does not export: {error}", plan.specialized.location
+        ) from None
 
 
 def _portable(plan: Plan, module: Any, target_version: str | None) -> bytes | None:
@@ -317,7 +301,3 @@ def _portable(plan: Plan, module: Any, target_version: str | None) -> bytes | No
             plan.specialized.location,
             help="leave target_version out, or name a later one.",
         ) from None
-
-
-def _rebuild(arrays: Sequence[Any], type_: Type) -> Any:
-    return type_.rebuild([from_physical(a, t) for a, t in zip(arrays, type_.tensor_leaves, strict=True)])

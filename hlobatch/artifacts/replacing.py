@@ -12,8 +12,8 @@ from pathlib import Path
 def write_whole(path: Path, content: bytes) -> None:
     """Write a file beside the one that is there, and put it in its place when all of it is written.
 
-    Whatever happens before, the old file stays, and nothing else is left behind. A link keeps leading where it does, and
-    a file keeps its permissions. What is no file, such as a pipe, is written to.
+    Whatever happens before, the old file stays, and nothing else is left behind. A link keeps leading where it does,
+    and a file keeps its permissions. What is no file, such as a pipe, is written to.
 
     Raises:
         OSError: It cannot be written: the disk is full, or something forbids it.

@@ -1,16 +1,20 @@
-"""Types as JSON, so that a file can say what it takes and gives.
+"""Types as JSON, so that a file can say what it takes and gives; and back, where nothing that a file says is trusted.
 
-Containers are tuples, lists, dicts, None and namedtuples; a namedtuple's class is found again by its module and name,
-and where it cannot be imported a namedtuple of the same fields stands in for it.
+Containers are tuples, lists, dicts, None and namedtuples. A namedtuple's class is found by its module and name, among
+those that are given and in modules that somebody has imported; nothing is imported for a file. Where it is not there, a
+namedtuple of the same fields stands in for it.
 """
 
 from __future__ import annotations
 
 import collections
-import importlib
-from typing import Any
+import math
+import sys
+import types
+from collections.abc import Collection
+from typing import Any, Final
 
-import jax
+import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
@@ -19,6 +23,22 @@ from hlobatch.ir.types import Static, TensorType, Type
 
 Schema = dict[str, Any]
 _PLAIN = (str, int, float, bool, type(None))
+_INTEGERS = [f"{sign}int{bits}" for sign in ("", "u") for bits in (1, 2, 4, 8, 16, 32, 64)]
+_SMALL_FLOATS = [
+    "4_e2m1fn",
+    "6_e2m3fn",
+    "6_e3m2fn",
+    *(f"8_{form}" for form in ("e3m4", "e4m3", "e4m3b11fnuz", "e4m3fn", "e4m3fnuz")),
+]
+_SMALL_FLOATS += [f"8_{form}" for form in ("e5m2", "e5m2fnuz", "e8m0fnu")]
+_FLOATS = [*(f"float{form}" for form in (*_SMALL_FLOATS, 16, 32, 64)), "bfloat16", "complex64", "complex128"]
+_NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if hasattr(jnp, name))
+"""The dtypes of arrays that JAX has."""
+
+DEEPEST: Final = 64
+"""Containers that may be inside each other."""
+LARGEST: Final = 1 << 40
+"""Elements that an array may have."""
 
 
 def to_schema(type_: Type) -> Schema:
@@ -32,79 +52,123 @@ def to_schema(type_: Type) -> Schema:
 
 def _describe(tree: Any) -> Schema:
     match tree:
-        case TensorType():
-            return {"kind": "array", "dtype": _dtype_name(tree), "shape": list(tree.shape)}
-        case Static(value) if isinstance(value, _PLAIN):
+        case TensorType() if tree.is_key or str(tree.dtype) in _NUMBERS:
+            return {"kind": "array", "dtype": str(tree.dtype), "shape": list(tree.shape)}
+        case Static(value) if type(value) in _PLAIN:
             return {"kind": "static", "value": value}
         case None:
             return {"kind": "none"}
-        case dict() if all(isinstance(key, str) for key in tree):
+        case dict() if type(tree) is dict and all(isinstance(key, str) for key in tree):
             return {"kind": "dict", "items": {key: _describe(value) for key, value in tree.items()}}
         case tuple() if hasattr(tree, "_fields"):
             kind = type(tree)
             fields = {name: _describe(value) for name, value in zip(kind._fields, tree, strict=True)}
             return {"kind": "namedtuple", "class": f"{kind.__module__}:{kind.__qualname__}", "items": fields}
-        case tuple() | list():
+        case tuple() | list() if type(tree) in (tuple, list):
             return {"kind": type(tree).__name__, "items": [_describe(value) for value in tree]}
+    described = tree.value if isinstance(tree, Static) else tree
     raise ArtifactError(
-        f"{type(tree).__name__} cannot be described in an artifact",
+        f"{type(described).__name__} cannot be described in an artifact",
         help="pass and return arrays in tuples, lists, dicts with string keys, or namedtuples.",
     )
 
 
-def _dtype_name(leaf: TensorType) -> str:
-    return str(leaf.dtype)
+def from_schema(schema: Any, classes: Collection[type] = ()) -> Type:
+    """The type that a schema describes.
+
+    Args:
+        schema: What ``to_schema`` gave, or anything else that JSON can be.
+        classes: Classes of namedtuples, which are taken by their names, wherever they are defined.
+
+    Raises:
+        ArtifactError: It describes none.
+    """
+    return Type(_Reader(classes).read(schema, 0))
 
 
-def from_schema(schema: Schema) -> Type:
-    """The type that a schema describes."""
-    return Type(_build(schema))
+class _Reader:
+    def __init__(self, classes: Collection[type]) -> None:
+        self.classes = {kind.__qualname__: kind for kind in classes}
+        self.classes |= {f"{kind.__module__}:{kind.__qualname__}": kind for kind in classes}
 
+    def read(self, schema: Any, depth: int) -> Any:
+        """The pytree of leaves that a schema describes."""
+        if depth > DEEPEST:
+            raise ArtifactError("an artifact describes containers that are nested too deeply")
+        match schema:
+            case {"kind": "array", "dtype": str(name), "shape": list(shape), **rest} if not rest:
+                return TensorType(_dtype(name), _shape(shape))
+            case {"kind": "static", "value": value, **rest} if not rest and isinstance(value, _PLAIN):
+                return Static(value)
+            case {"kind": "none", **rest} if not rest:
+                return None
+            case {"kind": "dict", "items": dict(items), **rest} if not rest:
+                return {key: self.read(value, depth + 1) for key, value in items.items()}
+            case {"kind": "namedtuple", "class": str(path), "items": dict(items), **rest} if not rest:
+                values = [self.read(value, depth + 1) for value in items.values()]
+                return self.named(path, tuple(items))._make(values)
+            case {"kind": "tuple" | "list" as kind, "items": list(items), **rest} if not rest:
+                values = [self.read(value, depth + 1) for value in items]
+                return values if kind == "list" else tuple(values)
+        raise ArtifactError(f"an artifact describes {str(schema)[:60]!r}, which is no type that this version knows")
 
-def _build(schema: Schema) -> Any:
-    match schema["kind"]:
-        case "array":
-            return TensorType(_dtype(schema["dtype"]), tuple(schema["shape"]))
-        case "static":
-            return Static(schema["value"])
-        case "none":
-            return None
-        case "dict":
-            return {key: _build(value) for key, value in schema["items"].items()}
-        case "namedtuple":
-            values = {name: _build(value) for name, value in schema["items"].items()}
-            return _class(schema["class"], tuple(values))(**values)
-        case "tuple":
-            return tuple(map(_build, schema["items"]))
-        case "list":
-            return list(map(_build, schema["items"]))
-    raise ArtifactError(f"an artifact describes a {schema['kind']!r}, which this version does not know")
-
-
-def _dtype(name: str) -> Any:
-    if not name.startswith("key<"):
-        return np.dtype(jax.numpy.dtype(name))
-    for dtype in key_dtypes():
-        if str(dtype) == name:
-            return dtype
-    raise ArtifactError(f"an artifact uses keys of type {name}, which this JAX does not have")
+    def named(self, path: str, fields: tuple[str, ...]) -> Any:
+        """The class of namedtuples of a name and these fields, or one like it."""
+        module, _, name = path.partition(":")
+        for found in (self.classes.get(path), self.classes.get(name), _imported(module, name.split("."))):
+            if isinstance(found, type) and issubclass(found, tuple) and getattr(found, "_fields", None) == fields:
+                return found
+        key = (path, fields)
+        if key not in _stand_ins:
+            try:
+                _stand_ins[key] = collections.namedtuple(name.split(".")[-1], fields)  # noqa: PYI024  # known only now
+            except ValueError as error:
+                raise ArtifactError(f"an artifact describes a namedtuple that there cannot be: {error}") from None
+        return _stand_ins[key]
 
 
 _stand_ins: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
-def _class(path: str, fields: tuple[str, ...]) -> Any:
-    """The namedtuple of that name, or one like it."""
-    module, _, name = path.partition(":")
-    try:
-        found: Any = importlib.import_module(module)
-        for part in name.split("."):
-            found = getattr(found, part)
-        if getattr(found, "_fields", None) == fields:
-            return found
-    except (ImportError, AttributeError):
-        pass
-    key = (path, fields)
-    if key not in _stand_ins:
-        _stand_ins[key] = collections.namedtuple(name.split(".")[-1], fields)  # noqa: PYI024  # fields are known only now
-    return _stand_ins[key]
+def _imported(module: str, names: list[str]) -> Any:
+    """What a module that somebody has imported has by a name; looking for it runs no code."""
+    found: Any = sys.modules.get(module)
+    for name in names:
+        if not isinstance(found, (types.ModuleType, type)):
+            return None
+        found = object.__getattribute__(found, "__dict__").get(name)
+    return found
+
+
+def _shape(shape: list[Any]) -> tuple[int, ...]:
+    are_sizes = len(shape) <= DEEPEST and all(type(size) is int and 0 <= size <= LARGEST for size in shape)
+    if are_sizes and math.prod(shape) <= LARGEST:
+        return tuple(shape)
+    raise ArtifactError(f"an artifact describes an array of shape {str(shape)[:60]}, which there cannot be")
+
+
+def _dtype(name: str) -> Any:
+    if name in _NUMBERS:
+        return np.dtype(jnp.dtype(name))
+    for dtype in key_dtypes():
+        if str(dtype) == name:
+            return dtype
+    what = "keys" if name.startswith("key<") else "an array"
+    raise ArtifactError(f"an artifact uses {what} of type {name[:60]!r}, which this JAX does not have")
+
+
+def classes_of(*types_: Type) -> tuple[type, ...]:
+    """The classes of the namedtuples in types that others find by their names, each once."""
+    found: dict[type, None] = {}
+
+    def collect(tree: Any) -> None:
+        kind = type(tree)
+        if hasattr(kind, "_fields") and _imported(kind.__module__, kind.__qualname__.split(".")) is kind:
+            found[kind] = None
+        if isinstance(tree, (tuple, list, dict)):
+            for part in tree.values() if isinstance(tree, dict) else tree:
+                collect(part)
+
+    for type_ in types_:
+        collect(type_.tensors)
+    return tuple(found)

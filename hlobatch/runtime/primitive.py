@@ -208,7 +208,7 @@ def _poison(dtype: Any) -> Any:
     if jnp.issubdtype(dtype, jnp.inexact):
         return jnp.asarray(jnp.nan, dtype)
     if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.asarray(np.iinfo(dtype).min, dtype)
+        return jnp.asarray(int(jnp.iinfo(dtype).min), dtype)  # type: ignore[no-untyped-call]
     return jnp.zeros((), dtype)
 
 

@@ -1,10 +1,19 @@
 """The files of artifacts: written as a whole or not at all, and read so that nothing in them is trusted."""
 
+import hashlib
+import io
+import json
 import os
 import stat
+import sys
+import types
+import zipfile
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -49,7 +58,7 @@ def test_a_file_stays_as_it_is_where_another_cannot_be_written(
         artifact.save(path)
     monkeypatch.undo()
     assert path.read_bytes() == old
-    assert os.listdir(tmp_path) == ["f.hlob"]
+    assert list(tmp_path.iterdir()) == [path]
     assert hb.load(path).call(INPUTS).tolist() == (INPUTS * 2).tolist()
 
 
@@ -89,3 +98,229 @@ def test_a_file_that_must_not_be_written_is_not_replaced(artifact: hb.Artifact, 
     path.chmod(0o444)
     with pytest.raises(PermissionError):
         artifact.save(path)
+
+
+# Reading
+
+
+class Pair(NamedTuple):
+    first: Any
+    second: Any
+
+
+@hb.batch(in_axes=({"x": 0}, None))
+def pair(arrays, scale):
+    return Pair(arrays["x"] * scale, [arrays["x"]])
+
+
+@pytest.fixture(scope="module")
+def parts() -> dict[str, bytes]:
+    artifact = hb.export(pair, {"x": jnp.arange(3.0)}, 2.0)
+    with zipfile.ZipFile(io.BytesIO(artifact._packed())) as file:
+        return {name: file.read(name) for name in file.namelist()}
+
+
+def written(path: Path, parts: dict[str, bytes], *, mended: bool = True) -> Path:
+    """A file of these parts, with checksums that are right."""
+    if mended and "SHA256SUMS" in parts:
+        others = {name: part for name, part in parts.items() if name != "SHA256SUMS"}
+        sums = "".join(f"{hashlib.sha256(part).hexdigest()}  {name}\n" for name, part in others.items())
+        parts = {**others, "SHA256SUMS": sums.encode()}
+    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as file:
+        for name, part in parts.items():
+            file.writestr(name, part)
+    return path
+
+
+def with_manifest(parts: dict[str, bytes], change: Callable[[Any], Any]) -> dict[str, bytes]:
+    manifest = json.loads(parts["manifest.json"])
+    changed = change(manifest)
+    return {**parts, "manifest.json": json.dumps(manifest if changed is None else changed).encode()}
+
+
+def test_checksums_are_those_that_tools_read(parts: dict[str, bytes], tmp_path: Path) -> None:
+    for name, part in parts.items():
+        (tmp_path / name).write_bytes(part)
+    lines = (tmp_path / "SHA256SUMS").read_text().splitlines()
+    assert [line.split("  ")[1] for line in lines] == ["manifest.json", "module.mlirbc", "module.stablehlo"]
+    for line in lines:
+        checksum, name = line.split("  ")
+        assert hashlib.sha256((tmp_path / name).read_bytes()).hexdigest() == checksum
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "module.mlirbc", "module.stablehlo", "SHA256SUMS"])
+def test_a_part_that_was_changed_or_lost_is_found(parts: dict[str, bytes], tmp_path: Path, name: str) -> None:
+    changed = parts[name].replace(b"0", b"1", 1)
+    assert changed != parts[name]
+    with pytest.raises(hb.ArtifactError, match="is damaged"):
+        hb.load(written(tmp_path / "changed", {**parts, name: changed}, mended=False))
+    lost = {other: part for other, part in parts.items() if other != name}
+    with pytest.raises(hb.ArtifactError, match=r"is damaged|has no manifest|has the parts"):
+        hb.load(written(tmp_path / "lost", lost, mended=False))
+    with pytest.raises(hb.ArtifactError, match="has the parts"):
+        hb.load(written(tmp_path / "more", {**parts, "more": b""}))
+
+
+def test_what_is_no_artifact_is_refused(parts: dict[str, bytes], tmp_path: Path) -> None:
+    nonsense = tmp_path / "nonsense"
+    for content in (b"", b"not a zip file", b"PK\5\6" + bytes(18)):
+        nonsense.write_bytes(content)
+        with pytest.raises(hb.ArtifactError, match="is not an artifact"):
+            hb.load(nonsense)
+    newer = with_manifest(parts, lambda manifest: manifest.update(format=99))
+    with pytest.raises(hb.ArtifactError, match="has format 99"):
+        hb.load(written(nonsense, newer))
+    with pytest.raises(FileNotFoundError):
+        hb.load(tmp_path / "nowhere")
+
+
+def deep(levels: int) -> Any:
+    schema: Any = {"kind": "none"}
+    for _ in range(levels):
+        schema = {"kind": "tuple", "items": [schema]}
+    return schema
+
+
+ARRAY = {"kind": "array", "dtype": "float32", "shape": []}
+WRONG: dict[str, list[Any]] = {
+    "format": ["3", 3.0, True, None],
+    "name": [1, "", "f" * 2000, "\n"],
+    "parameters": [None, [], {"x": "keyword-only"}, {"1": "keyword-only", "y": "keyword-only"}, {"x": [], "y": 1}],
+    "inputs": [3, [], {"kind": "list", "items": []}, {"kind": "tuple", "items": [ARRAY]}, {"kind": "tuple"}],
+    "shared": [None, [0, 1], [True], [True, True], [False, True, True]],
+    "axes": [None, [], ["0", None], [1, None], [-2, None], [0, 0], [None, None], [False, None], [0, None, None]],
+    "result": [
+        *(None, 1, "x", [], {}, {"kind": "tuple"}, {"kind": []}, ARRAY, {**ARRAY, "more": 1}, deep(100)),
+        *({**ARRAY, "dtype": dtype} for dtype in ("object", "S5", "float128", "i4,i4", "key<odd>", "a" * 99, 3)),
+        *({**ARRAY, "shape": shape} for shape in (None, [-1], [True], [1.5], [1 << 70], [1 << 30, 1 << 30], [[]])),
+        *({"kind": "namedtuple", "class": name, "items": {}} for name in ("a:b c", "a", "", ":", "a:class")),
+        {"kind": "namedtuple", "class": "m:N", "items": {"_x": ARRAY}},
+        {"kind": "static", "value": {}},
+    ],
+    "depth": [None, 0, -1, 1.5, "1", True, 1 << 70],
+    "max_steps": [0, -1, "1", 1.5, False],
+    "batch": [0, -1, "b", 4, None, True],
+    "platforms": [None, "cpu", [], [1], ["cpu", "cpu"], ["no such"], ["tpu", "cpu"], ["cpu"] * 99],
+    "calling_convention": [None, 0, 1, 10**6, "9"],
+}
+
+
+@pytest.mark.parametrize("key", WRONG)
+def test_a_manifest_is_checked_as_a_whole(parts: dict[str, bytes], tmp_path: Path, key: str) -> None:
+    """Also where its checksum is right."""
+    for value in WRONG[key]:
+        path = written(
+            tmp_path / "f", with_manifest(parts, lambda manifest, value=value: manifest.update({key: value}))
+        )
+        with pytest.raises(hb.ArtifactError):
+            hb.load(path)
+    path = written(tmp_path / "f", with_manifest(parts, lambda manifest: [manifest.pop(key), None][1]))
+    with pytest.raises(hb.ArtifactError):
+        hb.load(path)
+
+
+@pytest.mark.parametrize(
+    "text", [b"", b"[1]", b"{", b"\xff", b'{"format": 3}', b"[" * 100_000, b'{"format": 3, "format": 3}']
+)
+def test_a_manifest_is_json(parts: dict[str, bytes], tmp_path: Path, text: bytes) -> None:
+    with pytest.raises(hb.ArtifactError):
+        hb.load(written(tmp_path / "f", {**parts, "manifest.json": text}))
+
+
+def module_of(function: Callable[..., Any], *avals: Any) -> bytes:
+    return bytes(jax.export.export(jax.jit(function, keep_unused=True))(*avals).mlir_module_serialized)
+
+
+def test_the_module_is_compared_with_the_manifest(parts: dict[str, bytes], tmp_path: Path) -> None:
+    x, scale, code, status = jnp.arange(3.0), jnp.float32(2), jnp.int32(0), jnp.zeros(3, jnp.int32)
+    good = module_of(lambda x, s: (x * 3, x, code, status), x, scale)
+    arrays = {"x": x}
+    assert hb.load(written(tmp_path / "f", {**parts, "module.mlirbc": good})).call(arrays, 2.0)[0].tolist() == [0, 3, 6]
+    for wrong in (
+        module_of(lambda x, s: (x, x, code), x, scale),
+        module_of(lambda x, s: (x, x, code, status), x[:2], scale),
+        module_of(lambda x, s: (x, x, code, status), x.astype(int), scale),
+        module_of(lambda x: (x, x, code, status), x),
+    ):
+        with pytest.raises(hb.ArtifactError, match="as its manifest says"):
+            hb.load(written(tmp_path / "f", {**parts, "module.mlirbc": wrong}))
+    for wrong in (b"", b"module {}", good[:-100], b"ML\xefR" + bytes(100)):
+        with pytest.raises(hb.ArtifactError, match="its module cannot be read"):
+            hb.load(written(tmp_path / "f", {**parts, "module.mlirbc": wrong}))
+
+
+def test_a_module_calls_no_other_libraries_than_are_exported(parts: dict[str, bytes], tmp_path: Path) -> None:
+    def calls(x, scale):
+        other = jax.ffi.ffi_call("system", jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+        return other, x, jnp.int32(0), jnp.zeros(3, jnp.int32)
+
+    unsafe = jax.export.DisabledSafetyCheck.custom_call("system")
+    exported = jax.export.export(jax.jit(calls, keep_unused=True), disabled_checks=[unsafe])(
+        jnp.arange(3.0), jnp.float32(2)
+    )
+    module = bytes(exported.mlir_module_serialized)
+    with pytest.raises(hb.ArtifactError, match="its module calls 'system'"):
+        hb.load(written(tmp_path / "f", {**parts, "module.mlirbc": module}))
+
+
+def test_no_part_is_unpacked_that_is_too_large(parts: dict[str, bytes], tmp_path: Path) -> None:
+    bomb = tmp_path / "bomb"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as file:
+        with file.open("manifest.json", "w") as part:
+            for _ in range(300):
+                part.write(bytes(1 << 20))
+        file.writestr("module.mlirbc", parts["module.mlirbc"])
+    assert bomb.stat().st_size < 1 << 20
+    with pytest.raises(hb.ArtifactError, match=r"'manifest.json' would be 314572800 bytes, of a file of \d+"):
+        hb.load(bomb)
+    for extra in range(20):
+        parts = {**parts, f"more{extra}": b""}
+    with pytest.raises(hb.ArtifactError, match="parts"):
+        hb.load(written(bomb, parts))
+
+
+# Classes
+
+
+def test_reading_imports_nothing(parts: dict[str, bytes], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also no module of a package that would import it when it is asked for."""
+    (tmp_path / "evil.py").write_text("raise SystemExit('imported')")
+    monkeypatch.syspath_prepend(tmp_path)
+    lazy = types.ModuleType("lazy")
+
+    def load(name: str) -> Any:
+        raise SystemExit("imported")
+
+    lazy.__getattr__ = load  # type: ignore[method-assign]
+    monkeypatch.setitem(sys.modules, "lazy", lazy)
+    for name in ("evil:Pair", "lazy:Pair", "lazy:Pair.Inner", "os:path.join.x"):
+        changed = with_manifest(parts, lambda manifest, name=name: manifest["result"].update({"class": name}))
+        artifact = hb.load(written(tmp_path / "f", changed))
+        found = artifact.call({"x": jnp.arange(3.0)}, 2.0)
+        assert found._fields == Pair._fields
+        assert type(found) is not Pair
+    assert "evil" not in sys.modules
+
+
+def test_classes_are_found_where_they_are_imported_or_given(parts: dict[str, bytes], tmp_path: Path) -> None:
+    Other = NamedTuple("Other", [("first", Any), ("second", Any)])  # noqa: UP014  # as a module's own, to be found by name
+    moved = with_manifest(parts, lambda manifest: manifest["result"].update({"class": "elsewhere:Other"}))
+    path, args = written(tmp_path / "f", moved), ({"x": jnp.arange(3.0)}, 2.0)
+    Other.__qualname__ = "Other"
+    assert type(hb.load(path, classes=[Other]).call(*args)) is Other
+    assert type(hb.load(path, classes=[Pair]).call(*args)) not in (Other, Pair)
+    assert type(hb.load(written(tmp_path / "g", parts)).call(*args)) is Pair
+
+
+# Old formats
+
+
+def test_files_of_the_formats_before_are_read() -> None:
+    folder = Path(__file__).parent / "artifacts"
+    fibonacci = hb.load(folder / "format_2.hlob")
+    assert fibonacci.call(INPUTS).tolist() == [1, 1, 8, 21, 89]
+    shrink = hb.load(folder / "format_1.hlob")
+    state = type(shrink.argument_types.tensors[0])(jnp.ones((5, 3)), jax.random.split(jax.random.key(0), 5))
+    found, sums = shrink.call(state, jnp.ones((7, 3)))
+    np.testing.assert_allclose(sums["sum"], np.full(5, 21 / 32))
+    assert bool((found.key == state.key).all())

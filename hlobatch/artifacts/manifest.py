@@ -1,0 +1,220 @@
+"""What an artifact says of itself <-> ``manifest.json``, of which everything is checked when it is read."""
+
+from __future__ import annotations
+
+import inspect
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+import numpy as np
+
+from hlobatch.diagnostics import ArtifactError
+from hlobatch.ir.schema import from_schema, to_schema
+from hlobatch.ir.types import TensorType, Type
+
+FORMAT: Final = 3
+READABLE: Final = (1, 2, FORMAT)
+_P: Final = inspect.Parameter
+_KINDS: Final = {kind.description: kind for kind in (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.KEYWORD_ONLY)}
+_WIDE: Final = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
+_MOST: Final = 1 << 62
+_LONGEST: Final = 1000
+"""Characters of a name."""
+
+
+@dataclass(frozen=True)
+class Manifest:
+    """What an artifact says of itself.
+
+    Attributes:
+        name: The function's name.
+        parameters: The names and kinds of its parameters; None where a file of an old format does not say.
+        arguments: Their types, a tuple, without the batch axis.
+        shared: For each parameter, whether it has no batch axis.
+        axes: For each array in the arguments, which axis the batch is, or None if it has none.
+        result: Type of the result.
+        depth: Frames per stack; an artifact's stacks do not grow.
+        max_steps: Blocks an input may run, or None.
+        batch: The size of the batch; None for one of any size.
+        platforms: What it was exported for.
+        convention: The version of how JAX calls what it exported.
+    """
+
+    name: str
+    parameters: inspect.Signature | None
+    arguments: Type
+    shared: tuple[bool, ...]
+    axes: tuple[int | None, ...]
+    result: Type
+    depth: int
+    max_steps: int | None
+    batch: int | None
+    platforms: tuple[str, ...]
+    convention: int
+
+    @cached_property
+    def has_wide_types(self) -> bool:
+        """Whether it takes or gives arrays that JAX has only where 64-bit types are on."""
+        return any(map(is_wide, (*self.arguments.tensor_leaves, *self.result.tensor_leaves)))
+
+    def to_json(self) -> bytes:
+        """The manifest as it is written.
+
+        Raises:
+            ArtifactError: The arguments or the result hold something that JSON cannot describe.
+        """
+        assert self.parameters is not None
+        return json.dumps(
+            {
+                "format": FORMAT,
+                "name": self.name,
+                "parameters": {name: p.kind.description for name, p in self.parameters.parameters.items()},
+                "inputs": to_schema(self.arguments),
+                "shared": self.shared,
+                "axes": self.axes,
+                "result": to_schema(self.result),
+                "depth": self.depth,
+                "max_steps": self.max_steps,
+                "batch": self.batch,
+                "platforms": self.platforms,
+                "calling_convention": self.convention,
+            },
+            indent=1,
+        ).encode()
+
+
+def is_wide(leaf: TensorType) -> bool:
+    """Whether an array is of a type that JAX has only where 64-bit types are on."""
+    return not leaf.is_key and leaf.dtype in _WIDE
+
+
+def read_manifest(text: bytes) -> dict[str, Any]:
+    """The JSON of a manifest, which is of a format that can be read.
+
+    Raises:
+        ArtifactError: It is not.
+    """
+    try:
+        manifest = json.loads(text, object_pairs_hook=_without_repetition)
+    except (ValueError, RecursionError) as error:
+        raise ArtifactError(f"its manifest is no JSON: {str(error)[:200]}") from None
+    version = manifest.get("format") if isinstance(manifest, dict) else None
+    if type(version) is not int or version not in READABLE:
+        raise ArtifactError(
+            f"it has format {str(version)[:20]}, this version reads up to {FORMAT}",
+            help="export it again with this version.",
+        )
+    assert isinstance(manifest, dict)
+    return manifest
+
+
+def _without_repetition(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise ValueError("a key is there twice")
+    return found
+
+
+def from_json(manifest: Mapping[str, Any], classes: Collection[type], **of_module: Any) -> Manifest:
+    """What a manifest says, checked.
+
+    Args:
+        manifest: What ``read_manifest`` gave.
+        classes: Classes of namedtuples that are looked for by their names.
+        **of_module: What files of the old formats say with their module, and not here: ``batch``, ``platforms``,
+            ``convention``.
+
+    Raises:
+        ArtifactError: Something is missing, is of the wrong type, or does not fit the rest.
+    """
+    version = manifest["format"]
+    expected = {"format", "name", "inputs", "shared", "result", "depth", "max_steps"}
+    expected |= {"axes"} if version > 1 else set()
+    expected |= {"parameters", "batch", "platforms", "calling_convention"} if version == FORMAT else set()
+    if differing := sorted(manifest.keys() ^ expected):
+        raise ArtifactError(f"its manifest lacks, or should not have, {', '.join(differing)[:200]}")
+    name = manifest["name"]
+    _check("name", name, isinstance(name, str) and 0 < len(name) <= _LONGEST and name.isprintable())
+    arguments = from_schema(manifest["inputs"], classes)
+    parts = arguments.tensors
+    _check("inputs", parts, type(parts) is tuple and bool(parts))
+    shared = manifest["shared"]
+    _check("shared", shared, _is_list(shared, len(parts)) and all(isinstance(s, bool) for s in shared))
+    axes = manifest["axes"] if version > 1 else _first_axes(parts, shared)
+    _check_axes(axes, parts, shared)
+    _check("depth", manifest["depth"], _is_count(manifest["depth"]))
+    _check("max_steps", manifest["max_steps"], manifest["max_steps"] is None or _is_count(manifest["max_steps"]))
+    if version == FORMAT:
+        of_module = {"batch": manifest["batch"], "platforms": manifest["platforms"]}
+        of_module["convention"] = manifest["calling_convention"]
+    batch, platforms = of_module["batch"], of_module["platforms"]
+    _check("batch", batch, batch is None or _is_count(batch))
+    _check("platforms", platforms, isinstance(platforms, (list, tuple)) and 0 < len(platforms) <= _MOST_PLATFORMS)
+    _check("platforms", platforms, all(map(_is_platform, platforms)) and len(set(platforms)) == len(platforms))
+    _check("calling_convention", of_module["convention"], _is_count(of_module["convention"]))
+    return Manifest(
+        name,
+        _signature(manifest["parameters"], len(parts)) if version == FORMAT else None,
+        arguments,
+        tuple(shared),
+        tuple(axes),
+        from_schema(manifest["result"], classes),
+        manifest["depth"],
+        manifest["max_steps"],
+        batch,
+        tuple(platforms),
+        of_module["convention"],
+    )
+
+
+_MOST_PLATFORMS: Final = 8
+
+
+def _check(what: str, value: Any, is_right: bool) -> None:
+    if not is_right:
+        raise ArtifactError(f"its manifest says {str(value)[:60]} for {what!r}, which cannot be")
+
+
+def _is_list(value: Any, length: int) -> bool:
+    return isinstance(value, list) and len(value) == length
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 < value < _MOST
+
+
+def _is_platform(value: Any) -> bool:
+    return isinstance(value, str) and value.isidentifier() and len(value) <= _LONGEST
+
+
+def _check_axes(axes: Any, parts: tuple[Any, ...], shared: list[bool]) -> None:
+    """Each array has an axis that it can have, none where the argument is shared, and some array has one."""
+    leaves = [(leaf, s) for part, s in zip(parts, shared, strict=True) for leaf in Type(part).tensor_leaves]
+    _check("axes", axes, _is_list(axes, len(leaves)) and any(axis is not None for axis in axes))
+    for axis, (leaf, is_shared) in zip(axes, leaves, strict=True):
+        _check("axes", axes, axis is None or (type(axis) is int and _has_axis(leaf, axis) and not is_shared))
+
+
+def _has_axis(leaf: TensorType, axis: int) -> bool:
+    return -len(leaf.shape) - 1 <= axis <= len(leaf.shape)
+
+
+def _first_axes(parts: tuple[Any, ...], shared: list[bool]) -> list[int | None]:
+    """The axes of a file of format 1."""
+    pairs = zip(parts, shared, strict=True)
+    return [None if is_shared else 0 for part, is_shared in pairs for _ in Type(part).tensor_leaves]
+
+
+def _signature(parameters: Any, count: int) -> inspect.Signature:
+    _check("parameters", parameters, isinstance(parameters, dict) and len(parameters) == count)
+    kinds = [_KINDS.get(kind) if isinstance(kind, str) else None for kind in parameters.values()]
+    _check("parameters", parameters, None not in kinds)
+    try:
+        return inspect.Signature(
+            [_P(name, kind) for name, kind in zip(parameters, kinds, strict=True) if kind is not None]
+        )
+    except ValueError as error:
+        raise ArtifactError(f"its manifest names parameters that there cannot be: {error}") from None
