@@ -1,14 +1,17 @@
 """How the corpus fares: ``python test/py/programs_report.py [SUBJECT | PROGRAM]...``.
 
 For each program one line: it runs, its result is wrong, or it is refused, and then the first line of the message. The
-totals follow. ``--refused`` prints the table of ``programs/refused.py`` instead.
+totals follow. ``--write`` brings the table of ``programs/refused.py`` up to date for these programs, and prints what
+changes in it.
 """
 
 import argparse
 from collections import Counter
 from collections.abc import Sequence
+from pathlib import Path
+from typing import NamedTuple
 
-from programs import PROGRAMS
+from programs import PROGRAMS, refused
 from programs.table import Program, WrongResultError, check
 from zoo import optimizing_little
 
@@ -18,44 +21,63 @@ STEPS = 1_000_000
 """Blocks of one lane after which a run is taken for endless."""
 
 
-def verdict(program: Program) -> tuple[str, str, str]:
-    """``runs``, ``rewritten``, ``wrong`` or ``refused``; the class of the error and its message."""
+class Verdict(NamedTuple):
+    """``runs``, ``rewritten``, ``wrong`` or ``refused``; of an error its class and its message."""
+
+    kind: str
+    error: str = ""
+    message: str = ""
+
+    def lines(self, *, in_full: bool) -> list[str]:
+        """The message, indented: whole, or the first line that is not blank."""
+        lines = [f"    {line}" for line in self.message.splitlines() if line.strip()]
+        return lines if in_full else [line[:200] for line in lines[:1]]
+
+
+def verdict(program: Program) -> Verdict:
     try:
         with program.precision(), optimizing_little():
             batched = program.variant(max_steps=STEPS)
             check(program, program.finishing, program.call(batched, program.finishing))
     except (WrongResultError, hb.StepLimitError) as error:
-        return "wrong", type(error).__name__, str(error)
+        return Verdict("wrong", type(error).__name__, str(error))
     except Exception as error:  # noqa: BLE001  # a foreign exception is a refusal too, and a worse one
-        return "refused", type(error).__name__, str(error)
-    return "rewritten" if program.rewrite else "runs", "", ""
+        return Verdict("refused", type(error).__name__, str(error))
+    return Verdict("rewritten" if program.rewrite else "runs")
 
 
-def first_line(message: str) -> str:
-    lines = [line for line in message.splitlines() if line.strip()]
-    return lines[0][:200] if lines else ""
+def write_refused(verdicts: dict[str, Verdict]) -> None:
+    """Write ``programs/refused.py`` anew, in the order of the programs, and print the lines that come and go."""
+    before = refused.REFUSED
+    now = {name: found.error for name, found in verdicts.items() if found.kind == "refused"}
+    after = {p.name: now.get(p.name) if p.name in verdicts else before.get(p.name) for p in PROGRAMS}
+    for name, error in after.items():
+        if error != before.get(name):
+            print(f"{name}: {before.get(name, 'not listed')} -> {error or verdicts[name].kind}")
+    entries = "".join(f'    "{name}": "{error}",\n' for name, error in after.items() if error)
+    path = Path(refused.__file__)
+    head, _, _ = path.read_text(encoding="utf-8").partition("{")
+    path.write_text(f"{head}{{\n{entries}}}\n", encoding="utf-8")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser = argparse.ArgumentParser(description="How the corpus fares.")
     parser.add_argument("names", nargs="*", help="subjects or programs; all by default")
-    parser.add_argument("--refused", action="store_true", help="print the table of programs/refused.py")
+    parser.add_argument("--write", action="store_true", help="bring programs/refused.py up to date")
     parser.add_argument("--full", action="store_true", help="print messages whole")
     given = parser.parse_args(arguments)
-    chosen = [p for p in PROGRAMS if not given.names or {p.name, p.subject} & set(given.names)]
-    totals: Counter[str] = Counter()
-    for program in chosen:
-        kind, error, message = verdict(program)
-        totals[kind] += 1
-        if given.refused:
-            if kind == "refused":
-                print(f'    "{program.name}": "{error}",', flush=True)
+    verdicts: dict[str, Verdict] = {}
+    for program in PROGRAMS:
+        if given.names and not {program.name, program.subject} & set(given.names):
             continue
-        print(f"{program.subject}.{program.name}: {kind}{error and f' ({error})'}", flush=True)
-        if message:
-            print("    " + (message.replace("\n", "\n    ") if given.full else first_line(message)), flush=True)
-    if not given.refused:
-        print(f"{len(chosen)} programs: " + ", ".join(f"{count} {kind}" for kind, count in totals.most_common()))
+        verdicts[program.name] = found = verdict(program)
+        if not given.write:
+            print(f"{program.subject}.{program.name}: {found.kind}{found.error and f' ({found.error})'}")
+            print(*found.lines(in_full=given.full), sep="\n", end="\n" if found.message else "", flush=True)
+    if given.write:
+        write_refused(verdicts)
+    totals = Counter(found.kind for found in verdicts.values())
+    print(f"{len(verdicts)} programs: " + ", ".join(f"{count} {kind}" for kind, count in totals.most_common()))
 
 
 if __name__ == "__main__":

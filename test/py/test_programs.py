@@ -142,7 +142,7 @@ def error_of(program: Program) -> Exception | None:
 @pytest.mark.parametrize("program", [p for p in PROGRAMS if p.name in REFUSED], ids=lambda program: program.name)
 def test_what_is_refused_is_listed(program: Program) -> None:
     error = error_of(program)
-    assert error is not None, f"{program.name} runs: take it out of programs/refused.py"
+    assert error is not None, f"{program.name} runs: take it off the list (programs_report.py --write)"
     assert type(error).__name__ == REFUSED[program.name], str(error)
 
 
