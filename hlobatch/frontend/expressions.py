@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 import copy
-import inspect
+import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
@@ -129,7 +129,7 @@ class ExpressionLowering:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return False
         value = static_value(node.func, self.source, self.local)
-        return value is MISSING or called(value) is not None
+        return value is MISSING or value is functools.partial or called(value) is not None
 
     def _check_global(self, name: str, node: ast.AST) -> None:
         if self.source.resolve(name) is MISSING:
@@ -464,12 +464,9 @@ class ExpressionLowering:
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""
         callee = called.callee
-        if any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords):
-            raise UnsupportedSyntaxError(
-                "a batched function is called with * or **",
-                self.location(node),
-                help="write the arguments out; pass a tuple or a dict as one argument.",
-            )
+        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        if starred or called.receiver == "bound":
+            return self._bound_by_tracing(node, callee)
         keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
         try:
             bound = callee.source.signature.bind(*_receiver(node.func, called.receiver), *node.args, **keywords)
@@ -481,7 +478,23 @@ class ExpressionLowering:
                 help=f"its parameters are {callee.source.signature}.",
             ) from None
         bound.apply_defaults()
-        return dict(bound.arguments)
+        return {name: _collected(value, node) for name, value in bound.arguments.items()}
+
+    def _bound_by_tracing(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
+        """Arguments by parameter, where only tracing knows which is which."""
+        signature = callee.source.signature
+        if callee.captured:
+            raise UnsupportedSyntaxError(
+                "a function defined inside is called with * or **",
+                self.location(node),
+                help="write the arguments out; pass a tuple or a dict as one argument.",
+            )
+        parts = [self.constant(signature), node.func, *node.args]
+        call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
+        found = self._load(self.as_variable(self._with_simple_children(call), node), node)
+        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(signature.parameters)))
+        items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
+        return dict(zip(signature.parameters, items, strict=True))
 
 
 class _Sites(ast.NodeTransformer):
@@ -519,6 +532,16 @@ def _renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
     return renamed
 
 
+def _collected(value: Any, node: ast.Call) -> Any:
+    """What a parameter with a star or two holds, as an expression; anything else as it is."""
+    if isinstance(value, tuple) and value and all(isinstance(item, ast.expr) for item in value):
+        return ast.copy_location(ast.Tuple(list(value), ast.Load()), node)
+    if isinstance(value, dict) and value and all(isinstance(item, ast.expr) for item in value.values()):
+        keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in value]
+        return ast.copy_location(ast.Dict(keys, list(value.values())), node)
+    return value
+
+
 def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
     """The first argument of a call, where what is called gives it."""
     match function:
@@ -533,4 +556,4 @@ def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
 
 def parameter_names(source: Source) -> tuple[str, ...]:
     """Parameters in order."""
-    return tuple(p.name for p in source.signature.parameters.values() if p.kind is not inspect.Parameter.VAR_KEYWORD)
+    return tuple(source.signature.parameters)

@@ -1,4 +1,4 @@
-"""A function -> the lines of the file that it was made from.
+"""A function -> the lines of the file that it was made from, and whose file that is.
 
 A file may change after it was imported, and be imported again. What is on the disk then is not what an old function was
 made from: the lines are read once for a function, as early as possible, and if the file has changed since this process
@@ -7,8 +7,10 @@ began, it has to compile to the function's code.
 
 from __future__ import annotations
 
+import functools
 import importlib.machinery
 import linecache
+import sysconfig
 import time
 import types
 import warnings
@@ -20,6 +22,10 @@ from typing import Final
 from hlobatch.analysis.draws import code_within
 
 _BEGUN: Final = time.time()
+_INSTALLED: Final = tuple(
+    Path(folder) for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_paths().get(name))
+)
+"""Where Python's own library lies."""
 _NO_FILE: Final = "<string>"
 """What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
 _KNOWN: Final[weakref.WeakKeyDictionary[types.FunctionType, Sequence[str]]] = weakref.WeakKeyDictionary()
@@ -56,3 +62,17 @@ def _compiles_to(lines: Sequence[str], wanted: types.CodeType) -> bool:
     except SyntaxError:
         return False
     return wanted in code_within(module)
+
+
+def is_users(function: types.FunctionType) -> bool:
+    """Whether a function was written by the user: it stands in a file outside of what is installed."""
+    return _is_users_file(function.__code__.co_filename)
+
+
+@functools.cache
+def _is_users_file(file: str) -> bool:
+    if not file or file.startswith("<frozen"):
+        return False
+    path = Path(file)
+    installed = any(root in path.parents for root in _INSTALLED)
+    return not installed and not {"site-packages", "dist-packages"}.intersection(path.parts)

@@ -13,10 +13,9 @@ variable or is a method of an object, is followed at once. Libraries are traced.
 from __future__ import annotations
 
 import functools
-import sysconfig
+import inspect
 import types
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import jax
@@ -24,6 +23,7 @@ import jax
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.mutation import has_changed, parts
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
 
 
@@ -34,8 +34,8 @@ class Calls:
     Attributes:
         function: The function, plain or batched, without what it is bound to.
         receiver: How the call expression's function gives the first argument: ``"__self__"`` if it is a bound method,
-            ``"itself"`` if it is an object that can be called, ``"values"`` if it gives what it captures, ``""`` if it
-            gives nothing.
+            ``"itself"`` if it is an object that can be called, ``"values"`` if it gives what it captures,
+            ``"bound"`` if tracing has to tell (``functools.partial``), ``""`` if it gives nothing.
     """
 
     function: Any
@@ -50,6 +50,9 @@ def called(function: Any) -> Calls | None:
     """
     if isinstance(function, type):
         return None
+    if isinstance(function, functools.partial):
+        inner = called(function.func)
+        return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")
     if isinstance(function, Closure):
         return Calls(function.template, "values")
     if is_batched(function):
@@ -71,26 +74,6 @@ def is_batched(function: Any) -> bool:
     return not isinstance(function, type) and hasattr(function, "__hlobatch_function__")
 
 
-def is_users(function: types.FunctionType) -> bool:
-    """Whether a function was written by the user: it stands in a file outside of what is installed."""
-    return _is_users_file(function.__code__.co_filename)
-
-
-@functools.cache
-def _is_users_file(file: str) -> bool:
-    if not file or file.startswith("<frozen"):
-        return False
-    path = Path(file)
-    installed = any(root in path.parents for root in _INSTALLED)
-    return not installed and not {"site-packages", "dist-packages"}.intersection(path.parts)
-
-
-_INSTALLED: Final = tuple(
-    Path(folder) for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_paths().get(name))
-)
-"""Where Python's own library lies."""
-
-
 def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """The value of a call, traced as JAX traces it.
 
@@ -105,6 +88,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         Exception: What the function raises, for another reason than that its arguments differ between lanes.
     """
     target = called(function)
+    if function is functools.partial:
+        return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
     if target is None:
         return function(*args, **kwargs)
     if is_batched(target.function) or (isinstance(function, Closure) and function.template.is_followed):
@@ -119,6 +104,34 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
             raise
         has_changed(known)  # and puts back what it was
         raise Learned(site, target) from error
+
+
+def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:
+    """The arguments of a call by parameter, in order, where the syntax alone does not say which is which.
+
+    Args:
+        signature: That of the plain Python function.
+        function: What is called: that function, a method or a partial of it, or an object that can be called.
+        *args: What the call gives.
+        **kwargs: Likewise.
+
+    Raises:
+        TypeError: They do not fit.
+    """
+    while not isinstance(function, types.FunctionType):
+        if isinstance(function, functools.partial):
+            args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+        elif is_batched(function):
+            receiver = getattr(function, "__self__", None)
+            args = args if receiver is None else (receiver, *args)
+            break
+        elif isinstance(function, types.MethodType):
+            args, function = (function.__self__, *args), function.__func__
+        else:
+            args, function = (function, *args), type(function).__call__
+    arguments = signature.bind(*args, **kwargs)
+    arguments.apply_defaults()
+    return tuple(arguments.arguments.values())
 
 
 def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:

@@ -26,6 +26,7 @@ HELPERS: Final = {
     "__hb_power": python_numbers.power,
     "__hb_closure": nested.closure,
     "__hb_captured": nested.captured_value,
+    "__hb_bound": following.bound,
     "__hb_follow": following.follow,
     "__hb_see": following.see,
     "__hb_kept": batched_builtins.kept,

@@ -19,7 +19,8 @@ def target_names(target: ast.expr) -> list[str]:
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
     """Parameters and assigned names of a function, but for those that it says are a module's."""
     arguments = node.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    starred = (a for a in (arguments.vararg, arguments.kwarg) if a is not None)
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs, *starred)}
     for statement in node.body:
         names.update(_assigned(statement))
     return frozenset(names.difference(global_names(node)))

@@ -20,7 +20,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
-from hlobatch.frontend.files import lines_of
+from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.support import refusal
 
 MISSING: Final = object()
@@ -190,7 +190,7 @@ def as_definition(node: ast.FunctionDef | ast.Lambda) -> ast.FunctionDef:
 
 
 def check_kind(source: Source, fun: types.FunctionType) -> None:
-    """Refuse generators, coroutines and open-ended parameter lists."""
+    """Refuse generators, coroutines, and what a library's decorator made."""
     strange = (ast.AsyncFunctionDef, ast.Yield, ast.YieldFrom)
     if inspect.iscoroutinefunction(fun) or inspect.isasyncgenfunction(fun) or inspect.isgeneratorfunction(fun):
         node = next(node for node in ast.walk(source.node) if isinstance(node, strange))
@@ -198,19 +198,11 @@ def check_kind(source: Source, fun: types.FunctionType) -> None:
         raise UnsupportedSyntaxError(
             f"{what} is not supported in a batched function", source.location(node), help=instead
         )
-    for stars, argument in (("*", source.node.args.vararg), ("**", source.node.args.kwarg)):
-        if argument is None:
-            continue
-        if fun is not (wrapped := inspect.unwrap(fun)):
-            raise UnsupportedSyntaxError(
-                f"{fun.__qualname__!r} is what another decorator made of a function, and takes {stars}{argument.arg}",
-                _definition_line(wrapped),
-                help="put @hb.batch next to `def`; or batch a function that calls it, as in `lambda x: wrapped(x)`.",
-            )
+    if fun is not (wrapped := inspect.unwrap(fun)) and not is_users(fun):
         raise UnsupportedSyntaxError(
-            f"{fun.__qualname__!r} takes {stars}{argument.arg}",
-            source.location(argument),
-            help="name each parameter; pass a tuple or a dict for several values.",
+            f"{fun.__qualname__!r} is what another decorator made of a function",
+            _definition_line(wrapped),
+            help="put @hb.batch next to `def`; or batch a function that calls it, as in `lambda x: wrapped(x)`.",
         )
 
 

@@ -260,6 +260,49 @@ def that_is_given_back(n):
     return adder(n)(5) + adder(2)(n)
 
 
+def most(*values, scale=1, **more):
+    found = values[0]
+    for i in range(1, len(values)):
+        if jnp.stack(values)[i] > found:
+            found = jnp.stack(values)[i]
+    if "add" in more:
+        found = found + more["add"]
+    return found * scale
+
+
+def clip(low, high, x):
+    if x < low:
+        return low
+    return min(x, high)
+
+
+TWO_TO_FOUR = functools.partial(clip, 2, 4)
+
+
+def with_stars(n):
+    pair = n, 2 * n
+    return most(n, 3, 5 - n) + most(n, add=2) + most(*pair, scale=3) + most(*pair, 4, add=n)
+
+
+def with_partial(n):
+    low = functools.partial(clip, 2)
+    both = functools.partial(clip, n, high=n + 2)
+    return low(4, n) + both(x=5) + TWO_TO_FOUR(n) + functools.partial(DOUBLER.until)(n)
+
+
+def counted(function):
+    @functools.wraps(function)
+    def wrapper(*args):
+        return function(*args) + 1
+
+    return wrapper
+
+
+@counted
+def decorated_otherwise(n):
+    return n if n > 3 else -n
+
+
 def in_a_condition(n):
     while steps(n) > 2 and n > 1:
         n -= 1
@@ -294,6 +337,9 @@ FOLLOWED = [
     inside_with_defaults,
     inside_and_in_order,
     inside_and_sees_what_is_assigned_later,
+    with_stars,
+    with_partial,
+    decorated_otherwise,
     inside_in_a_comprehension,
     that_is_given_back,
 ]
@@ -324,6 +370,14 @@ def test_what_does_not_branch_is_traced_as_it_was():
 
     program = f.trace(NUMBERS).program
     assert [function.name for function in program.functions] == ["f"]
+
+
+def test_a_batched_function_takes_any_number_of_arguments():
+    def f(*numbers, **named):
+        return numbers[0] + (numbers[1] if numbers[0] > 2 else named["other"])
+
+    got = hb.batch(f)(NUMBERS, 2 * NUMBERS, other=-NUMBERS)
+    assert got.tolist() == [f(int(n), 2 * int(n), other=-int(n)) for n in NUMBERS]
 
 
 def test_calls_of_the_same_types_share_a_copy():

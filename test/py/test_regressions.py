@@ -66,8 +66,7 @@ def test_walrus_in_a_comprehension_was_lost() -> None:
         s = sum([(n := n + k) for k in (1, 2)])
         return s + n
 
-    with pytest.raises(hb.UnsupportedSyntaxError, match="`:=` is not supported"):
-        total(ints(1))
+    assert total(ints(1)).tolist() == [2 + 4 + 4]
 
 
 def test_kept_lambda_did_not_see_a_later_value() -> None:
@@ -78,8 +77,7 @@ def test_kept_lambda_did_not_see_a_later_value() -> None:
         k = 2
         return add(x)
 
-    with pytest.raises(hb.UnsupportedSyntaxError, match="uses 'k', which is assigned again later"):
-        late(ints(1))
+    assert late(ints(1)).tolist() == [3]
 
 
 def test_chained_comparison_evaluated_what_it_need_not() -> None:
