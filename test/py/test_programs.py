@@ -23,7 +23,7 @@ from hlobatch import stackless, virtual_machine
 
 BATCHES = (0, 1, 2, 17)
 DEPTH = 64
-"""The virtual machine's stacks do not grow."""
+"""Stacks of the virtual machine and inside ``jax.jit`` do not grow."""
 
 Run = Callable[[Program, list[int]], Any]
 """Runs a program on a batch of examples; its result has a batch axis."""
@@ -43,7 +43,7 @@ def compiled_with(**options: Any) -> Run:
 
 
 def inside_jit(program: Program, rows: list[int]) -> Any:
-    batched = program.variant()
+    batched = program.variant(max_stack_depth=DEPTH)
     return jax.jit(lambda *arrays: batched(*arrays, **program.static))(*program.arrays(rows))
 
 
