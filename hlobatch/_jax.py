@@ -21,6 +21,7 @@ from jax._src.core import trace_ctx as _trace_context
 from jax._src.export import _export as _exporting
 from jax._src.export.serialization_generated import Exported as _Exported
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
+from jax._src.lax.lax import _convert_element_type
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
 from jax._src.util import weakref_cache_key_types as _weak_in_caches
 from jax.core import ShapedArray as _ShapedArray
@@ -97,6 +98,7 @@ __all__ = [
     "subjaxprs_of",
     "tracing_context",
     "tree_from_node",
+    "weakly",
     "without_shardings",
     "words_of",
 ]
@@ -225,6 +227,11 @@ def subjaxprs_of(equation: Any) -> Iterator[Any]:
 def is_tracer(value: Any) -> bool:
     """Whether a value stands for one that is not known yet."""
     return isinstance(value, jax.core.Tracer)
+
+
+def weakly(value: Any, dtype: Any) -> Any:
+    """A value as JAX has Python's numbers: in a dtype, but adopting that of what it meets."""
+    return _convert_element_type(value, dtype, weak_type=True)
 
 
 tracing_context: Final = _config.trace_context

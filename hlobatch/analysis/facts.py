@@ -8,9 +8,11 @@ ever added, so that ends.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import contextlib
+import contextvars
+from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from hlobatch.diagnostics import HloBatchError
 
@@ -30,6 +32,22 @@ class Site:
     function: Hashable
     path: tuple[int, ...]
     span: tuple[int, int, int, int]
+
+
+@dataclass(frozen=True, slots=True)
+class LoopSite(Site):
+    """The place of a ``for``.
+
+    Attributes:
+        size: How many statements it is made of.
+    """
+
+    size: int = 0
+
+    @property
+    def anywhere(self) -> LoopSite:
+        """The loop in all turns of the loops around it."""
+        return LoopSite(self.function, (), self.span, self.size)
 
 
 @dataclass(frozen=True)
@@ -69,6 +87,40 @@ class Copy:
 
     types: Hashable
     disagreement: HloBatchError = field(compare=False)
+
+
+@dataclass(frozen=True, slots=True)
+class Turns:
+    """The fact that the turns of a loop are to be written out.
+
+    Attributes:
+        count: How many there are.
+    """
+
+    count: int
+
+
+MOST_STATEMENTS: Final = 1_000
+"""Statements that the turns of a loop may be written out to; they take tens of seconds to compile."""
+
+_counted: contextvars.ContextVar[dict[LoopSite, int] | None] = contextvars.ContextVar("hlobatch_counted", default=None)
+
+
+@contextlib.contextmanager
+def counted() -> Iterator[Mapping[LoopSite, int]]:
+    """Within it, the numbers of turns of loops that are known when the program is built, as tracing comes by them."""
+    found: dict[LoopSite, int] = {}
+    token = _counted.set(found)
+    try:
+        yield found
+    finally:
+        _counted.reset(token)
+
+
+def count_turns(site: LoopSite, turns: int) -> None:
+    """Say how often a loop turns."""
+    if (found := _counted.get()) is not None:
+        found[site] = turns
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong

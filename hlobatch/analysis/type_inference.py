@@ -222,8 +222,8 @@ def _advice(left: Type, right: Type, returned: bool) -> str:
         if returned and any(not t.leaves and t.tensors is None for t in (left, right)):
             return "a path that ends without `return` returns None: return a value on every path."
         return (
-            "give both the same structure: as many items, and no None where there is an array. A loop is not unrolled: "
-            "what grows in it is an array of fixed size, as in `x = x.at[i].set(…)`."
+            "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
+            "is an array of fixed size, as in `x = x.at[i].set(…)`."
         )
     if any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves):
         return (

@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, nested, python_numbers, structure
+from hlobatch.frontend import following, iteration, nested, python_numbers, structure
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -41,6 +41,12 @@ HELPERS: Final = {
     "__hb_remaining": structure.remaining,
     "__hb_is_of_class": structure.is_of_class,
     "__hb_attribute": structure.attribute,
+    "__hb_turns": iteration.turns,
+    "__hb_items": iteration.items,
+    "__hb_length": iteration.length,
+    "__hb_item_of": iteration.item_of,
+    "__hb_fewest": iteration.fewest,
+    "__hb_from_end": iteration.from_end,
     "__hb_range_count": batched_builtins.range_count,
     "__hb_range_goes_on": batched_builtins.range_goes_on,
     "__hb_range_item": batched_builtins.range_item,

@@ -16,6 +16,11 @@ def target_names(target: ast.expr) -> list[str]:
     return list(dict.fromkeys(names))
 
 
+def stored_names(node: ast.AST) -> frozenset[str]:
+    """The names that statements assign to or delete."""
+    return frozenset(_assigned(node))
+
+
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
     """Parameters and assigned names of a function, but for those that it says are a module's."""
     arguments = node.args

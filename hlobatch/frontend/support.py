@@ -16,7 +16,7 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.IfExp: "conditional expressions (`a if c else b`)",
     ast.BoolOp: "`and`, `or` (short-circuit), `not`",
     ast.While: "`while`, also with `else`",
-    ast.For: "`for … in range(…)`, also with `else`",
+    ast.For: "`for` over ranges, arrays, sequences, `enumerate`, `zip` and the like, also with `else`",
     ast.Break: "`break`",
     ast.Continue: "`continue`",
     ast.Return: "`return`, anywhere",

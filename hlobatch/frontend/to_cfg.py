@@ -7,30 +7,20 @@ The graph leaves by ``HALT`` with the value returned in the variable ``$result``
 from __future__ import annotations
 
 import ast
-import builtins
-from dataclasses import dataclass
 from functools import singledispatchmethod
 from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
+from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import target_names
 from hlobatch.frontend.support import instead_of_effect, refusal
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, PrimOp, delete
+from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
 RESULT: Final = "_hb_result"
-
-
-@dataclass(frozen=True)
-class Loop:
-    """Where ``continue`` and ``break`` go."""
-
-    latch: str
-    after: str
 
 
 class FunctionLowering(ExpressionLowering):
@@ -251,16 +241,18 @@ class FunctionLowering(ExpressionLowering):
         self.blocks.start(head, self.location(node.test))
         self.branch(node.test, body, otherwise if node.orelse else after)
         self.blocks.start(body, self.location(node.body[0]))
-        self._loop_body(node.body, Loop(head, after))
+        self.loop_body(node.body, Loop(head, after))
         self.blocks.end(GotoOp(head, location=self.location(node)))
-        self._loop_end(node, otherwise, after)
+        self.loop_end(node, otherwise, after)
 
-    def _loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+    def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
+        """Lower what is done in each turn."""
         self.loops.append(loop)
         self.statements(body)
         self.loops.pop()
 
-    def _loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
+    def loop_end(self, node: ast.While | ast.For, otherwise: str, after: str) -> None:
+        """Lower what is done where a loop has come to its end."""
         if node.orelse:
             self.blocks.start(otherwise, self.location(node.orelse[0]))
             self.statements(node.orelse)
@@ -269,86 +261,7 @@ class FunctionLowering(ExpressionLowering):
 
     @statement.register
     def _for(self, node: ast.For) -> None:
-        turns, turn, start, step = self._range(node)
-        head, body, latch = (self.blocks.name(stem) for stem in ("for", "body", "next"))
-        otherwise, after = self.blocks.name("else"), self.blocks.name("after_for")
-        if self._surely_turns(node.iter):
-            self.blocks.end(GotoOp(body, location=self.location(node)))
-        self.blocks.start(head, self.location(node.target))
-        self._compare_turns(turn, turns, node)
-        condition = self.variable(f"{turn}_if")
-        false = otherwise if node.orelse else after
-        self.blocks.end(BranchOp(condition, body, false, location=self.location(node.iter)))
-        self.blocks.start(body, self.location(node.body[0]))
-        assert isinstance(node.target, ast.Name)
-        operands = [self._load(name, node) for name in (turn, start, step)]
-        self.assign(node.target.id, helper("__hb_range_item", operands, node.target), node.target)
-        self._loop_body(node.body, Loop(latch, after))
-        self.blocks.start(latch, self.location(node)) if self._reaches(latch) else None
-        one = ast.copy_location(ast.Constant(1), node)
-        if self.blocks.is_open:
-            self.assign(turn, ast.copy_location(ast.BinOp(self._load(turn, node), ast.Add(), one), node), node.target)
-        self.blocks.end(GotoOp(head, location=self.location(node)))
-        self._loop_end(node, otherwise, after)
-
-    def _surely_turns(self, call: ast.expr) -> bool:
-        """Whether a range is known to have a turn: then what the body assigns has a value after the loop."""
-        assert isinstance(call, ast.Call)
-        bounds = [self._known_int(argument) for argument in call.args]
-        known = [bound for bound in bounds if bound is not None]
-        return len(known) == len(bounds) and (len(known) < 3 or known[2] != 0) and len(range(*known)) > 0
-
-    def _known_int(self, node: ast.expr) -> int | None:
-        """A number written out, or the one a name outside the function stands for."""
-        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-            inner = self._known_int(node.operand)
-            return None if inner is None else -inner
-        value = node.value if isinstance(node, ast.Constant) else static_value(node, self.source, self.local)
-        return value if type(value) is int else None
-
-    def _reaches(self, block: str) -> bool:
-        """Whether control falls through to here or some block so far goes to ``block``."""
-        return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
-
-    def _compare_turns(self, turn: str, turns: str, node: ast.For) -> None:
-        target = ast.copy_location(ast.Name(f"{turn}_if", ast.Store()), node)
-        test = helper("__hb_range_goes_on", [self._load(turn, node), self._load(turns, node)], node.iter)
-        statement = ast.copy_location(ast.Assign([target], test), node)
-        self.primitive([statement], [f"{turn}_if"], node.iter, f"{turn} < {turns}")
-
-    def _range(self, node: ast.For) -> tuple[str, str, str, str]:
-        """Evaluate the bounds of a ``for``: names of its number of turns, turn, start and step."""
-        call = node.iter
-        is_range = isinstance(call, ast.Call) and static_value(call.func, self.source, self.local) is builtins.range
-        if not is_range or not isinstance(node.target, ast.Name):
-            raise UnsupportedSyntaxError(
-                "a `for` runs over `range(…)` with one name",
-                self.location(call),
-                help="a loop is not unrolled: make an array of it, write `for i in range(x.shape[0])` and index, or a "
-                "`while`. A comprehension may run over what is known when the program is built.",
-            )
-        assert isinstance(call, ast.Call)
-        if not 1 <= len(call.args) <= 3 or call.keywords or any(isinstance(a, ast.Starred) for a in call.args):
-            raise UnsupportedSyntaxError(
-                "`range` takes one to three positional arguments", self.location(call), help="write the bounds out."
-            )
-        values = [self.simple(argument) for argument in call.args]
-        zero, one = (ast.copy_location(ast.Constant(c), call) for c in (0, 1))
-        start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
-        bounds = [self.as_variable(value, call) for value in (start, stop, step)]
-        bounds = [self._frozen(name, call) for name in bounds]
-        turns, turn = self.temporary("turns"), self.temporary("turn")
-        self.assign(turns, helper("__hb_range_count", [self._load(b, call) for b in bounds], call), call)
-        self.assign(turn, zero, call)
-        return turns, turn, bounds[0], bounds[2]
-
-    def _frozen(self, name: str, node: ast.expr) -> str:
-        """A copy of a user's variable, which the loop's body may assign to without moving the bounds."""
-        if name.startswith("_hb_"):
-            return name
-        copy = self.temporary()
-        self.assign(copy, self._load(name, node), node)
-        return copy
+        ForLowering(self, node).lower()
 
     @statement.register
     def _break(self, node: ast.Break) -> None:

@@ -7,16 +7,22 @@
 
 The first program is made with no facts, which is all that most functions need. Code that is the same in the next one is
 not traced again.
+
+A loop carries what keeps its type from turn to turn, and its number differs between them. Where something is wrong
+inside of a loop that turns a known number of times, its turns are written out, each with a number of its own: layers of
+several shapes, a list that grows. If that does not help, the error is that of the loop.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from typing import Final
 
-from hlobatch.analysis.facts import Facts, Learned
+from hlobatch.analysis.facts import MOST_STATEMENTS, Facts, Learned, LoopSite, Turns, counted
 from hlobatch.analysis.tracing import remembered
-from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
@@ -35,18 +41,118 @@ def learned_program(make: Callable[[Facts], Program], in_types: Mapping[str, Typ
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
-    facts = Facts()
-    with remembered():
-        while True:
-            program = make(facts)
-            try:
-                return specialized_program(program, in_types)
-            except Learned as learned:
-                facts = facts.and_also(learned)
-            if len(facts.known) > MOST_FACTS:
-                raise UnsupportedSyntaxError(
-                    f"this function makes ever more of a program: {MOST_FACTS} calls and loops so far",
-                    program.location,
-                    help="a recursion whose depth is known when the program is built is written out: let its depth "
-                    "differ between lanes, or write a loop.",
-                )
+    with remembered(), counted() as turns:
+        attempt = _attempt(make, in_types, Facts(), frozenset(), turns)
+        while attempt.error is not None:
+            others = _with_loops_written_out(attempt, partial(_attempt, make, in_types, turns=turns), turns)
+            better = next((other for other in others if not other.is_as_wrong_as(attempt)), None)
+            if better is None:
+                raise attempt.error
+            attempt = better
+        assert attempt.program is not None
+        return attempt.program
+
+
+@dataclasses.dataclass(frozen=True)
+class _Attempt:
+    """What came of making the program.
+
+    Attributes:
+        facts: What was known in the end.
+        loops: Places of the loops whose turns are written out, in every copy and every turn of loops around them.
+        program: The typed program, if there is one.
+        error: What is wrong, if there is none.
+    """
+
+    facts: Facts
+    loops: frozenset[LoopSite]
+    program: Program | None = None
+    error: HloBatchError | None = None
+
+    def is_as_wrong_as(self, other: _Attempt) -> bool:
+        if self.error is None or other.error is None:
+            return False
+        return (self.error.message, self.error.location) == (other.error.message, other.error.location)
+
+
+def _attempt(
+    make: Callable[[Facts], Program],
+    in_types: Mapping[str, Type],
+    facts: Facts,
+    loops: frozenset[LoopSite],
+    turns: Mapping[LoopSite, int],
+) -> _Attempt:
+    """Make the program, as often as more is learned; of some loops the turns are written out."""
+    while True:
+        facts = _with_turns(facts, loops, turns)
+        program = make(facts)
+        if len(facts.known) > MOST_FACTS:
+            raise UnsupportedSyntaxError(
+                f"this function makes ever more of a program: {MOST_FACTS} calls and loops so far",
+                program.location,
+                help="a recursion whose depth is known when the program is built is written out: let its depth "
+                "differ between lanes, or write a loop.",
+            )
+        found, error = None, None
+        try:
+            found = specialized_program(program, in_types)
+        except Learned as learned:
+            facts = facts.and_also(learned)
+            continue
+        except HloBatchError as wrong:
+            error = wrong
+        if _with_turns(facts, loops, turns) is facts:
+            return _Attempt(facts, loops, found, error)
+
+
+def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int]) -> Facts:
+    """The facts, and that turns of some loops are to be written out, as far as it is known how many they are."""
+    for site, count in turns.items():
+        if site.anywhere in loops and facts.of(Turns, site) is None:
+            facts = facts.and_also(Learned(site, Turns(count)))
+    return facts
+
+
+def _with_loops_written_out(
+    wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
+) -> Iterator[_Attempt]:
+    """Attempts with loops that an error is in written out: each one, from the innermost, and then all of them.
+
+    How often a loop turns may be known only where one around it is written out.
+    """
+    around = _loops_around(wrong, turns)
+    written_out = wrong
+    for site in around:
+        written_out = attempt(wrong.facts, wrong.loops | {site})
+        yield written_out
+    if len(around) != 1:
+        written_out = wrong
+    while around := _loops_around(written_out, turns):
+        written_out = attempt(written_out.facts, written_out.loops.union(around))
+        yield written_out
+
+
+def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[LoopSite]:
+    """The loops around an error that are not written out yet, from the innermost, as far as that is not too much."""
+    error = attempt.error
+    assert error is not None
+    places = [error.location, *(note.location for note in error.notes)]
+    counts: dict[LoopSite, int] = {}
+    for site, count in turns.items():
+        if site.anywhere not in attempt.loops and any(_holds(site, place) for place in places):
+            counts[site.anywhere] = max(counts.get(site.anywhere, 0), count)
+    around = list[LoopSite]()
+    times = 1
+    for site in sorted(counts, key=lambda site: site.size):
+        times *= max(counts[site], 1)
+        if times * site.size <= MOST_STATEMENTS:
+            around.append(site)
+    return around
+
+
+def _holds(site: LoopSite, place: Location) -> bool:
+    """Whether a place is inside of a loop."""
+    first, last = site.span[:2], site.span[2:]
+    code = getattr(site.function[0], "__code__", None) if isinstance(site.function, tuple) else None
+    is_there = first <= (place.line, place.column - 1) and (place.end_line, place.end_column - 1) <= last
+    return is_there and code is not None and code.co_filename == place.file

@@ -1355,3 +1355,65 @@ def names_anywhere(n: Array, m: Array) -> tuple[Array, Array, Array]:
     first, _ = half
     del powers, _
     return first + ROWS, half[1], y
+
+
+DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+LAYERS = [np.arange(6, dtype=np.float32).reshape(3, 2) / 8, np.ones((1, 3), np.float32)]
+
+
+@program(integers(-2, 5), floats(-1, 1, shape=(3,)), floats(-1, 1, shape=(3, 2)), ulps=4)
+def loops_over_things(n: Array, x: Array, rows: Array) -> tuple[Array, Array, Array]:
+    """``for`` over arrays, lists, ranges in variables, and what Python makes of them; several names at once."""
+    total = 0.0
+    for i, value in enumerate(x, 1):
+        if value > 0.5:
+            continue
+        total += i * value
+        for j in reversed(range(n)):
+            total = total * 0.5 + j
+    for (a, b), c, k in zip(rows, x, range(2 - n, 9, 2), strict=False):
+        total += a * b - c * k
+        if total > 6:
+            break
+    else:
+        total = total - 1
+    count = 0
+    turns = range(1, 9, 3)
+    for k in turns:
+        for dx, dy in DIRECTIONS:
+            count = count * 2 + dx * k - dy * n
+    for row in rows:
+        for value in reversed(row):
+            if value < 0:
+                count += 1
+    return total, count, k
+
+
+@program(integers(-2, 5), floats(-1, 1, shape=(2,)), ulps=4)
+def turns_written_out(n: Array, x: Array) -> tuple[Array, Array, Array, Array]:
+    """Turns that are not alike: items of several shapes and kinds, lists that grow, and what the first turn does."""
+    total = 0
+    for layer in LAYERS:
+        x = jnp.tanh(layer @ x)
+    for name, scale in {"up": 2, "down": 3}.items():
+        if name == "up":
+            total += n * scale
+        elif n > scale:
+            total -= 1
+            continue
+        for function in (jnp.abs, jnp.negative):
+            if total > 9:
+                break
+            total += function(n)
+    powers = []
+    for i in range(4):
+        powers = [*powers, n * i]
+        if i == 0:
+            last = n
+        elif n > i:
+            last += powers[i - 1]
+    for i in range(3):
+        for j in range(i):
+            for power in powers[j:i]:
+                total += power * j
+    return x[0], total, last, powers[3]

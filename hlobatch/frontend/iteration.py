@@ -1,0 +1,109 @@
+"""What a ``for`` goes over, as code that is being traced sees it: how many items there are, and each by its turn.
+
+``loops.py`` puts these functions into programs. Where the items cannot be had by a turn that is not known, the turns
+have to be written out, and tracing says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.builtins import is_array, range_item
+
+_SEQUENCES: Final = (list, tuple, str, bytes, range)
+
+
+def items(value: Any) -> Any:
+    """Something that has items by their number, of anything that can be gone over."""
+    if is_array(value) or isinstance(value, _SEQUENCES):
+        return value
+    if not isinstance(value, Iterable):
+        raise BatchTypeError(
+            f"a `for` goes over {type(value).__name__!r}, which has no items",
+            help="write `range(n)` to go over numbers.",
+        )
+    return list(value)
+
+
+def length(value: Any) -> int:
+    """How many items there are."""
+    if is_array(value) and value.ndim == 0:
+        raise BatchTypeError("a `for` goes over a single number", help="write `range(n)` to go over numbers.")
+    return len(items(value))
+
+
+def item_of(value: Any, turn: Any, site: LoopSite) -> Any:
+    """The item of a turn.
+
+    Raises:
+        Learned: There are arrays that would have to be put together first, which is dearer than to write out the turns.
+    """
+    sequence = items(value)
+    if not is_tracer(turn) or is_array(sequence):
+        return sequence[turn]
+    if isinstance(sequence, range):
+        return range_item(turn, sequence.start, sequence.step)
+    arrays = any(is_tracer(leaf) and leaf.ndim for leaf in jax.tree.leaves(sequence))
+    if arrays and len(sequence) * site.size <= MOST_STATEMENTS:
+        raise Learned(site, Turns(len(sequence)))
+    structures = {jax.tree.structure(value) for value in sequence}
+    if len(structures) != 1:
+        raise _unlike("structures")
+    columns = zip(*map(jax.tree.leaves, sequence), strict=True)
+    return jax.tree.unflatten(structures.pop(), [_of_column(column, turn) for column in columns])
+
+
+def _of_column(column: Sequence[Any], turn: Any) -> Any:
+    """The value of a turn, of those that all turns have in one place."""
+    if all(value is column[0] for value in column):
+        return column[0]
+    if not all(is_array(value) or type(value) in (bool, int, float, complex) for value in column):
+        raise _unlike("Python objects")
+    if len({jnp.shape(value) for value in column}) > 1:
+        raise _unlike("shapes")
+    table = jnp.stack(list(map(jnp.asarray, column)))
+    return table[turn] if any(map(is_array, column)) else weakly(table[turn], table.dtype)
+
+
+def _unlike(what: str) -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"the items that this loop goes over have different {what}",
+        help="let all be numbers, or arrays of one shape, or tuples of as many of them.",
+    )
+
+
+def turns(count: Any, site: LoopSite) -> Any:
+    """The number of turns, which is noted where it is known."""
+    if type(count) is int:
+        count_turns(site, count)
+    return count
+
+
+def fewest(strict: Any, *counts: Any) -> Any:
+    """How many items ``zip`` gives."""
+    known = [count for count in counts if type(count) is int]
+    if strict and len(known) < len(counts):
+        raise BatchTypeError(
+            "`zip` is to check lengths that differ between lanes",
+            help="leave out `strict=True`, and compare them before.",
+        )
+    if strict and len(set(known)) > 1:
+        raise ValueError(f"zip() has arguments of lengths {', '.join(map(str, known))}")
+    if len(known) == len(counts):
+        return min(known)
+    least = counts[0]
+    for count in counts[1:]:
+        least = jnp.minimum(least, count)
+    return least
+
+
+def from_end(count: Any, turn: Any) -> Any:
+    """The turn as counted from the other end."""
+    return count - 1 - turn

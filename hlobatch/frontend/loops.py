@@ -1,0 +1,286 @@
+"""``for`` -> blocks: a loop that counts its turns, or its turns one after the other.
+
+::
+
+    for i, x in enumerate(xs):        %$turns = prim "turns_of(xs)" (%xs); %$turn = prim "0" (); jump for
+        …                         ==> for: %$if = prim "$turn < $turns" …; branch %$if, body, after_for
+                                      body: %i, %x = prim "i, x = $turn, item(xs, $turn)" (%xs, %$turn); …; jump next
+                                      next: %$turn = prim "$turn + 1" (%$turn); jump for
+
+What is gone over is counted before the first turn and indexed in each. Where it has been found out (``Turns``) that
+items have to be Python objects, or differ in type or shape, the turns are written out instead, each with its own item.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from hlobatch.analysis.facts import LoopSite, Turns
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.primitives import HELPER, helper
+from hlobatch.frontend.scopes import stored_names, target_names
+from hlobatch.ir.ops import BranchOp, GotoOp
+
+if TYPE_CHECKING:
+    from hlobatch.frontend.to_cfg import FunctionLowering
+
+_WRAPPERS: Final = (list, tuple, iter)
+"""What goes over the same items as what it is given."""
+
+
+@dataclass(frozen=True)
+class Loop:
+    """Where ``continue`` and ``break`` go."""
+
+    latch: str
+    after: str
+
+
+@dataclass(frozen=True)
+class Iteration:
+    """What a loop goes over.
+
+    Attributes:
+        turns: The variable that holds how many items there are.
+        item: From a turn to its item, as an expression.
+    """
+
+    turns: str
+    item: Callable[[ast.expr], ast.expr]
+
+
+class ForLowering:
+    """Lowers one ``for`` statement."""
+
+    def __init__(self, lowering: FunctionLowering, node: ast.For) -> None:
+        self.lowering = lowering
+        self.blocks = lowering.blocks
+        self.node = node
+        site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in ast.walk(node))
+        self.site = LoopSite(site.function, site.path, site.span, statements)
+        self.location = lowering.location(node)
+        self.after = ""
+        self.otherwise = ""
+
+    def lower(self) -> None:
+        """Emit the loop."""
+        iteration = self._over(self.node.iter)
+        known = self.lowering.callees.facts.of(Turns, self.site)
+        if known is None:
+            self._counted(iteration)
+        else:
+            self._written_out(iteration, known.count)
+
+    # Both ways of going over what there is
+
+    def _counted(self, iteration: Iteration) -> None:
+        node, blocks, lowering = self.node, self.blocks, self.lowering
+        turn = lowering.temporary("turn")
+        lowering.assign(turn, self._constant(0), node.iter)
+        head, body, latch = (blocks.name(stem) for stem in ("for", "body", "next"))
+        self._name_ends()
+        if self._surely_turns(node.iter):
+            blocks.end(GotoOp(body, location=self.location))
+        blocks.start(head, lowering.location(node.target))
+        condition = self._goes_on(turn, iteration.turns)
+        false = self.otherwise if node.orelse else self.after
+        blocks.end(BranchOp(condition, body, false, location=lowering.location(node.iter)))
+        blocks.start(body, lowering.location(node.body[0]))
+        self._bind(iteration.item(self._load(turn)))
+        lowering.loop_body(node.body, Loop(latch, self.after))
+        if self._reaches(latch):
+            blocks.start(latch, self.location)
+            one = ast.copy_location(ast.BinOp(self._load(turn), ast.Add(), self._constant(1)), node)
+            lowering.assign(turn, one, node.target)
+        blocks.end(GotoOp(head, location=self.location))
+        lowering.loop_end(node, self.otherwise, self.after)
+
+    def _written_out(self, iteration: Iteration, turns: int) -> None:
+        node, blocks, lowering = self.node, self.blocks, self.lowering
+        self._name_ends()
+        around = lowering.path
+        for turn in range(turns):
+            if not blocks.is_open:
+                break
+            lowering.path = (*around, turn)
+            latch = blocks.name("next")
+            self._bind(iteration.item(self._constant(turn)))
+            lowering.loop_body(node.body, Loop(latch, self.after))
+            if self._reaches(latch):
+                blocks.start(latch, self.location)
+        lowering.path = around
+        lowering.loop_end(node, self.otherwise, self.after)
+
+    def _name_ends(self) -> None:
+        self.otherwise, self.after = self.blocks.name("else"), self.blocks.name("after_for")
+
+    def _bind(self, item: ast.expr) -> None:
+        """Assign an item to the loop's target."""
+        target, lowering = self.node.target, self.lowering
+        statement = ast.copy_location(ast.Assign([target], item), target)
+        if any(isinstance(part, (ast.Subscript, ast.Attribute)) for part in ast.walk(target)):
+            lowering.statement(statement)
+            return
+        shown = item if isinstance(target, ast.Name) else statement
+        text = re.sub(rf", {HELPER}constant\d+", "", lowering.source.text(shown))
+        lowering.primitive([statement], target_names(target), target, text)
+
+    def _goes_on(self, turn: str, turns: str) -> str:
+        """The variable that says whether there is a turn left."""
+        node = self.node.iter
+        name = f"{turn}_if"
+        test = helper("__hb_range_goes_on", [self._load(turn), self._load(turns)], node)
+        statement = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], test), node)
+        self.lowering.primitive([statement], [name], node, f"{turn} < {turns}")
+        return self.lowering.variable(name)
+
+    def _reaches(self, block: str) -> bool:
+        """Whether control falls through to here or some block so far goes to ``block``."""
+        return self.blocks.is_open or any(block in b.terminator.successors for b in self.blocks.blocks)
+
+    def _surely_turns(self, node: ast.expr) -> bool:
+        """Whether a range is known to have a turn: then its first test needs no block."""
+        if not isinstance(node, ast.Call) or self._called(node) is not builtins.range:
+            return False
+        bounds = [self._known_int(argument) for argument in node.args]
+        known = [bound for bound in bounds if bound is not None]
+        return len(known) == len(bounds) and (len(known) < 3 or known[2] != 0) and len(range(*known)) > 0
+
+    def _known_int(self, node: ast.expr) -> int | None:
+        """A number written out, or the one a name outside the function stands for."""
+        if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
+            inner = self._known_int(node.operand)
+            return None if inner is None else -inner
+        lowering = self.lowering
+        value = node.value if isinstance(node, ast.Constant) else static_value(node, lowering.source, lowering.local)
+        return value if type(value) is int else None
+
+    # What is gone over
+
+    def _over(self, node: ast.expr) -> Iteration:
+        """What is gone over, evaluated and counted."""
+        match self._called(node), node:
+            case builtins.range, ast.Call():
+                return self._range(node)
+            case builtins.enumerate, ast.Call(_, [inner, *start], keywords) if len(start) + len(keywords) <= 1:
+                return self._enumerate(node, inner, [*start, *(k.value for k in keywords if k.arg == "start")])
+            case builtins.zip, ast.Call(_, [first, *rest], keywords) if {k.arg for k in keywords} <= {"strict"}:
+                return self._zip(node, [first, *rest], keywords)
+            case builtins.reversed, ast.Call(_, [inner], []) if self._called(inner) not in (enumerate, zip):
+                return self._reversed(node, inner)
+            case called, ast.Call(_, [inner], []) if called in _WRAPPERS and self._called(inner) in _LAZY:
+                return self._over(inner)
+        return self._items(node)
+
+    def _called(self, node: ast.expr) -> Any:
+        """The function of Python's that an expression calls, of those that are known here."""
+        if not isinstance(node, ast.Call):
+            return None
+        value = static_value(node.func, self.lowering.source, self.lowering.local)
+        if any(isinstance(a, ast.Starred) for a in node.args) and value is not builtins.range:
+            return None
+        return next((known for known in (*_LAZY, *_WRAPPERS) if value is known), None)
+
+    def _range(self, node: ast.Call) -> Iteration:
+        if not 1 <= len(node.args) <= 3 or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
+            raise UnsupportedSyntaxError(
+                "`range` takes one to three positional arguments",
+                self.lowering.location(node),
+                help="write the bounds out.",
+            )
+        lowering = self.lowering
+        values = [lowering.simple(argument) for argument in node.args]
+        zero, one = (ast.copy_location(ast.Constant(c), node) for c in (0, 1))
+        start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
+        bounds = [lowering.as_variable(value, node) for value in (start, stop, step)]
+        bounds = [self._frozen(name, node) for name in bounds]
+        turns = self._turns(helper("__hb_range_count", [self._load(b) for b in bounds], node), node)
+
+        def item(turn: ast.expr) -> ast.expr:
+            return helper("__hb_range_item", [turn, self._load(bounds[0]), self._load(bounds[2])], self.node.target)
+
+        return Iteration(turns, item)
+
+    def _enumerate(self, node: ast.Call, inner: ast.expr, start: Sequence[ast.expr]) -> Iteration:
+        items = self._over(inner)
+        first = self.lowering.simple(start[0]) if start else self._constant(0)
+        begin = self._frozen(self.lowering.as_variable(first, node), node) if start else None
+
+        def item(turn: ast.expr) -> ast.expr:
+            number = turn
+            if begin is not None:
+                number = helper("__hb_range_item", [turn, self._load(begin), self._constant(1)], node)
+            return ast.copy_location(ast.Tuple([number, items.item(turn)], ast.Load()), node)
+
+        return Iteration(items.turns, item)
+
+    def _zip(self, node: ast.Call, inner: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> Iteration:
+        parts = [self._over(part) for part in inner]
+        strict = [self.lowering.simple(k.value) for k in keywords] or [self._constant(False)]
+        counts = [self._load(part.turns) for part in parts]
+        turns = self._turns(helper("__hb_fewest", [*strict, *counts], node), node)
+
+        def item(turn: ast.expr) -> ast.expr:
+            return ast.copy_location(ast.Tuple([part.item(turn) for part in parts], ast.Load()), node)
+
+        return Iteration(turns, item)
+
+    def _reversed(self, node: ast.Call, inner: ast.expr) -> Iteration:
+        items = self._over(inner)
+
+        def item(turn: ast.expr) -> ast.expr:
+            return items.item(helper("__hb_from_end", [self._load(items.turns), turn], node))
+
+        return Iteration(items.turns, item)
+
+    def _items(self, node: ast.expr) -> Iteration:
+        """Items of a value. A variable is looked at anew in each turn: the body may change it in place."""
+        lowering = self.lowering
+        value = lowering.simple(node)
+        live = isinstance(value, ast.Name) and value.id in lowering.local and value.id not in stored_names(self.node)
+        if live:
+            name = lowering.as_variable(value, node)
+        else:
+            name = lowering.temporary("items")
+            lowering.assign(name, helper("__hb_items", [value], node), node)
+        turns = self._turns(helper("__hb_length", [self._load(name)], node), node)
+
+        def item(turn: ast.expr) -> ast.expr:
+            return helper("__hb_item_of", [self._load(name), turn, self._site()], self.node.target)
+
+        return Iteration(turns, item)
+
+    def _turns(self, count: ast.expr, node: ast.expr) -> str:
+        """A variable for the number of turns, which tracing notes where it is known."""
+        name = self.lowering.temporary("turns")
+        noted = helper("__hb_turns", [count, self._site()], node)
+        target = ast.copy_location(ast.Name(name, ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], noted), node)
+        self.lowering.primitive([statement], [name], node, self.lowering.source.text(count))
+        return name
+
+    def _site(self) -> ast.expr:
+        return ast.copy_location(self.lowering.constant(self.site), self.node)
+
+    def _frozen(self, name: str, node: ast.AST) -> str:
+        """A copy of a user's variable, which the loop's body may assign to without moving the bounds."""
+        if name.startswith("_hb_"):
+            return name
+        copy = self.lowering.temporary()
+        self.lowering.assign(copy, self._load(name), node)
+        return copy
+
+    def _load(self, name: str) -> ast.expr:
+        return ast.copy_location(ast.Name(name, ast.Load()), self.node.iter)
+
+    def _constant(self, value: Any) -> ast.expr:
+        return ast.copy_location(ast.Constant(value), self.node.iter)
+
+
+_LAZY: Final = (range, enumerate, zip, reversed)
