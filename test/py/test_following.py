@@ -273,7 +273,7 @@ def most(*values, scale=1, **more):
 def clip(low, high, x):
     if x < low:
         return low
-    return min(x, high)
+    return high + 0 if x > high else x
 
 
 TWO_TO_FOUR = functools.partial(clip, 2, 4)
