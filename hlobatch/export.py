@@ -56,8 +56,9 @@ class Artifact:
     Attributes:
         manifest: What it says of itself.
         exported: What runs.
-        stablehlo: The bare portable artifact, as bytes: operands ``[sizes…, inputs…]``, results
-            ``[results…, stopped, status]``. None where some operation has no form in StableHLO.
+        stablehlo: The bare portable artifact, as bytes, for a CPU: operands ``[sizes…, inputs…]``, results
+            ``[results…, stopped, status]``. Results of stopped inputs are NaN, or the least number, or ``False``. None
+            where some operation has no form in StableHLO.
     """
 
     manifest: Manifest
@@ -246,7 +247,7 @@ def export(
     size = jax.export.symbolic_shape("b")[0] if batch is None else batch
     layout = plan.layout(size, plan.depth)
     exported = _exported(plan, layout.input_avals, named)
-    request = plan.request(layout, keep_state=False, embed_captures=True)
+    request = plan.request(layout, keep_state=False, embed_captures=True, marks_stopped=True)
     parameters = f.signature.parameters
     manifest = Manifest(
         plan.name,

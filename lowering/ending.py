@@ -33,6 +33,24 @@ def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list
     return [result(top) for v in layout.program.vars_out for top in layout.tops(v)]
 
 
+def marked(results: Sequence[Any], status: Any) -> list[Any]:
+    """The results, where those of stopped inputs are NaN, or the least number that there is, or ``False``."""
+
+    def mark(result: Any) -> Any:
+        is_stopped = (status != 0).reshape(status.shape + (1,) * (result.ndim - status.ndim))
+        return where(is_stopped, _mark(result.dtype), result)
+
+    return list(map(mark, results))
+
+
+def _mark(dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return jnp.asarray(jnp.nan, dtype)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return jnp.asarray(int(jnp.iinfo(dtype).min), dtype)  # type: ignore[no-untyped-call]
+    return jnp.zeros((), dtype)
+
+
 def stopped(layout: Layout, state: Sequence[Any]) -> Any:
     """What stopped the run, a sum of reasons; 0 if every input was finished."""
     slots = dict(zip(layout.slots, state, strict=True))

@@ -66,6 +66,8 @@ class Request:
             are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
         passes_left_out: Whether XLA goes without passes that one kernel is better without: what does not change in a
             loop stays there, and no trees are made of reductions.
+        marks_stopped: Whether results of stopped inputs are NaN or the least number, since there may be nobody who
+            looks at what became of them.
         small_kernels: Whether what works on little is in kernels of its own, in a run of several.
     """
 
@@ -86,6 +88,7 @@ class Request:
     scatters_in_loops: bool = False
     random_in_loops: bool = False
     passes_left_out: bool = False
+    marks_stopped: bool = False
     small_kernels: bool = False
 
 
@@ -186,8 +189,12 @@ class _Builder:
         """Results, what stopped the run and, where the state is not given back, what became of each input."""
         layout, count = self.layout, len(self.layout.slots)
         state, shared = arrays[:count], arrays[count:]
-        found = [*ending.results(layout, state, shared), ending.stopped(layout, state)]
-        return found if self.request.keep_state else [*found, ending.status(layout, state)]
+        results, stopped = ending.results(layout, state, shared), ending.stopped(layout, state)
+        if self.request.keep_state:
+            return [*results, stopped]
+        status = ending.status(layout, state)
+        marks = self.request.marks_stopped and layout.may_stop
+        return [*(ending.marked(results, status) if marks else results), stopped, status]
 
     # Names
 

@@ -34,6 +34,7 @@ from hlobatch._jax import (
     refuse_derivative,
 )
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.lowering.ending import marked
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import stop_error
@@ -192,24 +193,10 @@ def _reported(*operands: Any, plan: Plan) -> list[Any]:
 
 
 def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
-    """The results; those of stopped inputs are NaN, or the least number where there is no NaN.
-
-    What is exported has no host to report to.
-    """
+    """The results, marked: what is exported has no host to report to."""
     del plan
     *results, _, status = operands
-    return [
-        jnp.where((status != 0).reshape(status.shape + (1,) * (r.ndim - status.ndim)), _poison(r.dtype), r)
-        for r in results
-    ]
-
-
-def _poison(dtype: Any) -> Any:
-    if jnp.issubdtype(dtype, jnp.inexact):
-        return jnp.asarray(jnp.nan, dtype)
-    if jnp.issubdtype(dtype, jnp.integer):
-        return jnp.asarray(int(jnp.iinfo(dtype).min), dtype)  # type: ignore[no-untyped-call]
-    return jnp.zeros((), dtype)
+    return marked(results, status)
 
 
 def _guard_lowering(ctx: Any, *operands: Any, plan: Plan) -> Any:

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch._jax import ir, make_context, stablehlo
 
 export_module = importlib.import_module("hlobatch.export")
 
@@ -148,6 +149,42 @@ def test_bare_artifact_is_portable_stablehlo() -> None:
     artifact = hb.export(shrink, *arguments())
     assert artifact.stablehlo.startswith(b"ML\xefR\rStableHLO_v1.")
     assert "stablehlo.while" in artifact.as_text()
+
+
+def run_bare(artifact: hb.Artifact, *arrays: np.ndarray) -> list[np.ndarray]:
+    """What StableHLO's interpreter makes of the bare module."""
+    module = stablehlo.deserialize_portable_artifact(make_context(), artifact.stablehlo)
+    with module.context, ir.Location.unknown():
+        operands = [ir.DenseElementsAttr.get(array) for array in arrays]
+        return [np.array(result) for result in stablehlo.eval_module(module, operands)]
+
+
+@pytest.mark.parametrize("options", [{"max_stack_depth": 4}, {"max_steps": 20}, {"max_stack_depth": 4, "lanes": 2}])
+def test_the_bare_module_marks_what_was_stopped(options: dict[str, int]) -> None:
+    """For who does not look at ``stopped`` and ``status`` beside."""
+
+    @hb.batch(**options)
+    def count(n):
+        if n <= 0:
+            return 0, 0.0, n > 0
+        fewer, halves, _ = count(n - 1)
+        return fewer + 1, halves + 0.5, n > 0
+
+    n = np.array([0, 3, 100, 2, 50], np.int32)
+    artifact = hb.export(count, n)
+    counts, halves, positive, stopped, status = run_bare(artifact, n)
+    with pytest.raises(hb.LaneError) as caught:
+        artifact.call(n)
+    unfinished = list(caught.value.unfinished)
+    assert {2, 4} <= set(unfinished)
+    assert stopped != 0
+    assert np.flatnonzero(status).tolist() == unfinished
+    wanted = n.astype(np.int64)
+    wanted[unfinished] = np.iinfo(np.int32).min
+    assert counts.tolist() == wanted.tolist()
+    np.testing.assert_array_equal(halves, np.where(status != 0, np.nan, n / 2))
+    np.testing.assert_array_equal(positive, (status == 0) & (n > 0))
+    assert run_bare(artifact, np.array([0, 1, 2, 1, 0], np.int32))[0].tolist() == [0, 1, 2, 1, 0]
 
 
 def test_what_has_no_form_in_a_version_of_stablehlo_is_refused_for_that_alone(
