@@ -91,13 +91,13 @@ class Copy:
 
 @dataclass(frozen=True, slots=True)
 class Turns:
-    """The fact that the turns of a loop are to be written out.
+    """The fact that the turns of a loop are to be written out, or that they cannot be.
 
     Attributes:
-        count: How many there are.
+        count: How many there are; None if that differs between lanes, or between the ways that lead to the loop.
     """
 
-    count: int
+    count: int | None
 
 
 MOST_STATEMENTS: Final = 1_000
@@ -117,10 +117,21 @@ def counted() -> Iterator[Mapping[LoopSite, int]]:
         _counted.reset(token)
 
 
-def count_turns(site: LoopSite, turns: int) -> None:
-    """Say how often a loop turns."""
-    if (found := _counted.get()) is not None:
+def count_turns(site: LoopSite, turns: int | None) -> None:
+    """Say how often a loop turns, or that it is not known."""
+    found = _counted.get()
+    if found is None:
+        return
+    if turns is None:
+        found.pop(site, None)
+    else:
         found[site] = turns
+
+
+def turns_of(site: LoopSite) -> int | None:
+    """How often a loop turns, as far as tracing has come by it."""
+    found = _counted.get()
+    return None if found is None else found.get(site)
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong

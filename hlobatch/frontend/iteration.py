@@ -13,7 +13,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns
+from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, turns_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, range_item
 
@@ -51,8 +51,9 @@ def item_of(value: Any, turn: Any, site: LoopSite) -> Any:
     if isinstance(sequence, range):
         return range_item(turn, sequence.start, sequence.step)
     arrays = any(is_tracer(leaf) and leaf.ndim for leaf in jax.tree.leaves(sequence))
-    if arrays and len(sequence) * site.size <= MOST_STATEMENTS:
-        raise Learned(site, Turns(len(sequence)))
+    count = turns_of(site)
+    if arrays and count is not None and count * site.size <= MOST_STATEMENTS:
+        raise Learned(site, Turns(count))
     structures = {jax.tree.structure(value) for value in sequence}
     if len(structures) != 1:
         raise _unlike("structures")
@@ -79,10 +80,21 @@ def _unlike(what: str) -> UnsupportedSyntaxError:
     )
 
 
-def turns(count: Any, site: LoopSite) -> Any:
-    """The number of turns, which is noted where it is known."""
-    if type(count) is int:
-        count_turns(site, count)
+def turns(count: Any, site: LoopSite, expected: int | None) -> Any:
+    """The number of turns of a loop, which is noted where it is known.
+
+    Args:
+        count: How many there are.
+        site: The loop.
+        expected: How many are written out, if they are.
+
+    Raises:
+        Learned: There are others than those: the number was known only on the first way to the loop that was followed.
+    """
+    known = count if type(count) is int else None
+    count_turns(site, known)
+    if expected is not None and known != expected:
+        raise Learned(site, Turns(None))
     return count
 
 

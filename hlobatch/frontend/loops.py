@@ -64,18 +64,19 @@ class ForLowering:
         self.node = node
         site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in ast.walk(node))
         self.site = LoopSite(site.function, site.path, site.span, statements)
+        known = lowering.callees.facts.of(Turns, self.site)
+        self.written_out = None if known is None else known.count
         self.location = lowering.location(node)
         self.after = ""
         self.otherwise = ""
 
     def lower(self) -> None:
         """Emit the loop."""
-        iteration = self._over(self.node.iter)
-        known = self.lowering.callees.facts.of(Turns, self.site)
-        if known is None:
+        iteration = self._over(self.node.iter, counts=True)
+        if self.written_out is None:
             self._counted(iteration)
         else:
-            self._written_out(iteration, known.count)
+            self._written_out(iteration, self.written_out)
 
     # Both ways of going over what there is
 
@@ -163,20 +164,25 @@ class ForLowering:
 
     # What is gone over
 
-    def _over(self, node: ast.expr) -> Iteration:
-        """What is gone over, evaluated and counted."""
+    def _over(self, node: ast.expr, *, counts: bool) -> Iteration:
+        """What is gone over, evaluated and counted.
+
+        Args:
+            node: The expression.
+            counts: Whether its items are as many as the loop has turns.
+        """
         match self._called(node), node:
             case builtins.range, ast.Call():
-                return self._range(node)
+                return self._range(node, counts)
             case builtins.enumerate, ast.Call(_, [inner, *start], keywords) if len(start) + len(keywords) <= 1:
-                return self._enumerate(node, inner, [*start, *(k.value for k in keywords if k.arg == "start")])
+                return self._enumerate(node, inner, [*start, *(k.value for k in keywords if k.arg == "start")], counts)
             case builtins.zip, ast.Call(_, [first, *rest], keywords) if {k.arg for k in keywords} <= {"strict"}:
-                return self._zip(node, [first, *rest], keywords)
+                return self._zip(node, [first, *rest], keywords, counts)
             case builtins.reversed, ast.Call(_, [inner], []) if self._called(inner) not in (enumerate, zip):
-                return self._reversed(node, inner)
+                return self._reversed(node, inner, counts)
             case called, ast.Call(_, [inner], []) if called in _WRAPPERS and self._called(inner) in _LAZY:
-                return self._over(inner)
-        return self._items(node)
+                return self._over(inner, counts=counts)
+        return self._items(node, counts)
 
     def _called(self, node: ast.expr) -> Any:
         """The function of Python's that an expression calls, of those that are known here."""
@@ -187,7 +193,7 @@ class ForLowering:
             return None
         return next((known for known in (*_LAZY, *_WRAPPERS) if value is known), None)
 
-    def _range(self, node: ast.Call) -> Iteration:
+    def _range(self, node: ast.Call, counts: bool) -> Iteration:
         if not 1 <= len(node.args) <= 3 or node.keywords or any(isinstance(a, ast.Starred) for a in node.args):
             raise UnsupportedSyntaxError(
                 "`range` takes one to three positional arguments",
@@ -200,15 +206,15 @@ class ForLowering:
         start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
         bounds = [lowering.as_variable(value, node) for value in (start, stop, step)]
         bounds = [self._frozen(name, node) for name in bounds]
-        turns = self._turns(helper("__hb_range_count", [self._load(b) for b in bounds], node), node)
+        turns = self._turns(helper("__hb_range_count", [self._load(b) for b in bounds], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             return helper("__hb_range_item", [turn, self._load(bounds[0]), self._load(bounds[2])], self.node.target)
 
         return Iteration(turns, item)
 
-    def _enumerate(self, node: ast.Call, inner: ast.expr, start: Sequence[ast.expr]) -> Iteration:
-        items = self._over(inner)
+    def _enumerate(self, node: ast.Call, inner: ast.expr, start: Sequence[ast.expr], counts: bool) -> Iteration:
+        items = self._over(inner, counts=counts)
         first = self.lowering.simple(start[0]) if start else self._constant(0)
         begin = self._frozen(self.lowering.as_variable(first, node), node) if start else None
 
@@ -220,26 +226,28 @@ class ForLowering:
 
         return Iteration(items.turns, item)
 
-    def _zip(self, node: ast.Call, inner: Sequence[ast.expr], keywords: Sequence[ast.keyword]) -> Iteration:
-        parts = [self._over(part) for part in inner]
+    def _zip(
+        self, node: ast.Call, inner: Sequence[ast.expr], keywords: Sequence[ast.keyword], counts: bool
+    ) -> Iteration:
+        parts = [self._over(part, counts=False) for part in inner]
         strict = [self.lowering.simple(k.value) for k in keywords] or [self._constant(False)]
-        counts = [self._load(part.turns) for part in parts]
-        turns = self._turns(helper("__hb_fewest", [*strict, *counts], node), node)
+        lengths = [self._load(part.turns) for part in parts]
+        turns = self._turns(helper("__hb_fewest", [*strict, *lengths], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             return ast.copy_location(ast.Tuple([part.item(turn) for part in parts], ast.Load()), node)
 
         return Iteration(turns, item)
 
-    def _reversed(self, node: ast.Call, inner: ast.expr) -> Iteration:
-        items = self._over(inner)
+    def _reversed(self, node: ast.Call, inner: ast.expr, counts: bool) -> Iteration:
+        items = self._over(inner, counts=counts)
 
         def item(turn: ast.expr) -> ast.expr:
             return items.item(helper("__hb_from_end", [self._load(items.turns), turn], node))
 
         return Iteration(items.turns, item)
 
-    def _items(self, node: ast.expr) -> Iteration:
+    def _items(self, node: ast.expr, counts: bool) -> Iteration:
         """Items of a value. A variable is looked at anew in each turn: the body may change it in place."""
         lowering = self.lowering
         value = lowering.simple(node)
@@ -249,20 +257,23 @@ class ForLowering:
         else:
             name = lowering.temporary("items")
             lowering.assign(name, helper("__hb_items", [value], node), node)
-        turns = self._turns(helper("__hb_length", [self._load(name)], node), node)
+        turns = self._turns(helper("__hb_length", [self._load(name)], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             return helper("__hb_item_of", [self._load(name), turn, self._site()], self.node.target)
 
         return Iteration(turns, item)
 
-    def _turns(self, count: ast.expr, node: ast.expr) -> str:
-        """A variable for the number of turns, which tracing notes where it is known."""
-        name = self.lowering.temporary("turns")
-        noted = helper("__hb_turns", [count, self._site()], node)
+    def _turns(self, count: ast.expr, node: ast.expr, counts: bool) -> str:
+        """A variable for a number of items. That of the turns is noted where tracing comes by it."""
+        lowering = self.lowering
+        name = lowering.temporary("turns")
+        value = count
+        if counts:
+            value = helper("__hb_turns", [count, self._site(), self._constant(self.written_out)], node)
         target = ast.copy_location(ast.Name(name, ast.Store()), node)
-        statement = ast.copy_location(ast.Assign([target], noted), node)
-        self.lowering.primitive([statement], [name], node, self.lowering.source.text(count))
+        statement = ast.copy_location(ast.Assign([target], value), node)
+        lowering.primitive([statement], [name], node, lowering.source.text(count))
         return name
 
     def _site(self) -> ast.expr:

@@ -1377,6 +1377,8 @@ def loops_over_things(n: Array, x: Array, rows: Array) -> tuple[Array, Array, Ar
             break
     else:
         total = total - 1
+    for k, row in zip(range(n), [x, x * 2, x + n], strict=False):
+        total += k * row.sum()
     count = 0
     turns = range(1, 9, 3)
     for k in turns:
