@@ -34,13 +34,13 @@ from hlobatch.artifacts.manifest import FORMAT, Manifest, from_json, read_manife
 from hlobatch.artifacts.program import batch_of, exported_of, in_old_form
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
+from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.schema import classes_of, from_schema
 from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_within
-from hlobatch.runtime.stops import stop_of
 from hlobatch.stages import Traced
 
 _MANIFEST: Final = "manifest.json"
@@ -245,7 +245,7 @@ def export(
     plan, call = traced.plan, traced.call
     batch = call.size if isinstance(call.size, int) and call.size else None
     size = jax.export.symbolic_shape("b")[0] if batch is None else batch
-    layout = plan.layout(size, plan.depth)
+    layout = plan.layout(size, plan.declared_depth, grows=False)
     exported = _exported(plan, layout.input_avals, named)
     request = plan.request(layout, keep_state=False, embed_captures=True, marks_stopped=True)
     parameters = f.signature.parameters
@@ -256,7 +256,7 @@ def export(
         tuple(name in call.shared for name, _ in call.types),
         call.axes,
         plan.out_type.strong,
-        plan.depth,
+        layout.depth,
         plan.options.max_steps,
         batch,
         exported.platforms,

@@ -18,7 +18,7 @@ from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.division import Division, divide, entry_point, has_several_devices, placed_like
 from hlobatch.runtime.execute import complete
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 
 Bind = Callable[..., Call]
@@ -82,7 +82,7 @@ class Lowered:
 
     @cached_property
     def _jax(self) -> Any:
-        entry: Any = entry_point(self.plan, self.call.size, self.depth, spread=self._division.is_spread)
+        entry: Any = entry_point(self.plan, self.call.size, Room(self.depth), spread=self._division.is_spread)
         with self.plan.as_typed():
             return entry.lower(*self.plan.captures.avals, *self._inputs)
 
@@ -155,7 +155,9 @@ class Lowered:
         """
         with self.plan.as_typed():
             division = self._division
-            executable = self._jax.compile() if division.threads == 1 else division.compile(self.depth, self._inputs)
+            executable = (
+                self._jax.compile() if division.threads == 1 else division.compile(Room(self.depth), self._inputs)
+            )
         return Compiled(self.plan, self.call, self.bind, self.depth, division, executable)
 
 
@@ -199,8 +201,9 @@ class Compiled:
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
         operands = self.division.operands(call.physical())
-        outputs = [self.executable(*operands)] if self.threads == 1 else self.division.run(operands, self.depth)
-        outcome = complete(self.division, operands, outputs, self.depth)
+        room = Room(self.depth)
+        outputs = [self.executable(*operands)] if self.threads == 1 else self.division.run(operands, room)
+        outcome = complete(self.division, operands, outputs, room)
         return rebuild(outcome.results, self.plan.out_type)
 
     def as_text(self) -> str:

@@ -25,10 +25,12 @@ import numpy as np
 
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES
+from hlobatch.ir.fate import Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import width
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering import fates
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
@@ -180,8 +182,7 @@ class _Run:
         """Take lanes whose stacks are too full for this block's pushes out of the mask."""
         full = self._frames.full(self.slots)
         if full is not None:
-            parked = self.mask & full
-            self.slots[COUNTER] = where(parked, self.layout.parked + self.function.index, self.slots[COUNTER])
+            self.slots |= fates.full(self.layout, self.slots, self.mask & full, self.function.index)
             self._keep(self.mask & ~full)
 
     def _count(self) -> None:
@@ -189,7 +190,7 @@ class _Run:
         if STEPS in self.slots:
             assert self.layout.max_steps is not None
             spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
-            self.slots[COUNTER] = where(spent, self.layout.limited + self.function.index, self.slots[COUNTER])
+            self.slots |= fates.stopped(self.layout, self.slots, spent, Fate.STEPPED_OUT)
             self._keep(self.mask & ~spent)
             self.slots[STEPS] = self.slots[STEPS] + self.mask.astype(jnp.int32)
         if EXECUTIONS in self.slots:

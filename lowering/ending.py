@@ -3,20 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, Layout
-from hlobatch.lowering.rows import IN_BOUNDS
+from hlobatch.lowering import fates
+from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.where import where
-
-PARKED: Final = 1
-"""What stopped an input: full stacks; …"""
-LIMITED: Final = 2
-"""… no steps left; …"""
-UNSTARTED: Final = 4
-"""… or it was never taken from the queue."""
 
 
 def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
@@ -52,32 +45,10 @@ def _mark(dtype: Any) -> Any:
 
 
 def stopped(layout: Layout, state: Sequence[Any]) -> Any:
-    """What stopped the run, a sum of reasons; 0 if every input was finished."""
-    slots = dict(zip(layout.slots, state, strict=True))
-    found = jnp.int32(0)
-    for reason, lanes in _reasons(layout, slots[COUNTER]).items():
-        found = found + jnp.any(lanes).astype(jnp.int32) * reason
-    return found
+    """What stopped the run, a sum of fates; 0 if every input was finished."""
+    return fates.reasons(layout, dict(zip(layout.slots, state, strict=True)))
 
 
 def status(layout: Layout, state: Sequence[Any]) -> Any:
-    """For each input: 0 where its result is there, else what stopped it, or that it never started."""
-    if not layout.may_stop:
-        return jnp.zeros(layout.inputs, jnp.int32)
-    slots = dict(zip(layout.slots, state, strict=True))
-    reasons = _reasons(layout, slots[COUNTER])
-    code = sum(lanes.astype(jnp.int32) * reason for reason, lanes in reasons.items())
-    if not layout.queue:
-        return code[: layout.inputs]
-    count = jnp.asarray(layout.inputs, jnp.int32)
-    rows = jnp.arange(layout.inputs + 1, dtype=jnp.int32)
-    became = where(rows >= slots[HEAD], jnp.int32(UNSTARTED), jnp.int32(0))
-    held = where((code > 0) & (slots[ITEM] >= 0), slots[ITEM], count)
-    return became.at[held].set(code, **IN_BOUNDS)[: layout.inputs]
-
-
-def _reasons(layout: Layout, counter: Any) -> dict[int, Any]:
-    """The lanes that each reason for a stop holds for, as far as there are reasons."""
-    limited = counter >= layout.limited
-    found = {PARKED: (counter >= layout.parked) & ~limited} if layout.stacked else {}
-    return found if layout.max_steps is None else {**found, LIMITED: limited}
+    """What became of each input."""
+    return fates.of_inputs(layout, dict(zip(layout.slots, state, strict=True)))

@@ -14,7 +14,7 @@ from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import STORED, Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, STEPS, Layout
 
 
 def capture_slot(position: int) -> str:
@@ -95,7 +95,10 @@ class Footprint:
 
     @property
     def _bookkeeping(self) -> list[str]:
-        return [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in self.layout.slots]
+        layout = self.layout
+        stops = layout.max_steps is not None or (bool(self.rising) and not layout.grows)
+        counts = [slot for slot in (STEPS, EXECUTIONS, ACTIVE) if slot in layout.slots]
+        return [FATE, *counts] if stops else counts
 
     @cached_property
     def ops(self) -> Sequence[Op]:

@@ -15,10 +15,11 @@ from typing import Any
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.lowering import fates
 from hlobatch.lowering.beginning import Beginning
 from hlobatch.lowering.exchange import Exchange
 from hlobatch.lowering.inputs import Inputs
-from hlobatch.lowering.layout import COUNTER, HEAD, ITEM, STEPS, Layout, Slots
+from hlobatch.lowering.layout import COUNTER, FATE, HEAD, ITEM, STEPS, Layout, Slots
 from hlobatch.lowering.where import where
 from hlobatch.transforms.lower_calls import return_addresses
 
@@ -61,6 +62,7 @@ class Lanes:
         if self.layout.queue:
             slots[COUNTER] = jnp.full_like(slots[COUNTER], self.layout.leave)
             slots[ITEM] = jnp.full_like(slots[ITEM], -1)
+            slots |= fates.before_all(self.layout)
         else:
             slots |= {slot: self._filled(array) for slot, array in self.inputs.entering(given).items()}
             if self.beginning:
@@ -78,12 +80,9 @@ class Lanes:
         return jnp.moveaxis(jnp.pad(array, [(0, more), *[(0, 0)] * (array.ndim - 1)]), 0, self.layout.lane_axis)
 
     def resume(self, *state: Any) -> list[Any]:
-        """The state with parked lanes back at their blocks, their stacks having grown."""
+        """The state with parked lanes back at their blocks, their stacks having grown, or done if these do not."""
         slots = dict(zip(self.layout.slots, state, strict=True))
-        counter = slots[COUNTER]
-        parked = (counter >= self.layout.parked) & (counter < self.layout.limited)
-        slots[COUNTER] = where(parked, counter - self.layout.parked, counter)
-        return list(slots.values())
+        return list({**slots, **fates.resumed(self.layout, slots)}.values())
 
     def begin_ahead(self, given: Slots) -> list[Any]:
         """What all inputs begin with, ``[inputs, *event]``, of what does not change in the run."""
@@ -106,7 +105,7 @@ class Lanes:
     @property
     def turnover_writes(self) -> list[str]:
         """Slots that ``turnover`` needs and changes."""
-        return [*self._taken, HEAD, *self.layout.outputs()]
+        return [*self._taken, HEAD, *self.layout.handed_in]
 
     @property
     def _taken(self) -> list[str]:
@@ -147,17 +146,15 @@ class Lanes:
 
     @property
     def _afresh(self) -> dict[str, int]:
-        """What a lane begins an input with besides it: empty stacks, no step done, and where a return leads to."""
+        """What a lane begins an input with besides it: empty stacks, no steps, no fate, and where a return leads to."""
         addresses = [top for counter in return_addresses(self.layout.program) for top in self.layout.tops(counter)]
-        steps = [STEPS] if STEPS in self.layout.slots else []
-        return {**dict.fromkeys(addresses, self.layout.leave), **dict.fromkeys([*self.layout.pointers, *steps], 0)}
+        counts = [slot for slot in (FATE, STEPS) if slot in self.layout.slots]
+        return {**dict.fromkeys(addresses, self.layout.leave), **dict.fromkeys([*self.layout.pointers, *counts], 0)}
 
     @property
     def _leaving(self) -> dict[str, str]:
         """Slots of results that lanes have each their own of, by where they are handed in."""
-        layout = self.layout
-        pairs = zip(layout.outputs(), (s for v in layout.program.vars_out for s in layout.tops(v)), strict=True)
-        return {out: top for out, top in pairs if top in layout.slots}
+        return {out: top for out, top in self.layout.handed_in.items() if top in self.layout.slots}
 
     def wants_turnover(self, waiting: Any, following: Any) -> Any:
         """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""

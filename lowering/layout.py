@@ -3,12 +3,12 @@
 Program counters::
 
     0 … n-1          waits at that block
-    n  (leave)       done; with a queue of inputs: about to hand in its result and take the next input
+    n  (leave)       done with its input; with a queue of inputs: about to hand in its result and take the next one
     n+1              with a queue: no input left
-    parked + i       waits at block i, but its stacks are full
-    limited + i      waits at block i, but it has used up its steps
+    parked + i       waits at block i until its stacks have grown
 
-Lanes that are parked or limited are never run; everything at or past ``done`` ends the loop.
+Parked lanes are not run; everything at or past ``done`` ends the loop. A lane whose input is stopped is done with it
+like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
 
 Arrays are ``[lanes, *event]``; where a run of many lanes is one kernel on a CPU, they are ``[*event, lanes]``, unless
 events have long rows: every innermost loop is over lanes then, several of which LLVM does at a time. Stacks have one
@@ -40,7 +40,8 @@ Slots = dict[str, Any]
 UNROLLED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 
-COUNTER, ITEM, HEAD, STEPS, EXECUTIONS, ACTIVE = "pc", "item", "head", "steps", "executions", "active"
+COUNTER, FATE, ITEM, HEAD, STEPS = "pc", "fate", "item", "head", "steps"
+EXECUTIONS, ACTIVE = "executions", "active"
 
 
 @dataclass(frozen=True)
@@ -53,6 +54,7 @@ class Layout:
         lanes: How many inputs are in flight; equal to ``inputs`` where there is no queue.
         depth: Frames per stack.
         queue: Whether lanes take new inputs when they are done.
+        grows: Whether a lane whose stacks are full waits until they have grown; else its input is stopped.
         max_steps: Blocks an input may run, or None.
         stats: Whether executions are counted.
         one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
@@ -66,6 +68,7 @@ class Layout:
     lanes: Dim
     depth: int
     queue: bool = False
+    grows: bool = True
     max_steps: int | None = None
     stats: bool = False
     one_kernel: bool = False
@@ -119,11 +122,6 @@ class Layout:
         """What is added to the counter of a lane whose stacks are full."""
         return self.done + 1
 
-    @property
-    def limited(self) -> int:
-        """What is added to the counter of a lane that has used up its steps."""
-        return self.parked + self.blocks
-
     def tops(self, variable: str) -> list[str]:
         """Slots of a variable's current value, one per leaf."""
         count = len(self.program.var_defs[variable].tensor_leaves)
@@ -147,9 +145,11 @@ class Layout:
         """Slots of all stack pointers."""
         return list(dict.fromkeys(map(self.pointer, self.stacked)))
 
-    def outputs(self) -> list[str]:
-        """Slots that collect the results, where there is a queue."""
-        return [f"{slot}.out" for v in self.program.vars_out for slot in self.tops(v)]
+    @cached_property
+    def handed_in(self) -> dict[str, str]:
+        """Where there is a queue: by the slot that collects it for all inputs, the slot of what a lane hands in."""
+        results = [slot for v in self.program.vars_out for slot in self.tops(v)]
+        return {f"{slot}.out": slot for slot in [*results, *([FATE] if self.stops_inputs else [])]}
 
     @cached_property
     def stored(self) -> tuple[str, ...]:
@@ -165,6 +165,11 @@ class Layout:
     def may_stop(self) -> bool:
         """Whether a run can end before all inputs are done."""
         return bool(self.stacked) or self.max_steps is not None
+
+    @property
+    def stops_inputs(self) -> bool:
+        """Whether an input may end without a result, so that its lane goes on to the next."""
+        return self.max_steps is not None or (bool(self.stacked) and not self.grows)
 
     @cached_property
     def buffers(self) -> frozenset[str]:
@@ -184,10 +189,14 @@ class Layout:
         for variable in self.stored:
             found |= self.variable(variable)
         if self.queue:
+            types = self.program.var_defs
             found |= {ITEM: lanes, HEAD: jax.ShapeDtypeStruct((), np.int32)}
-            leaves = [physical(t) for v in self.program.vars_out for t in self.program.var_defs[v].tensor_leaves]
-            for slot, leaf in zip(self.outputs(), leaves, strict=True):
+            leaves: list[Any] = [physical(t) for v in self.program.vars_out for t in types[v].tensor_leaves]
+            leaves += [jax.ShapeDtypeStruct((), np.int32)] if self.stops_inputs else []
+            for slot, leaf in zip(self.handed_in, leaves, strict=True):
                 found[slot] = jax.ShapeDtypeStruct((self.inputs + 1, *leaf.shape), leaf.dtype)
+        if self.stops_inputs:
+            found[FATE] = lanes
         if self.max_steps is not None:
             found[STEPS] = lanes
         if self.stats:

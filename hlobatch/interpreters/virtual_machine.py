@@ -14,7 +14,6 @@ from typing import Any
 
 import numpy as np
 
-from hlobatch.diagnostics import StackOverflowError, StepLimitError, name_lanes
 from hlobatch.interpreters.backends import Backend, Mask
 from hlobatch.interpreters.segments import (
     BlockCodeCache,
@@ -24,6 +23,7 @@ from hlobatch.interpreters.segments import (
     parts,
     run_segment,
 )
+from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import flatten, physical, rebuild
 from hlobatch.ir.program import Block, Program
@@ -50,7 +50,10 @@ class Machine:
     """The state of a run.
 
     Attributes:
-        counter: ``i32[lanes]``: index of the block each lane waits at; ``exit_index`` when it is done.
+        max_steps: Blocks that a lane may run, or None.
+        counter: ``i32[lanes]``: index of the block each lane waits at; ``exit_index`` when it is done or was stopped.
+        fates: ``i32[lanes]``: what became of each.
+        steps: ``i32[lanes]``: blocks that each has run.
         tops: Current values, ``[lanes, *event]``.
         stacks: Saved values of ``FULL`` variables.
         executions: How often each block ran, by name.
@@ -62,7 +65,10 @@ class Machine:
     cache: BlockCodeCache
     depth: int
     lanes: int
+    max_steps: int | None = None
     counter: np.ndarray[Any, np.dtype[np.int32]] = field(init=False)
+    fates: np.ndarray[Any, np.dtype[np.int32]] = field(init=False)
+    steps: np.ndarray[Any, np.dtype[np.int32]] = field(init=False)
     tops: Environment = field(default_factory=dict)
     stacks: dict[str, Stack] = field(default_factory=dict)
     executions: dict[str, int] = field(default_factory=dict)
@@ -70,7 +76,7 @@ class Machine:
 
     def __post_init__(self) -> None:
         graph = self.program.graph
-        self.counter = np.zeros(self.lanes, np.int32)
+        self.counter, self.fates, self.steps = np.zeros((3, self.lanes), np.int32)
         self.executions = dict.fromkeys((b.name for b in graph), 0)
         self.active = dict(self.executions)
         for name, type_ in self.program.var_defs.items():
@@ -90,44 +96,51 @@ class Machine:
             return False
         block = self.program.graph.blocks[index]
         mask = self.counter == index
+        if self.max_steps is not None:
+            mask = self._stop(mask, self.steps >= self.max_steps, Fate.STEPPED_OUT)
+        self.steps += mask
         self.executions[block.name] += 1
         self.active[block.name] += int(mask.sum())
         for part in parts(block):
-            self._part(part, mask)
-        self._leave(block, mask)
+            if mask.any():
+                mask = self._part(part, mask)
+        if mask.any():
+            self._leave(block, mask)
         return True
 
-    def _part(self, part: Segment | Op, mask: Mask) -> None:
+    def _stop(self, mask: Mask, stopped: Mask, fate: Fate) -> Mask:
+        """The lanes of the mask that go on where some are stopped."""
+        self.fates = np.where(mask & stopped, np.int32(fate), self.fates)
+        self.counter = np.where(mask & stopped, np.int32(self.program.graph.exit_index()), self.counter)
+        return mask & ~stopped
+
+    def _part(self, part: Segment | Op, mask: Mask) -> Mask:
+        """Carry out a part of a block; the lanes that go on with the next one."""
         match part:
             case Segment():
                 values = run_segment(self.program, part, self.tops, mask, self.backend, self.cache)
                 masked_update(self.tops, values, mask, self.backend)
             case PushOp():
                 for name in part.vars:
-                    self._push(name, mask, part)
+                    mask = self._push(name, mask)
             case PopOp():
                 for name in part.vars:
                     self._pop(name, mask)
             case _:
                 raise TypeError(f"the virtual machine has no meaning for {part!r}; lower calls first")
+        return mask
 
-    def _push(self, name: str, mask: Mask, op: Op) -> None:
-        """Save the top. A register keeps nothing: its old value is not needed."""
+    def _push(self, name: str, mask: Mask) -> Mask:
+        """Save the top, and go on with lanes that have room. A register keeps nothing: its old value is not needed."""
         stack = self.stacks.get(name)
         if stack is None:
-            return
-        over = np.flatnonzero(mask & (stack.pointer >= self.depth)).tolist()
-        if len(over):
-            raise StackOverflowError(
-                f"{name_lanes(over)} needed more than {self.depth} stack frames",
-                op.location,  # type: ignore[attr-defined]
-                lanes=over,
-                help="raise max_stack_depth.",
-            )
+            return mask
+        mask = self._stop(mask, stack.pointer >= self.depth, Fate.PARKED)
         rows = np.minimum(stack.pointer, self.depth - 1)
         tops = self.tops[name]
         stack.frames = [self.backend.scatter(f, rows, mask, t) for f, t in zip(stack.frames, tops, strict=True)]
         stack.pointer = stack.pointer + mask.astype(np.int32)
+        return mask
 
     def _pop(self, name: str, mask: Mask) -> None:
         """Restore the value saved last; below the bottom there is nothing to restore and nothing to read."""
@@ -149,7 +162,7 @@ class Machine:
                 target = np.where(condition, *sides)
             case PushGotoOp():
                 target = graph.block_index(terminator.goto_block)
-                self._push(terminator.counter, mask, terminator)
+                mask = self._push(terminator.counter, mask)
                 back = np.full(self.lanes, graph.block_index(terminator.push_block), np.int32)
                 masked_update(self.tops, {terminator.counter: [self.backend.asarray(back)]}, mask, self.backend)
             case IndirectGotoOp():
@@ -161,12 +174,17 @@ class Machine:
 
 
 def start(
-    program: Program, args: Any, max_stack_depth: int, backend: Backend, cache: BlockCodeCache | None = None
+    program: Program,
+    args: Any,
+    max_stack_depth: int,
+    backend: Backend,
+    cache: BlockCodeCache | None = None,
+    max_steps: int | None = None,
 ) -> Machine:
     """A machine with its inputs stored and every lane at the entry."""
     arrays = [flatten(value, program.var_defs[name]) for name, value in zip(program.vars_in, args, strict=True)]
     lanes = next(len(a[0]) for a in arrays if a)
-    machine = Machine(program, backend, {} if cache is None else cache, max_stack_depth, lanes)
+    machine = Machine(program, backend, {} if cache is None else cache, max_stack_depth, lanes, max_steps)
     for name, values in zip(program.vars_in, arrays, strict=True):
         machine.tops[name] = [backend.asarray(value) for value in values]
     return machine
@@ -189,22 +207,23 @@ def execute(
         max_stack_depth: Frames per stack.
         backend: Array library; see ``interpreters.backends``.
         block_code_cache: Compiled straight-line code, kept between calls.
-        max_steps: Blocks to run at most.
+        max_steps: Blocks that a lane may run, or None.
 
     Returns:
         The values of ``program.vars_out``, every array ``[batch, *event]``.
 
     Raises:
-        StackOverflowError: A lane needed more frames; the stacks here do not grow.
-        StepLimitError: Some lanes were not done after ``max_steps`` blocks.
+        StackOverflowError: Some lanes needed more frames; the stacks here do not grow.
+        StepLimitError: Some lanes had not finished after ``max_steps`` blocks.
     """
-    machine = start(program, args, max_stack_depth, backend, block_code_cache)
-    steps = 0
+    machine = start(program, args, max_stack_depth, backend, block_code_cache, max_steps)
     while machine.lanes and machine.step():
-        steps += 1
-        unfinished = np.flatnonzero(machine.counter != program.graph.exit_index()).tolist()
-        if max_steps is not None and steps >= max_steps and len(unfinished):
-            raise StepLimitError(
-                f"{name_lanes(unfinished)} had not finished after {steps} steps", program.location, lanes=unfinished
-            )
-    return [rebuild(machine.tops[name], program.var_defs[name]) for name in program.vars_out]
+        pass
+    results = [rebuild(machine.tops[name], program.var_defs[name]) for name in program.vars_out]
+    if machine.fates.any():
+        stop = stop_of(machine.fates)
+        message, advice = stop.message(None, max_steps, max_stack_depth), "raise max_steps or max_stack_depth."
+        raise stop.error(
+            message, program.location, lanes=stop.lanes, outputs=results, unfinished=stop.unfinished, help=advice
+        )
+    return results

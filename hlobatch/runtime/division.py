@@ -32,7 +32,7 @@ from hlobatch.lowering.inputs import Inputs
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.packing import Packing
-from hlobatch.runtime.plan import Executables, Plan
+from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
 
@@ -64,9 +64,9 @@ class Division:
         """Inputs in a part."""
         return -(-self.size // self.threads)
 
-    def layout(self, depth: int) -> Layout:
+    def layout(self, room: Room) -> Layout:
         """The state of a part."""
-        return _layout(self.plan, self.part_size, depth, self.stats, self.is_spread)
+        return _layout(self.plan, self.part_size, room, self.stats, self.is_spread)
 
     def operands(self, inputs: Arrays) -> tuple[Any, ...]:
         """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
@@ -85,12 +85,12 @@ class Division:
         """The jitted function of captured arrays and inputs to shared values."""
         return self.plan.executable("shared", partial(_shared_values, self.plan))
 
-    def run(self, operands: Arrays, depth: int, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
+    def run(self, operands: Arrays, room: Room, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
         """Run parts, all from the start, or those that have a state from there.
 
         Args:
             operands: Those of ``operands``.
-            depth: Frames per stack.
+            room: On their stacks.
             states: By part.
 
         Returns:
@@ -100,9 +100,9 @@ class Division:
         resume = states is not None
         starts = dict.fromkeys(range(self.threads), ()) if states is None else states
         if self.threads == 1:
-            return [self.entry_point(depth, resume=resume)(*operands, *starts[0])]
+            return [self.entry_point(room, resume=resume)(*operands, *starts[0])]
         arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
-        executable = self._executable(depth, resume, arguments[0])
+        executable = self._executable(room, resume, arguments[0])
         return together([partial(self._start, executable, each) for each in arguments])
 
     def _start(self, executable: Callable[..., Any], arguments: Arrays) -> Arrays:
@@ -111,32 +111,32 @@ class Division:
             output: Arrays = executable(*arguments)
         return output
 
-    def state(self, depth: int, output: Arrays) -> list[Any]:
+    def state(self, room: Room, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
-        return Packing.of(self.layout(depth)).unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
+        return Packing.of(self.layout(room)).unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
 
-    def status(self, depth: int, state: Arrays) -> Any:
-        """What became of each input of a part, given the state that it stopped in."""
-        return ending.status(self.layout(depth), state)
+    def status(self, room: Room, output: Arrays) -> Any:
+        """What became of each input of a part, given what it gave back."""
+        return ending.status(self.layout(room), self.state(room, output))
 
-    def entry_point(self, depth: int, *, resume: bool = False) -> Callable[..., Any]:
+    def entry_point(self, room: Room, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""
-        return entry_point(self.plan, self.size, depth, stats=self.stats, resume=resume, spread=self.is_spread)
+        return entry_point(self.plan, self.size, room, stats=self.stats, resume=resume, spread=self.is_spread)
 
-    def compile(self, depth: int, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
+    def compile(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
         """What runs a part, given what the whole batch's inputs are like."""
         operands = [*self.plan.captures.avals, *inputs]
         if self._shares:
             operands += jax.eval_shape(self._shared_values, *operands)
-        return self._executable(depth, False, [_number(0), *operands])
+        return self._executable(room, False, [_number(0), *operands])
 
-    def _executable(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+    def _executable(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
-        key = (self.threads, self.size, default_device(), self.devices, depth, self.stats, resume)
-        return self.plan.executable(key, lambda: self._compiled(depth, resume, arguments))
+        key = (self.threads, self.size, default_device(), self.devices, room, self.stats, resume)
+        return self.plan.executable(key, lambda: self._compiled(room, resume, arguments))
 
-    def _compiled(self, depth: int, resume: bool, arguments: Arrays) -> Callable[..., Any]:
-        layout = self.layout(depth)
+    def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+        layout = self.layout(room)
         part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
         jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
         lowered, joining = jitted.lower(*arguments), self._join()
@@ -184,15 +184,15 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
 
 
 def entry_point(
-    plan: Plan, size: Any, depth: int, *, stats: bool = False, resume: bool = False, spread: bool = False
+    plan: Plan, size: Any, room: Room, *, stats: bool = False, resume: bool = False, spread: bool = False
 ) -> Callable[..., Any]:
-    """The jitted function of a whole batch of a size that may be symbolic, for one stack depth."""
+    """The jitted function of a whole batch of a size that may be symbolic."""
 
     def make() -> Any:
-        layout = _layout(plan, size, depth, stats, spread)
+        layout = _layout(plan, size, room, stats, spread)
         return _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
 
-    return plan.executable((size, depth, stats, resume, spread), make)
+    return plan.executable((size, room, stats, resume, spread), make)
 
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
@@ -201,14 +201,15 @@ def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
 
-def _layout(plan: Plan, size: Any, depth: int, stats: bool, spread: bool) -> Layout:
+def _layout(plan: Plan, size: Any, room: Room, stats: bool, spread: bool) -> Layout:
     alone = jax.default_backend() == "cpu" and not spread
-    return plan.on_one_cpu(size, depth, stats) if alone else plan.layout(size, depth, stats)
+    make = plan.on_one_cpu if alone else plan.layout
+    return make(size, room.depth, stats, grows=room.grows)
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., list[Any]]:
     keep_state = layout.may_stop or layout.stats
-    how = {"depth": layout.depth, "stats": layout.stats, "one_kernel": layout.one_kernel}
+    how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "one_kernel": layout.one_kernel}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
     count, packing = len(plan.out_type.tensor_leaves), Packing.of(layout)
 

@@ -14,11 +14,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch import config
+from hlobatch.ir.fate import Fate
 from hlobatch.ir.physical import rebuild
-from hlobatch.lowering.ending import PARKED
+from hlobatch.lowering import fates
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
 from hlobatch.runtime.division import Division, divide
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import stop_error
@@ -61,50 +62,62 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     division, out_type = divide(plan, inputs), plan.out_type
     if division.threads > 1 or plan.may_stop or not out_type.is_stored_as_it_is:
         return lambda inputs: rebuild(_run(division, inputs).results, out_type)
-    entry, captured, treedef = division.entry_point(plan.depth), plan.captured, out_type.treedef
+    entry, captured, treedef = division.entry_point(Room(plan.depth)), plan.captured, out_type.treedef
     if jax.tree_util.treedef_is_leaf(treedef):
         return lambda inputs: entry(*captured, *inputs)[0]
     return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
 
 
 def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
-    operands, depth = division.operands(inputs), division.plan.depth  # read once: another run may grow stacks
-    return complete(division, operands, division.run(operands, depth), depth)
+    operands, room = division.operands(inputs), Room(division.plan.depth)  # read once: another run may grow stacks
+    return complete(division, operands, division.run(operands, room), room)
 
 
-def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence[Any]], depth: int) -> Outcome:
+def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence[Any]], room: Room) -> Outcome:
     """Bring a run to its end, given what each of its parts gave back after the first stretch."""
     plan, count = division.plan, len(division.plan.out_type.tensor_leaves)
-    depths, resumptions = [depth] * len(outputs), 0
-
-    def states_at_end() -> list[Arrays]:
-        return [division.state(own, out) for own, out in zip(depths, outputs, strict=True)]
-
+    rooms, resumptions = [room] * len(outputs), 0
     if plan.may_stop:
         stops = [int(out[count]) for out in outputs]
-        while full := [part for part, stop in enumerate(stops) if stop & PARKED]:
-            if depth >= config.STACK_DEPTH_LIMIT:
-                break
-            layout = division.layout(depth)
+        while full := [i for i, stop in enumerate(stops) if stop & Fate.PARKED and rooms[i].grows]:
+            room = _more(room)
+            if not room.grows:  # no lane is left but those with full stacks: in the way of others, or alone
+                full = [i for i in full if (division.status(rooms[i], outputs[i]) == Fate.UNSTARTED).any()]
+                if not full:
+                    break
             with jax.transfer_guard("allow"):  # of what was here before, and zeros
-                states = {part: grown_state(layout, division.state(depth, outputs[part]), 2 * depth) for part in full}
-                depth, resumptions = 2 * depth, resumptions + 1
-                resumed = division.run(operands, depth, states)
-            for part, output in zip(full, resumed, strict=True):
-                outputs[part], stops[part], depths[part] = output, int(output[count]), depth
+                states = {i: _moved(division, rooms[i], room, outputs[i]) for i in full}
+                resumed = division.run(operands, room, states)
+            for i, output in zip(full, resumed, strict=True):
+                outputs[i], stops[i], rooms[i] = output, int(output[count]), room
+            resumptions += 1
         if any(stops):
-            statuses = map(division.status, depths, states_at_end())
+            statuses = map(division.status, rooms, outputs)
             parts = [[*out[:count], status] for out, status in zip(outputs, statuses, strict=True)]
             *results, status = division.join(parts)
-            raise stop_error(plan, status, depth=depth, outputs=rebuild(results, plan.out_type))
+            raise stop_error(plan, status, depth=room.depth, outputs=rebuild(results, plan.out_type))
         if resumptions:
             plan.grown[:] = [
-                max(depth, plan.depth)
-            ]  # not after a stop: one input without end would leave the deepest stacks
+                max(room.depth, plan.depth)
+            ]  # not after a stop: one input without end would leave the deepest
     results = division.join([out[:count] for out in outputs])
     if not division.stats:
         return Outcome(results)
-    return Outcome(results, _stats(division, depth, states_at_end(), resumptions))
+    return Outcome(results, _stats(division, rooms, outputs, resumptions))
+
+
+def _more(room: Room) -> Room:
+    """More room on stacks; where there is none, what lanes with full stacks work on is stopped."""
+    return Room(2 * room.depth) if room.depth < config.STACK_DEPTH_LIMIT else Room(room.depth, grows=False)
+
+
+def _moved(division: Division, old: Room, new: Room, output: Sequence[Any]) -> Arrays:
+    """The state to go on from with more room, of what a part gave back."""
+    state, layout = division.state(old, output), division.layout(old)
+    if new.grows:
+        return grown_state(layout, state, new.depth)
+    slots = dict(zip(layout.slots, state, strict=True))
+    return list(fates.given_up(division.layout(new), slots).values())
 
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
@@ -128,8 +141,10 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     return list(guard_p.bind(*outputs, plan=plan)) if plan.may_stop else list(outputs[:-2])
 
 
-def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resumptions: int) -> RunStats:
-    plan, layout = division.plan, division.layout(depth)
+def _stats(division: Division, rooms: Sequence[Room], outputs: Sequence[Sequence[Any]], resumptions: int) -> RunStats:
+    plan, room = division.plan, max(rooms)
+    layout = division.layout(room)
+    states = map(division.state, rooms, outputs)
     slots = [dict(zip(layout.slots, state, strict=True)) for state in states]
     executions = np.sum([np.asarray(each[EXECUTIONS], np.int64) for each in slots], axis=0)
     words = np.sum([np.asarray(each[ACTIVE], np.int64) for each in slots], axis=0)
@@ -138,7 +153,7 @@ def _stats(division: Division, depth: int, states: Sequence[Sequence[Any]], resu
         BlockStats(block.name, block.location, int(n), int(a), cost)
         for block, n, a, cost in zip(plan.machine.graph, executions, active, plan.block_costs, strict=True)
     ]
-    depth = depth if plan.has_stacks else 0
+    depth = room.depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
     choice = plan.choice_of(one_kernel=layout.one_kernel).explained(layout)
     return RunStats(tuple(blocks), division.size, lanes, depth, resumptions, division.threads, choice)

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import jax
 
@@ -42,6 +42,18 @@ LONG_ROW: Final = 64
 
 WORTH_SHARING: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
+
+
+class Room(NamedTuple):
+    """What there is room for on the stacks of a run.
+
+    Attributes:
+        depth: Frames per stack.
+        grows: Whether lanes whose stacks are full wait until these have grown; else their inputs are stopped.
+    """
+
+    depth: int
+    grows: bool = True
 
 
 class Executables(dict[Any, Callable[..., Any]]):
@@ -174,17 +186,17 @@ class Plan:
         blocks = (block for block in self.machine.graph if block.name in repeated)
         return frozenset(self.machine.var_defs.keys() - taken_as_a_whole(blocks))
 
-    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False) -> Layout:
+    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False, *, grows: bool = True) -> Layout:
         """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
-        kernel = self.layout(inputs, depth, stats, one_kernel=True)
+        kernel = self.layout(inputs, depth, stats, one_kernel=True, grows=grows)
         fits = self.is_small(kernel) and self.fits_one_kernel(kernel.lanes)
-        return kernel if fits else self.layout(inputs, depth, stats)
+        return kernel if fits else self.layout(inputs, depth, stats, grows=grows)
 
     def is_small(self, layout: Layout) -> bool:
         """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
         if not isinstance(layout.inputs, int):
             return False
-        touched_in_part = layout.buffers.union(layout.outputs(), *map(layout.tops, self.touched_in_part))
+        touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
         sizes = (array_bytes(aval) for slot, aval in layout.slots.items() if slot not in touched_in_part)
         return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
 
@@ -221,7 +233,9 @@ class Plan:
         """The stack depth that a run by itself begins with: what was enough for those before it."""
         return self.grown[0] if self.grown else self.declared_depth
 
-    def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False) -> Layout:
+    def layout(
+        self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False, *, grows: bool = True
+    ) -> Layout:
         """The state for a batch of ``inputs``."""
         lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
         queue = lanes is not None
@@ -231,6 +245,7 @@ class Plan:
             lanes=lanes if queue else inputs,
             depth=depth,
             queue=queue,
+            grows=grows,
             max_steps=self.options.max_steps,
             stats=stats,
             one_kernel=one_kernel,

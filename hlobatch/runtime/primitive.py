@@ -36,7 +36,7 @@ from hlobatch._jax import (
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.lowering.ending import marked
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
 
 run_p = Primitive("hlobatch_run")
@@ -56,17 +56,24 @@ def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     Whether it is one kernel is decided where that is lowered, for a platform and its devices.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, depth=plan.declared_depth, one_kernel=None, **how))
+    room = Room(plan.declared_depth, grows=False)
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, one_kernel=None, **how))
 
 
 def _run_abstract(
-    *operands: Any, plan: Plan, depth: int, stats: bool, keep_state: bool, one_kernel: bool | None, **_: bool
+    *operands: Any,
+    plan: Plan,
+    room: Room,
+    stats: bool,
+    keep_state: bool,
+    one_kernel: bool | None,
+    **_: bool,
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals.append(jax.ShapeDtypeStruct((), np.int32))
     if keep_state:
-        avals += plan.layout(size, depth, stats, bool(one_kernel)).slots.values()
+        avals += plan.layout(size, room.depth, stats, bool(one_kernel), grows=room.grows).slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
@@ -82,7 +89,7 @@ def _run_lowering(
     ctx: Any,
     *operands: Any,
     plan: Plan,
-    depth: int,
+    room: Room,
     stats: bool,
     shared_given: bool,
     resume: bool,
@@ -96,7 +103,10 @@ def _run_lowering(
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     on_one_cpu = static and is_for_one_cpu(ctx)
     is_free = one_kernel is None and on_one_cpu
-    layout = plan.on_one_cpu(inputs, depth) if is_free else plan.layout(inputs, depth, stats, bool(one_kernel))
+    if is_free:
+        layout = plan.on_one_cpu(inputs, room.depth, grows=room.grows)
+    else:
+        layout = plan.layout(inputs, room.depth, stats, bool(one_kernel), grows=room.grows)
     request = plan.request(
         layout,
         shared_given=shared_given,

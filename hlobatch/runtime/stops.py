@@ -1,40 +1,14 @@
-"""What stopped a run -> the error that says so, naming lanes."""
+"""What stopped a run -> the error that says so, for the user who called it."""
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
-from hlobatch.diagnostics import LaneError, StackOverflowError, StepLimitError, name_lanes
-from hlobatch.lowering.ending import LIMITED, PARKED, UNSTARTED
+from hlobatch.diagnostics import LaneError, StepLimitError
+from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.runtime.plan import Plan
-
-
-class Stop(NamedTuple):
-    """What stopped a run.
-
-    Attributes:
-        error: The class that says so.
-        lanes: Indices of the inputs that did; where it was steps, those that wanted more frames are not among them.
-        unfinished: Indices of all inputs without a result.
-    """
-
-    error: type[LaneError]
-    lanes: list[int]
-    unfinished: list[int]
-
-    def message(self, name: str, max_steps: int | None, frames: int) -> str:
-        """The sentence that says so, given the limits that there were."""
-        is_steps = self.error is StepLimitError
-        what = f"had not finished after {max_steps} blocks" if is_steps else f"needed more than {frames} stack frames"
-        return f"{name_lanes(self.lanes)} of {name!r} {what}"
-
-
-def stop_of(status: np.ndarray) -> Stop:
-    """What stopped a run, given what became of each input, ``i32[inputs]``."""
-    error, reason = (StepLimitError, LIMITED) if (status == LIMITED).any() else (StackOverflowError, PARKED)
-    return Stop(error, np.flatnonzero(status == reason).tolist(), np.flatnonzero(status).tolist())
 
 
 def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0, outputs: Any = None) -> LaneError:
@@ -49,8 +23,8 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
     """
     status = np.asarray(status)
     stop = stop_of(status)
-    message = stop.message(plan.name, plan.options.max_steps, depth or plan.options.max_stack_depth)
-    if waiting := int(np.sum(status == UNSTARTED)):
+    message = stop.message(plan.name, plan.options.max_steps, depth or plan.declared_depth)
+    if waiting := int(np.sum(status == Fate.UNSTARTED)):
         message += f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started"
     if stop.error is StepLimitError:
         kept = "" if in_jit else "; results are in `error.outputs`, but for the inputs in `error.unfinished`"

@@ -28,6 +28,7 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.trigonometry import LIMIT, Trigonometric
 from hlobatch.runtime import primitive
 from hlobatch.runtime.division import entry_point
+from hlobatch.runtime.plan import Room
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
 
@@ -165,7 +166,7 @@ def examples():
 
 def compiled_text(function, *args):
     plan = function.trace(*args).plan
-    return entry_point(plan, len(args[0]), plan.depth).lower(*plan.captured, *args).compile().as_text()
+    return entry_point(plan, len(args[0]), Room(plan.depth)).lower(*plan.captured, *args).compile().as_text()
 
 
 def is_one_kernel(function, *args):

@@ -17,6 +17,7 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import threads as runtime_threads
 from hlobatch.runtime.choice import Options, choose
 from hlobatch.runtime.division import divide
+from hlobatch.runtime.plan import Room
 
 
 @hb.batch
@@ -137,7 +138,7 @@ def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, l
 
     division = divide(divided.trace(*args).plan, args)
     assert division.operands(args)[-1].shape == DATA.T.shape
-    module = str(to_stablehlo(division.plan.request(division.layout(2), shared_given=True)))
+    module = str(to_stablehlo(division.plan.request(division.layout(Room(2)), shared_given=True)))
     assert "tanh" in module
     assert "@shared" not in module
 
