@@ -49,11 +49,11 @@ def verdict(program: Program) -> Verdict:
 def write_refused(verdicts: dict[str, Verdict]) -> None:
     """Write ``programs/refused.py`` anew, in the order of the programs, and print the lines that come and go."""
     before = refused.REFUSED
-    now = {name: found.error for name, found in verdicts.items() if found.kind == "refused"}
+    now = {name: found.error for name, found in verdicts.items() if found.error}
     after = {p.name: now.get(p.name) if p.name in verdicts else before.get(p.name) for p in PROGRAMS}
     for name, error in after.items():
         if error != before.get(name):
-            print(f"{name}: {before.get(name, 'not listed')} -> {error or verdicts[name].kind}")
+            print(f"{name}: {before.get(name, 'not listed')} -> {error or 'runs'}")
     entries = "".join(f'    "{name}": "{error}",\n' for name, error in after.items() if error)
     path = Path(refused.__file__)
     head, _, _ = path.read_text(encoding="utf-8").partition("{")
