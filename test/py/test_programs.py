@@ -5,6 +5,7 @@ A program is in one of three states: it runs as it is, it runs after the rewrite
 program that begins to run is a failure here until its line is gone.
 """
 
+import dataclasses
 import functools
 import zlib
 from collections.abc import Callable, Iterator
@@ -142,6 +143,13 @@ def test_what_is_refused_is_listed(program: Program) -> None:
     error = error_of(program)
     assert error is not None, f"{program.name} runs: take it off the list (programs_report.py --write)"
     assert type(error).__name__ == REFUSED[program.name], str(error)
+
+
+@pytest.mark.parametrize("program", [p for p in PROGRAMS if p.rewrite], ids=lambda program: program.name)
+def test_a_rewrite_is_needed(program: Program) -> None:
+    """As its author wrote it, the program is refused."""
+    error = error_of(dataclasses.replace(program, rewrite=None))
+    assert isinstance(error, hb.HloBatchError), f"{program.name} runs as it is: take its rewrite away"
 
 
 @pytest.mark.parametrize("program", [p for p in ALLOWED if p.raises], ids=lambda program: program.name)

@@ -185,7 +185,6 @@ REFUSED: dict[str, str] = {
     "calculator": "BatchTypeError",
     "pipeline": "UnsupportedSyntaxError",
     "cube_root": "UnsupportedSyntaxError",
-    "triangle_kind": "BatchTypeError",
     "clock_angle": "UnsupportedSyntaxError",
     "change_base": "UnsupportedSyntaxError",
     "to_binary_string_ones": "BatchTypeError",
