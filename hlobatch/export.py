@@ -20,7 +20,7 @@ import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.export
@@ -28,25 +28,21 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracing, is_x64, known_platforms, serialize_portable
-from hlobatch.artifacts.archive import SUMS, pack, unpack
+from hlobatch.artifacts.archive import pack
 from hlobatch.artifacts.arguments import arrays_of
-from hlobatch.artifacts.manifest import FORMAT, Manifest, from_json, read_manifest
-from hlobatch.artifacts.program import batch_of, exported_of, in_old_form
+from hlobatch.artifacts.manifest import Manifest
+from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
 from hlobatch.artifacts.replacing import write_whole
+from hlobatch.artifacts.trial import try_elsewhere
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
 from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical, rebuild
-from hlobatch.ir.schema import classes_of, from_schema
+from hlobatch.ir.schema import classes_of
 from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import run_within
 from hlobatch.stages import Traced
-
-_MANIFEST: Final = "manifest.json"
-_MODULE: Final = "module.mlirbc"
-_OLD_MODULE: Final = "module.jax"
-_STABLEHLO: Final = "module.stablehlo"
 
 
 @dataclass(frozen=True, eq=False)
@@ -88,7 +84,7 @@ class Artifact:
             **kwargs: Likewise.
 
         Raises:
-            ArtifactError: It was exported for another platform.
+            ArtifactError: It was exported for another platform, or XLA does not compile it.
             BatchTypeError: The arguments do not fit what was exported.
             HloBatchError: It is called inside a JAX transformation.
             StackOverflowError: A lane needed more stack frames than were exported.
@@ -107,21 +103,27 @@ class Artifact:
                 return rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
             *results, stopped, status = self._run(arrays)
             outputs = rebuild(results, result)
-        if int(stopped):
+        if stopped:
             self._stop(np.asarray(status), outputs)
         return outputs
 
-    def _run(self, arrays: Sequence[Any]) -> Any:
+    def _run(self, arrays: Sequence[Any]) -> list[Any]:
+        """The results, what stopped the run, a number, and what became of each input."""
         try:
-            return self.exported.call(*arrays)
+            *results, stopped, status = self.exported.call(*arrays)
+            return [*results, int(stopped), status]
         except ValueError as error:
-            platforms = ", ".join(self.manifest.platforms)
-            if f"'{self.manifest.platforms[0]}'" in str(error) or "platform" in str(error):
-                raise ArtifactError(
-                    f"{self.name} was exported for {platforms}, and that is not where its arguments are",
-                    help="name all platforms when it is exported, as in platforms=('cpu', 'cuda').",
-                ) from None
-            raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
+            if "platform" not in str(error):
+                raise BatchTypeError(f"these arguments do not fit what was exported: {error}") from None
+            raise ArtifactError(
+                f"{self.name} was exported for {', '.join(self.manifest.platforms)}, and that is not where its "
+                "arguments are",
+                help="name all platforms when it is exported, as in platforms=('cpu', 'cuda').",
+            ) from None
+        except jax.errors.JaxRuntimeError as error:
+            if "RESOURCE_EXHAUSTED" in str(error):  # it says nothing of the artifact
+                raise
+            raise ArtifactError(f"{self.name}, an artifact, cannot be run by this XLA: {error}") from None
 
     def _stop(self, status: Any, outputs: Any) -> None:
         stop = stop_of(status)
@@ -146,8 +148,8 @@ class Artifact:
         return path
 
     def _packed(self) -> bytes:
-        parts = {_MANIFEST: self.manifest.to_json(), _MODULE: bytes(self.exported.mlir_module_serialized)}
-        return pack(parts if self.stablehlo is None else {**parts, _STABLEHLO: self.stablehlo})
+        parts = {MANIFEST: self.manifest.to_json(), MODULE: bytes(self.exported.mlir_module_serialized)}
+        return pack(parts if self.stablehlo is None else {**parts, STABLEHLO: self.stablehlo})
 
     def __reduce__(self) -> Any:
         """As what its file would hold, and the classes of namedtuples, which pickle imports as it does any others."""
@@ -161,16 +163,19 @@ class Artifact:
         return self
 
 
-def load(path: str | Path, *, classes: Collection[type] = ()) -> Artifact:
+def load(path: str | Path, *, classes: Collection[type] = (), untrusted: bool = False) -> Artifact:
     """Read an artifact that ``Artifact.save`` wrote.
 
-    Nothing is imported for it, and nothing in it is run before it is called. It is a program all the same: call those
-    of people you trust.
+    Nothing is imported for it, and nothing in it is run before it is called. Whatever was damaged is found. It is a
+    program all the same: somebody who means harm can write one that never ends or takes all memory when it is called,
+    and one that ends the process when MLIR reads it, or XLA compiles it. With ``untrusted``, the last is tried
+    elsewhere.
 
     Args:
         path: The file.
         classes: Classes of namedtuples among its arguments and results, which it knows by their names. Those of modules
             that are imported are found without; for others, namedtuples of the same fields stand in.
+        untrusted: Whether it is read, and compiled for a CPU, in another process of Python first, which takes seconds.
 
     Raises:
         ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
@@ -178,6 +183,8 @@ def load(path: str | Path, *, classes: Collection[type] = ()) -> Artifact:
     """
     content = Path(path).read_bytes()
     try:
+        if untrusted:
+            try_elsewhere(content)
         return _unpacked(content, classes)
     except ArtifactError as error:
         message = f"{path} is not an artifact of hlobatch that can be run: {error.message}"
@@ -185,31 +192,8 @@ def load(path: str | Path, *, classes: Collection[type] = ()) -> Artifact:
 
 
 def _unpacked(content: bytes, classes: Collection[type]) -> Artifact:
-    """The artifact that a file holds.
-
-    Raises:
-        ArtifactError: It holds none.
-    """
-    try:
-        parts = unpack(content)
-        if _MANIFEST not in parts:
-            raise ArtifactError(f"it has no {_MANIFEST}")
-        manifest = read_manifest(parts[_MANIFEST])
-        is_new = manifest["format"] == FORMAT
-        needed = {_MANIFEST, *((_MODULE, SUMS) if is_new else (_OLD_MODULE,))}
-        if parts.keys() - {_STABLEHLO} != needed:
-            raise ArtifactError(f"it has the parts {', '.join(sorted(parts))}, and not {', '.join(sorted(needed))}")
-        if is_new:
-            module, checked = parts[_MODULE], from_json(manifest, classes)
-        else:
-            module, platforms, convention = in_old_form(parts[_OLD_MODULE])
-            batch = batch_of(module, from_schema(manifest.get("inputs")), manifest.get("shared"))
-            checked = from_json(manifest, classes, batch=batch, platforms=platforms, convention=convention)
-        return Artifact(checked, exported_of(checked, module), parts.get(_STABLEHLO))
-    except ArtifactError:
-        raise
-    except Exception as error:  # what is not expected is damage too, to whoever reads the file
-        raise ArtifactError(f"it is damaged: {error!r}"[:300]) from error
+    """The artifact that a file holds."""
+    return Artifact(*read(content, classes))
 
 
 def export(

@@ -12,6 +12,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any, NamedTuple
 
+import fuzz_artifacts
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -19,6 +20,7 @@ import pytest
 
 import hlobatch as hb
 
+FOLDER = Path(__file__).parent / "artifacts"
 INPUTS = np.array([0, 1, 5, 7, 10], np.int32)
 
 
@@ -279,6 +281,31 @@ def test_no_part_is_unpacked_that_is_too_large(parts: dict[str, bytes], tmp_path
         hb.load(written(bomb, parts))
 
 
+# What is not trusted
+
+
+def test_what_is_not_trusted_is_tried_elsewhere_first(
+    artifact: hb.Artifact, parts: dict[str, bytes], tmp_path: Path
+) -> None:
+    """MLIR's reader ends the process at the second of these files, in which a property of an operation is another."""
+    assert hb.load(artifact.save(tmp_path / "f"), untrusted=True).call(INPUTS).tolist() == (INPUTS * 2).tolist()
+    with pytest.raises(hb.ArtifactError, match=r"its module cannot be read|too much memory, or ends the process"):
+        hb.load(FOLDER / "ends_the_reader.hlob", untrusted=True)
+    wrong = with_manifest(parts, lambda manifest: manifest.update(depth=0))
+    with pytest.raises(hb.ArtifactError, match="its manifest says 0 for 'depth'"):
+        hb.load(written(tmp_path / "f", wrong), untrusted=True)
+
+
+@pytest.mark.parametrize(
+    ("count", "seed"), [(200, 0), *(pytest.param(1000, seed, marks=pytest.mark.slow) for seed in range(1, 11))]
+)
+def test_damaged_and_forged_files_give_errors_of_ours_or_right_values(count: int, seed: int) -> None:
+    """``main`` exits where one does not, or where one that is not trusted ends a process."""
+    found = fuzz_artifacts.main(count, seed)
+    assert found.total() == count
+    assert {"damaged refused", "manifest refused", "module refused", "parts refused", "text refused"} <= found.keys()
+
+
 # Classes
 
 
@@ -316,10 +343,9 @@ def test_classes_are_found_where_they_are_imported_or_given(parts: dict[str, byt
 
 
 def test_files_of_the_formats_before_are_read() -> None:
-    folder = Path(__file__).parent / "artifacts"
-    fibonacci = hb.load(folder / "format_2.hlob")
+    fibonacci = hb.load(FOLDER / "format_2.hlob")
     assert fibonacci.call(INPUTS).tolist() == [1, 1, 8, 21, 89]
-    shrink = hb.load(folder / "format_1.hlob")
+    shrink = hb.load(FOLDER / "format_1.hlob")
     state = type(shrink.argument_types.tensors[0])(jnp.ones((5, 3)), jax.random.split(jax.random.key(0), 5))
     found, sums = shrink.call(state, jnp.ones((7, 3)))
     np.testing.assert_allclose(sums["sum"], np.full(5, 21 / 32))

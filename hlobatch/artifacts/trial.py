@@ -1,0 +1,85 @@
+"""A file of somebody who is not trusted -> an error where reading or compiling it would end the process.
+
+It is read and compiled in a process of its own first, with limits of time and memory. This module is what runs there:
+the file comes by the standard input, and what is wrong with it goes out by the standard output.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from typing import Any, Final
+
+import jax
+import jax.export
+
+from hlobatch.artifacts.reading import Contents, read
+from hlobatch.diagnostics import ArtifactError
+
+SECONDS: Final = 300
+"""Time that there is, in a process of its own, to read a file and to compile what is in it."""
+MEMORY: Final = 8 << 30
+"""Bytes that there are for that, of addresses."""
+_REFUSED: Final = 3
+"""Exit status where the file is refused."""
+
+
+def try_elsewhere(content: bytes) -> None:
+    """Read a file, and compile what is in it for a CPU, in another process.
+
+    Raises:
+        ArtifactError: It is refused there, or the process ended, or took too much time or memory.
+    """
+    command = [sys.executable, "-P", "-m", __name__]  # -P: no module of the folder we are in
+    places = os.pathsep.join(place for place in sys.path if place)
+    environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": places}
+    try:
+        done = subprocess.run(
+            command, input=content, capture_output=True, env=environment, timeout=SECONDS, check=False
+        )
+    except subprocess.TimeoutExpired:
+        raise ArtifactError(f"it takes more than {SECONDS} seconds to read and compile") from None
+    if done.returncode == _REFUSED:
+        raise ArtifactError(done.stdout.decode(errors="replace"))
+    if done.returncode:
+        raise ArtifactError("to read or compile it takes too much memory, or ends the process")
+
+
+def main() -> int:
+    """What runs in the other process."""
+    _limit_memory()
+    try:
+        _compile(read(sys.stdin.buffer.read()))
+    except ArtifactError as error:
+        sys.stdout.buffer.write(error.message.encode(errors="replace"))
+        return _REFUSED
+    return 0
+
+
+def _limit_memory() -> None:
+    with contextlib.suppress(ImportError):  # where there is none, time alone is limited
+        import resource  # noqa: PLC0415
+
+        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+
+
+def _compile(contents: Contents) -> None:
+    """Compile a module for a CPU, and for a batch of two where any will do."""
+    exported = contents.exported
+    if "cpu" not in exported.platforms:
+        return
+
+    def sized(aval: Any) -> jax.ShapeDtypeStruct:
+        return jax.ShapeDtypeStruct([size if isinstance(size, int) else 2 for size in aval.shape], aval.dtype)
+
+    with jax.enable_x64(True):
+        try:
+            jax.jit(exported.call).lower(*map(sized, exported.in_avals)).compile()
+        except jax.errors.JaxRuntimeError as error:
+            raise ArtifactError(f"XLA does not compile it: {str(error)[:300]}") from None
+
+
+if __name__ == "__main__":
+    sys.exit(main())
