@@ -28,11 +28,12 @@ from hlobatch.diagnostics import (
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
+from hlobatch.frontend.changes import changed_parameters
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
 from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
-from hlobatch.frontend.scopes import assigned_in_expressions, local_names, read_names
+from hlobatch.frontend.scopes import assigned_in_expressions, local_names, names_before, read_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
@@ -100,8 +101,7 @@ class ExpressionLowering:
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
         body = self.meanings.of([self._with_sites(statement) for statement in body])
-        code = ast.Module(list(body), type_ignores=[])
-        reads = read_names(code)
+        reads = names_before(body)
         inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
         for name, where in reads.items():
             if name not in inputs and name not in HELPERS and name not in self.constants:
@@ -418,6 +418,7 @@ class ExpressionLowering:
         callee, site = self._copy(called.callee, node), self.site(node)
         location = self.location(node)
         callee.called_from = callee.called_from or location
+        self._check_changes(callee, location)
         values = (self._argument(value, node) for value in self._bind(node, called).values())
         arguments = self.in_order([*self._captured(node, called), *values])
         names = [self.variable(self.as_variable(argument, node)) for argument in arguments]
@@ -460,6 +461,16 @@ class ExpressionLowering:
         if fact is not None:
             return self.callees.copy(callee, fact)
         return self.callee if callee.source is self.source else callee
+
+    def _check_changes(self, callee: Callee, location: Location) -> None:
+        """Refuse calls of functions that change their arguments."""
+        for name, target in changed_parameters(callee.source.node).items():
+            raise UnsupportedSyntaxError(
+                f"{callee.name!r} changes its argument {name!r} in place, which its caller would not see",
+                location,
+                notes=[Note("here", callee.source.location(target))],
+                help=f"let it begin with a copy, `own = {name}.copy()`, and return that.",
+            )
 
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""

@@ -35,6 +35,13 @@ _ARITHMETIC: Final[dict[type[ast.operator], str]] = {
     ast.RShift: "rshift",
 }
 """Operations on flags that Python does on numbers, as the module ``operator`` calls them."""
+_AUGMENTED: Final = {
+    **_ARITHMETIC,
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.MatMult: "matmul",
+}
 _SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
 _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
@@ -86,10 +93,10 @@ class Meanings:
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
             return [ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)]
-        operation = _ARITHMETIC.get(type(node.op))
-        if operation is None or not _may_be_flag(value):
+        if isinstance(value, ast.Constant) and not isinstance(value.value, bool):
             return [ast.copy_location(ast.AugAssign(node.target, node.op, value), node)]
-        result = self._operate(f"i{operation}", [target, value], node)
+        operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
+        result = helper("__hb_augment", [operation, target, value], node)
         return [ast.copy_location(ast.Assign([node.target], result), node)]
 
     def _rewritten(self, node: Any) -> Any:

@@ -24,6 +24,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
+from hlobatch.frontend.changes import changes_of
 from hlobatch.frontend.source import Source, as_definition, check_kind, holds
 
 Node = ast.FunctionDef | ast.Lambda
@@ -220,8 +221,9 @@ class _Part:
 
     @property
     def assigns(self) -> list[str]:
-        """Variables around it that it, or a function inside of it, assigns."""
-        return [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
+        """Variables around it that it, or a function inside of it, assigns, or of whose values it changes a part."""
+        named = [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
+        return [*named, *(name for name in changes_of(self.definition, inside=True).places if name in self.captured)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:

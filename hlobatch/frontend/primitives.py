@@ -12,7 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, iteration, nested, python_numbers, structure
+from hlobatch.frontend import following, iteration, nested, python_numbers, stores, structure
+from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 HELPER: Final = "__hb_"
@@ -29,6 +30,11 @@ HELPERS: Final = {
     "__hb_bound": following.bound,
     "__hb_follow": following.follow,
     "__hb_see": following.see,
+    "__hb_augment": python_numbers.augment,
+    "__hb_slice": slice_of,
+    "__hb_stored": stores.stored,
+    "__hb_part": stores.part,
+    "__hb_put": stores.put,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,

@@ -7,7 +7,7 @@ and whoever traces the code adds it.
 from __future__ import annotations
 
 import operator
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
@@ -15,6 +15,9 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
+
+_BITWISE: Final = frozenset({"and", "or", "xor", "matmul"})
+"""Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
 
 
 def operate(operation: str, *operands: Any) -> Any:
@@ -32,6 +35,13 @@ def operate(operation: str, *operands: Any) -> Any:
         )
     )
     return flags[0] if result.dtype == jnp.bool_ else result  # a Python bool still, so that the doubt stays
+
+
+def augment(operation: str, target: Any, value: Any) -> Any:
+    """``target += value`` and the like."""
+    if operation in _BITWISE:
+        return getattr(operator, f"i{operation}")(target, value)
+    return operate(f"i{operation}", target, value)
 
 
 def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:

@@ -7,7 +7,7 @@ name. Lambdas and comprehensions have scopes of their own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 
 def target_names(target: ast.expr) -> list[str]:
@@ -19,6 +19,24 @@ def target_names(target: ast.expr) -> list[str]:
 def stored_names(node: ast.AST) -> frozenset[str]:
     """The names that statements assign to or delete."""
     return frozenset(_assigned(node))
+
+
+def places_in(target: ast.expr) -> Iterator[ast.Subscript | ast.Attribute]:
+    """The items and attributes that an assignment target assigns to, in order."""
+    if isinstance(target, (ast.Subscript, ast.Attribute)):
+        yield target
+    elif isinstance(target, (ast.Tuple, ast.List)):
+        for part in target.elts:
+            yield from places_in(part)
+    elif isinstance(target, ast.Starred):
+        yield from places_in(target.value)
+
+
+def root_of(node: ast.expr) -> ast.expr:
+    """What the way to an item or an attribute begins with."""
+    while isinstance(node, (ast.Subscript, ast.Attribute)):
+        node = node.value
+    return node
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:
@@ -74,6 +92,17 @@ def read_names(node: ast.AST) -> dict[str, ast.Name]:
     found: dict[str, ast.Name] = {}
     for name in _reads(node, frozenset()):
         found.setdefault(name.id, name)
+    return found
+
+
+def names_before(body: Sequence[ast.stmt]) -> dict[str, ast.Name]:
+    """The names that statements in a row read and did not assign before, with where each is first read."""
+    found: dict[str, ast.Name] = {}
+    assigned = set[str]()
+    for statement in body:
+        found |= {n: where for n, where in read_names(statement).items() if n not in assigned and n not in found}
+        if isinstance(statement, ast.Assign):
+            assigned.update(name for target in statement.targets for name in target_names(target))
     return found
 
 

@@ -9,9 +9,9 @@ import ast
 from typing import Final
 
 SUPPORTED: Final[dict[type[ast.AST], str]] = {
-    ast.Assign: "assignment to names, also unpacked from nested tuples",
-    ast.AnnAssign: "annotated assignment to a name",
-    ast.AugAssign: "augmented assignment to a name (`x += 1`)",
+    ast.Assign: "assignment to names, items and attributes, also unpacked from nested tuples",
+    ast.AnnAssign: "annotated assignment",
+    ast.AugAssign: "augmented assignment (`x += 1`, `grid[y][x] += 1`)",
     ast.If: "`if`, `elif`, `else`",
     ast.IfExp: "conditional expressions (`a if c else b`)",
     ast.BoolOp: "`and`, `or` (short-circuit), `not`",

@@ -15,7 +15,8 @@ from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, stat
 from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
-from hlobatch.frontend.scopes import target_names
+from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
@@ -143,8 +144,9 @@ class FunctionLowering(ExpressionLowering):
 
     @statement.register
     def _assign(self, node: ast.Assign) -> None:
-        for target in node.targets:
-            self._check_target(target)
+        if any(True for target in node.targets for _ in places_in(target)):
+            self._assign_places(node.targets, node.value, node)
+            return
         if isinstance(node.value, ast.Lambda) and (name := self.name_of(node.value)) is not None:
             self._define(name, node)
             return
@@ -155,40 +157,80 @@ class FunctionLowering(ExpressionLowering):
         names = [name for target in node.targets for name in target_names(target)]
         self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
 
+    def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
+        """Assign to items and attributes, among others, of what names stand for."""
+        for target in targets:
+            self._check_places(target)
+        given = self.simple(value)
+        if not all(map(self._is_simple, targets)):
+            self._assign_one_by_one(targets, given, node)
+            return
+        text = self.source.text(ast.copy_location(ast.Assign(targets, given), node))
+        body = list[ast.stmt]()
+        if len(targets) > 1:
+            name = self.temporary()
+            body = [ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], given), node)]
+            given = self._load(name, node)
+        body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
+        self.primitive(body, self._bound(body), node, text)
+
+    def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
+        """Assign where what is on the way to a place has control of its own: it runs when Python comes there."""
+        given = self.temporary()
+        self.assign(given, value, node)
+        for target in targets:
+            pattern, parts = unpacked(target, self.temporary)
+            unpacking = ast.copy_location(ast.Assign([pattern], self._load(given, node)), node)
+            self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
+            for part, name in parts:
+                body = assignments(self.simple(part), self._load(name, part), self.temporary)
+                self.primitive(body, self._bound(body), part, self.source.text(part))
+
+    def _bound(self, body: list[ast.stmt]) -> list[str]:
+        """The user's names that statements assign to."""
+        targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
+        names = dict.fromkeys(name for target in targets for name in target_names(target))
+        return [name for name in names if name in self.local]
+
     @statement.register
     def _annotated(self, node: ast.AnnAssign) -> None:
-        self._check_target(node.target)
-        if node.value is not None:
-            assert isinstance(node.target, ast.Name)
+        if node.value is None:
+            return
+        if isinstance(node.target, ast.Name):
             self.store(node.target.id, node.value, node)
+        else:
+            self._assign_places([node.target], node.value, node)
 
     @statement.register
     def _augmented(self, node: ast.AugAssign) -> None:
-        self._check_target(node.target)
-        assert isinstance(node.target, ast.Name)
-        statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
-        text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
-        self.primitive([statement], [node.target.id], node, text)
+        if isinstance(node.target, ast.Name):
+            statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
+            text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
+            self.primitive([statement], [node.target.id], node, text)
+            return
+        self._check_places(node.target)
+        target, value = self.simple(node.target), self.simple(node.value)
+        assert isinstance(target, (ast.Subscript, ast.Attribute))
+        statement = ast.copy_location(ast.AugAssign(target, node.op, value), node)
+        body = augmented(statement, value, self.temporary)
+        self.primitive(body, self._bound(body), node, self.source.text(statement))
 
-    def _check_target(self, target: ast.expr) -> None:
-        """Refuse to assign to anything but names: values are never changed in place."""
-        for part in ast.walk(target):
-            if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
-                name = self.source.text(part.value)
-                index = self.source.text(part.slice)
-                is_key = isinstance(part.slice, ast.Constant) and isinstance(part.slice.value, str)
-                anew = f"{{**{name}, {index}: …}}" if is_key else f"{name}.at[{index}].set(…)"
-                of_list = "" if is_key else f" Of a list, make another: `{name} = [*{name}[:i], …]`."
-                message, instead = "assignment to an item", f"write `{name} = {anew}`.{of_list}"
-            elif isinstance(part, ast.Attribute) and isinstance(part.ctx, ast.Store):
-                message, instead = (
-                    "assignment to an attribute",
-                    "build a new value, as `_replace` of a NamedTuple does.",
-                )
-            else:
+    def _check_places(self, target: ast.expr) -> None:
+        """Refuse to change what is no part of a variable of the function."""
+        for part in places_in(target):
+            root = root_of(part)
+            if isinstance(root, ast.Name) and root.id in self.local:
                 continue
+            if isinstance(root, ast.Name):
+                raise UnsupportedSyntaxError(
+                    f"this changes {root.id!r}, which stands outside of the function, once for all lanes and turns",
+                    self.location(part),
+                    help=f"work on a copy, as in `own = {root.id}.copy()`, and return what it is to be.",
+                )
             raise UnsupportedSyntaxError(
-                f"{message} is not supported in a batched function", self.location(part), help=instead
+                "this changes a part of a value that has no name",
+                self.location(part),
+                help="give the value a name first, and assign to a part of that.",
             )
 
     @statement.register

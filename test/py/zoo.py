@@ -1419,3 +1419,24 @@ def turns_written_out(n: Array, x: Array) -> tuple[Array, Array, Array, Array]:
             for power in powers[j:i]:
                 total += power * j
     return x[0], total, last, powers[3]
+
+
+@program(lambda rng: rng.integers(0, 40, (ROWS, 6)).astype(np.int32), integers(-6, 6), ulps=4)
+def assigned_in_place(values: Array, n: Array) -> dict[str, Any]:
+    """Items of arrays and lists, by indices, slices and masks that differ between lanes."""
+    table, grid, tally = np.zeros(6, dtype=np.int32), np.zeros((3, 4), np.float32), [0, 0, 0]
+    places, last = [[0] * 2, [1] * 2], {"turns": 0}
+    for i in range(6):
+        table[i] = values[i] * 2.5
+        j = i
+        while j > 0 and table[j - 1] < table[j]:
+            table[j - 1], table[j] = table[j], table[j - 1]
+            j -= 1
+            last["turns"] += 1
+        tally[(n + i) % 3] += j
+        places[i % 2][n % 2] = table[0]
+        grid[i % 3][j % 4] += n / 4
+    table[table > 50] -= 50
+    grid[n % 3, : n % 4] = -1
+    grid[:, n % 4] *= 2
+    return {"table": table, "grid": grid, "tally": tally, "places": places, **last}

@@ -1,0 +1,336 @@
+"""An array and what an assignment puts into a part of it -> the array that it is then, with NumPy's meaning.
+
+    a[i] = 1.5                 a.at[i].set(1)           an array of integers takes integers
+    a[x > 0] = 0        ==>    where(x > 0, 0, a)
+    a[lo:hi] += 1              where((lo <= k) & (k < hi), a + 1, a)
+    a[i:i + 3] = v             a scatter of one window
+
+The code runs as it is traced. A write past the end of an array changes nothing: see ``past_the_end``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hlobatch._jax import is_tracer
+from hlobatch.diagnostics import BatchTypeError
+
+past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
+"""What becomes of a write to an index that an array does not have, if that differs between lanes: it is left out."""
+
+
+@dataclass(frozen=True)
+class Span:
+    """A slice that begins where the lane says, and whose length all lanes share.
+
+    Attributes:
+        start: A scalar.
+        size: Its length.
+    """
+
+    start: Any
+    size: int
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A slice of which the lane says where it begins, and where it ends.
+
+    Attributes:
+        lower: As of a slice, a scalar or None; likewise ``upper`` and ``step``.
+    """
+
+    lower: Any
+    upper: Any
+    step: Any
+
+    def mask(self, size: int) -> Any:
+        """Which elements of an axis it takes.
+
+        Raises:
+            BatchTypeError: It goes backwards, or by a step that differs between lanes.
+        """
+        step = 1 if self.step is None else self.step
+        if is_tracer(step):
+            step = jnp.maximum(step, 1)
+        elif step < 1:
+            raise BatchTypeError(
+                "a slice that goes backwards has bounds that differ between lanes",
+                help="write the same elements forwards, or assign to one item after the other in a loop.",
+            )
+        place = jnp.arange(size)
+        lower = 0 if self.lower is None else jnp.clip(_from_start(self.lower, size), 0, size)
+        chosen = place >= lower
+        if self.upper is not None:
+            chosen &= place < _from_start(self.upper, size)
+        return chosen if type(step) is int and step == 1 else chosen & ((place - lower) % step == 0)
+
+
+def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | Stretch:
+    """What stands between the brackets of ``a[lower:upper:step]``.
+
+    Args:
+        lower: As in a slice.
+        upper: Likewise.
+        step: Likewise.
+        length: ``upper - lower`` as far as the way they are written tells, or None.
+    """
+    if not any(map(is_tracer, (lower, upper, step))):
+        return slice(lower, upper, step)
+    if length is not None and not is_tracer(length):
+        return Span(lower, max(int(length), 0))
+    return Stretch(lower, upper, step)
+
+
+def is_lane_index(key: Any) -> bool:
+    """Whether a key is a whole number that may differ between lanes."""
+    return is_tracer(key) and key.ndim == 0 and jnp.issubdtype(key.dtype, jnp.integer)
+
+
+def taken(array: Any, key: Any) -> Any:
+    """``array[key]``."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(part, Span) for part in parts):
+        window = _Window.of(array, parts)
+        return lax.gather(array, window.starts, window.gathered, window.sizes, mode=lax.GatherScatterMode.CLIP)
+    return array[_plain(key)]
+
+
+def part(array: Any, key: Any) -> Any:
+    """What ``array[key] += …`` works on: ``array[key]``, and of a mask or a stretch what that is taken from."""
+    basic, mask = _masked(array, key)
+    return taken(array, key) if mask is None else array[basic]
+
+
+def stored(array: Any, key: Any, value: Any) -> Any:
+    """What an array is after ``array[key] = value``.
+
+    Raises:
+        BatchTypeError: It cannot hold that.
+        IndexError: It has no such place, in no lane.
+    """
+    value = _as_element(value, array.dtype)
+    basic, mask = _masked(array, key)
+    if mask is not None:
+        before = array[basic]
+        for axis in range(-min(value.ndim, before.ndim), 0):
+            if value.shape[axis] != 1 and np.shape(mask)[axis] != 1:
+                raise BatchTypeError(
+                    "how many elements are assigned differs between lanes, and so no array can be assigned to them",
+                    help="assign one number, or choose with `jnp.where(mask, new, old)`.",
+                )
+        return _replaced(array, basic, jnp.where(mask, value, before))
+    return _replaced(array, key, value)
+
+
+def put(array: Any, key: Any, value: Any) -> Any:
+    """What an array is after ``array[key] += …``, which made ``value`` of ``part(array, key)``.
+
+    Raises:
+        BatchTypeError: It cannot hold that.
+    """
+    before = part(array, key)
+    value = jnp.asarray(value)
+    if before.ndim and not np.can_cast(value.dtype, before.dtype, "same_kind"):
+        raise BatchTypeError(
+            f"an array of {before.dtype} cannot become one of {value.dtype} in place",
+            help="make it one of floats where it is made, or assign: `a[i] = …` cuts off what it cannot hold.",
+        )
+    value = _as_element(value, array.dtype)
+    basic, mask = _masked(array, key)
+    if mask is not None:
+        return _replaced(array, basic, jnp.where(mask, value, before))
+    return _replaced(array, key, value)
+
+
+def is_view(key: Any) -> bool:
+    """Whether ``array[key]`` is a part of an array rather than a copy of one."""
+    parts = key if isinstance(key, tuple) else (key,)
+    basic = (int, np.integer, slice, Span, type(None), type(...))
+    return all((isinstance(p, basic) and not isinstance(p, bool)) or is_lane_index(p) for p in parts)
+
+
+def _from_start(bound: Any, size: int) -> Any:
+    return jnp.where(bound < 0, bound + size, bound)
+
+
+def _plain(key: Any) -> Any:
+    """A key as JAX takes it: lists are arrays there."""
+    if isinstance(key, tuple):
+        return tuple(map(_plain, key))
+    if isinstance(key, Stretch):
+        return slice(key.lower, key.upper, key.step)
+    if isinstance(key, list):
+        return jnp.asarray(key) if any(map(is_tracer, jax.tree.leaves(key))) else np.asarray(key)
+    return key
+
+
+def _as_element(value: Any, dtype: Any) -> Any:
+    """A value as an array keeps it: of its dtype."""
+    if isinstance(value, int) and jnp.issubdtype(dtype, jnp.integer):
+        limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
+        if not limits.min <= value <= limits.max:
+            raise BatchTypeError(
+                f"an array of {dtype} cannot hold {value}", help="make the array one of a wider dtype where it is made."
+            )
+    if isinstance(value, (str, bytes, dict, set, type(None))):
+        raise BatchTypeError(
+            f"an array of {dtype} cannot hold {value!r}", help="use a number, and NaN or -1 for what is not there."
+        )
+    new = jnp.asarray(value)
+    if new.dtype == dtype:
+        return new
+    if jnp.issubdtype(new.dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.complexfloating):
+        raise BatchTypeError(
+            f"an array of {dtype} cannot hold complex numbers",
+            help="make the array one of complex numbers, or take the real part of the value.",
+        )
+    return new.astype(dtype)
+
+
+def _replaced(array: Any, key: Any, value: Any) -> Any:
+    """An array with a value of its dtype at some place."""
+    parts = key if isinstance(key, tuple) else (key,)
+    if any(isinstance(p, Span) for p in parts):
+        window = _Window.of(array, parts)
+        value = _without_leading_ones(value, len(window.shape))
+        update = jnp.broadcast_to(value, window.shape)
+        return lax.scatter(array, window.starts, update, window.scattered, mode=past_the_end)
+    _check_bounds(array, parts)
+    if value.ndim:
+        target = jax.eval_shape(lambda a: a[_plain(key)], array)
+        value = _without_leading_ones(value, len(target.shape))
+    return array.at[_plain(key)].set(value)
+
+
+def _without_leading_ones(value: Any, ndim: int) -> Any:
+    """A value without axes of size one that what it is assigned to does not have."""
+    while value.ndim > ndim and value.shape[0] == 1:
+        value = value[0]
+    return value
+
+
+def _check_bounds(array: Any, parts: Sequence[Any]) -> None:
+    """Refuse indices known when the program is built that an array does not have."""
+    if not all(isinstance(p, (int, np.integer, slice)) or is_lane_index(p) for p in parts):
+        return
+    if len(parts) > array.ndim:
+        raise IndexError(f"too many indices for an array of {array.ndim} dimensions")
+    for axis, (index, size) in enumerate(zip(parts, array.shape, strict=False)):
+        if isinstance(index, (int, np.integer)) and not -size <= index < size:
+            raise IndexError(f"index {index} is out of bounds for axis {axis} with size {size}")
+
+
+def _masked(array: Any, key: Any) -> tuple[Any, Any]:
+    """A key without masks that differ between lanes and stretches; and what they take of what it gives, if any."""
+    parts = list(key) if isinstance(key, tuple) else [key]
+    if not any(isinstance(part, Stretch) or _is_mask(part) for part in parts):
+        return key, None
+    if any(part is ... for part in parts):
+        at = next(i for i, part in enumerate(parts) if part is ...)
+        rest = sum(p.ndim if _is_mask(p) else 1 for p in parts if p is not ...)
+        parts[at : at + 1] = [slice(None)] * (array.ndim - rest)
+    basic, masks, axis = list[Any](), list[tuple[int, Any]](), 0
+    for part in parts:
+        if isinstance(part, Span):
+            part = Stretch(part.start, part.start + part.size, None)
+        if isinstance(part, Stretch):
+            masks.append((len(_axes(basic)), part.mask(array.shape[axis])))
+            basic.append(slice(None))
+            axis += 1
+        elif _is_mask(part):
+            if part.shape != array.shape[axis : axis + part.ndim]:
+                raise IndexError(f"a mask of shape {part.shape} for an array of shape {array.shape}")
+            masks.append((len(_axes(basic)), part))
+            basic += [slice(None)] * part.ndim
+            axis += part.ndim
+        elif isinstance(part, (int, np.integer, slice)) or is_lane_index(part):
+            basic.append(part)
+            axis += 1
+        else:
+            raise BatchTypeError(
+                "a mask or a slice that differs between lanes stands beside an array of indices",
+                help="choose with `jnp.where(mask, new, old)`.",
+            )
+    ndim = len(_axes(basic)) + array.ndim - axis
+    chosen: Any = True
+    for first, mask in masks:
+        chosen = chosen & mask.reshape((1,) * first + mask.shape + (1,) * (ndim - first - mask.ndim))
+    return tuple(basic), chosen
+
+
+def _axes(basic: Sequence[Any]) -> list[Any]:
+    """Of the parts of a key, those that an axis of the result comes of."""
+    return [part for part in basic if isinstance(part, slice)]
+
+
+def _is_mask(part: Any) -> bool:
+    return is_tracer(part) and bool(part.dtype == jnp.bool_) and part.ndim > 0
+
+
+@dataclass(frozen=True)
+class _Window:
+    """A part of an array that lies together, of a size that all lanes share.
+
+    Attributes:
+        starts: Its first index along each axis, an array.
+        sizes: How many there are along each.
+        collapsed: The axes that the part does not have.
+    """
+
+    starts: Any
+    sizes: tuple[int, ...]
+    collapsed: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Any, parts: Sequence[Any]) -> _Window:
+        """That of a key, all of whose parts are numbers, spans or slices without a step."""
+        parts = list(parts)
+        if ... in [part for part in parts if part is ...]:
+            at = next(i for i, part in enumerate(parts) if part is ...)
+            parts[at : at + 1] = [slice(None)] * (array.ndim - len(parts) + 1)
+        parts += [slice(None)] * (array.ndim - len(parts))
+        starts, sizes, collapsed = list[Any](), list[int](), list[int]()
+        for axis, (part, size) in enumerate(zip(parts, array.shape, strict=True)):
+            if isinstance(part, Span):
+                start, length = part.start, part.size
+            elif isinstance(part, slice):
+                start, stop, step = part.indices(size)
+                length = max(stop - start, 0)
+                if step != 1:
+                    raise BatchTypeError(
+                        "a slice with a step stands beside one that begins where the lane says",
+                        help="assign to one item after the other in a loop.",
+                    )
+            else:
+                start, length = _from_start(part, size), 1
+                collapsed.append(axis)
+            if length > size:
+                raise IndexError(f"a slice of {length} elements of an axis that has {size}")
+            starts.append(jnp.asarray(start, jnp.int32))
+            sizes.append(length)
+        return cls(jnp.stack(starts), tuple(sizes), tuple(collapsed))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the part."""
+        return tuple(size for axis, size in enumerate(self.sizes) if axis not in self.collapsed)
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return tuple(range(len(self.sizes)))
+
+    @property
+    def gathered(self) -> Any:
+        return lax.GatherDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)
+
+    @property
+    def scattered(self) -> Any:
+        return lax.ScatterDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)

@@ -1,0 +1,257 @@
+"""A value and what is assigned to a part of it -> the value that it is then.
+
+    stored(a, v, ("[]", i))     what ``a`` is after ``a[i] = v``: of an array another array, of a list another list, …
+
+Nothing is changed in place: containers on the way to the place are copied, all else is shared. The code runs as it is
+traced; errors of Python's own are explained by whoever traces it.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_tracer
+from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
+from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend import array_stores
+from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
+from hlobatch.frontend.builtins import is_array
+from hlobatch.ir.types import TensorType, Type
+
+Step = tuple[str, Any]
+"""``("[]", key)`` or ``(".", name)``, as ``places.py`` writes them."""
+MOST_CHOICES: Final = 8
+"""Items of a list among which are chosen one by one; of more an array is made."""
+
+
+def item(value: Any, key: Any) -> Any:
+    """``value[key]``."""
+    if is_array(value):
+        return array_stores.taken(value, key) if _has_span(key) else value[_as_python(key)]
+    if isinstance(value, (list, tuple)):
+        if is_lane_index(key):
+            return _chosen(value, key)
+        if isinstance(key, Span):
+            return type(value)([item(value, key.start + k) for k in range(key.size)])
+    return value[_as_python(key)]
+
+
+def stored(root: Any, value: Any, *steps: Step) -> Any:
+    """What a value is after an assignment to the part of it that steps lead to."""
+    return _changed(root, steps, lambda base, step: _assigned(base, step, value))
+
+
+def part(root: Any, *steps: Step) -> Any:
+    """What an augmented assignment to a part of a value begins with."""
+    *way, last = steps
+    for step in way:
+        root = _read(root, step)
+    return array_stores.part(root, last[1]) if is_array(root) and last[0] == "[]" else _read(root, last)
+
+
+def put(root: Any, value: Any, *steps: Step) -> Any:
+    """What a value is after an augmented assignment, which made ``value`` of ``part``."""
+
+    def assigned(base: Any, step: Step) -> Any:
+        is_element = is_array(base) and step[0] == "[]"
+        return array_stores.put(base, step[1], value) if is_element else _assigned(base, step, value)
+
+    return _changed(root, steps, assigned)
+
+
+def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
+    """A value in which the part that the last step leads to is another."""
+    step, *rest = steps
+    if not rest:
+        return assigned(base, step)
+    if is_array(base) and step[0] == "[]" and rest[0][0] == "[]":
+        if not array_stores.is_view(step[1]):
+            raise BatchTypeError(
+                "an item of a copy is assigned to: what an array of indices or a mask takes out of an array is one",
+                help="write all indices into one pair of brackets, as in `a[i, j] = …`.",
+            )
+        keys = [key if isinstance(key, tuple) else (key,) for key in (step[1], rest[0][1])]
+        if all(map(_is_number, keys[0])):
+            return _changed(base, [("[]", (*keys[0], *keys[1])), *rest[1:]], assigned)
+    new = _changed(_read(base, step), rest, assigned)
+    return _with_part(base, step, new)
+
+
+def _read(base: Any, step: Step) -> Any:
+    kind, key = step
+    return item(base, key) if kind == "[]" else getattr(base, key)
+
+
+def _assigned(base: Any, step: Step, value: Any) -> Any:
+    """What a value is after an item or an attribute of it is assigned to, if Python allows that."""
+    kind, key = step
+    if kind == ".":
+        new = _copied(base, f"attribute {key!r}")
+        setattr(new, key, value)
+        return new
+    if is_array(base) and np.ndim(base):
+        return array_stores.stored(jnp.asarray(base), key, value)
+    if isinstance(base, tuple):
+        raise TypeError(f"{type(base).__name__!r} object does not support item assignment")
+    return _with_part(base, step, value)
+
+
+def _with_part(base: Any, step: Step, value: Any) -> Any:
+    """A value with another item or attribute; of a tuple too, which then is not assigned to, but what is in it."""
+    kind, key = step
+    if kind == ".":
+        if hasattr(base, "_replace"):
+            return base._replace(**{key: value})
+        new = _copied(base, f"attribute {key!r}")
+        object.__setattr__(new, key, value)
+        return new
+    if is_array(base) and np.ndim(base):
+        return array_stores.stored(jnp.asarray(base), key, value)
+    if isinstance(base, (list, tuple)):
+        new = list(base)
+        if is_lane_index(key):
+            new = _all_chosen(new, key, value)
+        elif isinstance(key, (Span, Stretch)):
+            raise BatchTypeError(
+                "a slice of a list begins or ends where the lane says",
+                help="assign to one item after the other in a loop, or keep an array: `jnp.array(items)`.",
+            )
+        else:
+            new[_as_python(key)] = value
+        return _like(base, new)
+    if isinstance(base, dict):
+        if any(map(is_tracer, jax.tree.leaves(key))):
+            raise BatchTypeError(
+                "the key of a dict differs between lanes",
+                help="keep an array, and use the key for its index.",
+            )
+        new = copy.copy(base)
+        new[key] = value
+        return new
+    raise TypeError(f"{_kind(base)!r} object does not support item assignment")
+
+
+def _copied(base: Any, what: str) -> Any:
+    """Another object like one whose attributes are assigned to."""
+    if isinstance(base, (list, dict, tuple)) or is_array(base) or jax.tree_util.all_leaves([base]):
+        raise UnsupportedSyntaxError(
+            f"assignment to the {what} of {'an array' if is_array(base) else f'a {_kind(base)}'}",
+            help="build a new value, as `_replace` of a NamedTuple does.",
+        )
+    return copy.copy(base)
+
+
+def _like(base: Any, items: list[Any]) -> Any:
+    """Items as a container of the same class."""
+    if isinstance(base, list):
+        return items
+    return type(base)(*items) if hasattr(base, "_fields") else tuple(items)
+
+
+def _chosen(items: Sequence[Any], index: Any) -> Any:
+    """The item at a lane's index."""
+    if not items:
+        raise IndexError(f"{type(items).__name__} index out of range")
+    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(item) for item in items]
+    if any(tree != flat[0][1] for _, tree in flat):
+        other = next(i for i, (_, tree) in zip(items, flat, strict=True) if tree != flat[0][1])
+        raise _of_several_types(type_of(items[0]), type_of(other))
+    size = len(items)
+    index = jnp.where(index < 0, index + size, index)
+    columns = zip(*(leaves for leaves, _ in flat), strict=True)
+    return jax.tree.unflatten(flat[0][1], [_choice(leaves, index) for leaves in columns])
+
+
+def _choice(leaves: Sequence[Any], index: Any) -> Any:
+    """One of several leaves."""
+    first = leaves[0]
+    if all(leaf is first for leaf in leaves):
+        return first
+    leaves = _of_one_type(leaves)
+    if len(leaves) > MOST_CHOICES:
+        return jnp.stack(leaves)[index]
+    chosen = leaves[-1]
+    for k, leaf in reversed(list(enumerate(leaves[:-1]))):
+        chosen = jnp.where(index <= k, leaf, chosen)
+    return chosen
+
+
+def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    """Items of a list after the one at a lane's index is assigned to."""
+    size = len(items)
+    tree: Any = jax.tree.structure(value)
+    other = next((item for item in items if jax.tree.structure(item) != tree), None)
+    if other is not None:
+        raise _of_several_types(type_of(value), type_of(other))
+    columns = []
+    for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, items), strict=True):
+        new, *olds = _of_one_type(column)
+        columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(olds)])
+    return [jax.tree.unflatten(tree, row) for row in zip(*columns, strict=True)] if columns else list(items)
+
+
+def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves as arrays of the type that all of them have together.
+
+    Raises:
+        BatchTypeError: There is none.
+    """
+    types = [Type(leaf_type(leaf)) for leaf in leaves]
+    if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for kind in types for leaf in kind.leaves):
+        raise BatchTypeError(
+            "an item is chosen by an index that differs between lanes, and the items are no numbers",
+            help="number them, and do in each branch what depends on it.",
+        )
+    joined = types[0]
+    for other in types[1:]:
+        try:
+            joined = join(joined, other)
+        except DisagreementError:
+            raise _of_several_types(joined, other) from None
+    kind = widened_leaf(joined.leaves[0])
+    assert isinstance(kind, TensorType)
+    return [leaf if is_array(leaf) and leaf.dtype == kind.dtype else _converted(leaf, kind) for leaf in leaves]
+
+
+def _converted(leaf: Any, kind: TensorType) -> Any:
+    """A number as one of the type of all; Python's own stay what they are where that is one of Python's too."""
+    return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)
+
+
+def type_of(value: Any) -> Type:
+    """The type of a value, for messages."""
+    return Type(jax.tree.map(leaf_type, value))
+
+
+def _of_several_types(left: Type, right: Type) -> BatchTypeError:
+    return BatchTypeError(
+        f"an item of a list is chosen by an index that differs between lanes, and the items are of several types: "
+        f"one is {left}, another {right}",
+        help="make them of one type, and of one shape.",
+    )
+
+
+def _is_number(key: Any) -> bool:
+    return is_lane_index(key) or (isinstance(key, (int, np.integer)) and not isinstance(key, bool))
+
+
+def _has_span(key: Any) -> bool:
+    return any(isinstance(part, Span) for part in (key if isinstance(key, tuple) else (key,)))
+
+
+def _as_python(key: Any) -> Any:
+    """A key with slices that differ between lanes as they are written, which is for the value to refuse."""
+    if isinstance(key, tuple):
+        return tuple(map(_as_python, key)) if any(isinstance(k, Stretch) for k in key) else key
+    return slice(key.lower, key.upper, key.step) if isinstance(key, Stretch) else key
+
+
+def _kind(value: Any) -> str:
+    return "array" if is_array(value) else type(value).__name__
