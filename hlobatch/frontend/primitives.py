@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, iteration, nested, python_numbers, stores, structure
+from hlobatch.frontend import following, iteration, nested, python_numbers, ranges, stores, structure
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
@@ -53,9 +53,9 @@ HELPERS: Final = {
     "__hb_item_of": iteration.item_of,
     "__hb_fewest": iteration.fewest,
     "__hb_from_end": iteration.from_end,
-    "__hb_range_count": batched_builtins.range_count,
-    "__hb_range_goes_on": batched_builtins.range_goes_on,
-    "__hb_range_item": batched_builtins.range_item,
+    "__hb_range_count": ranges.range_count,
+    "__hb_range_goes_on": ranges.range_goes_on,
+    "__hb_range_item": ranges.range_item,
 }
 """Names by which compiled code reaches the frontend's own functions."""
 
