@@ -126,6 +126,28 @@ class TracedFunction:
         """The jaxpr with what it calls in the place of the calls."""
         return inlined(self.jaxpr)
 
+    @cached_property
+    def looked_at(self) -> tuple[int, ...]:
+        """Which parameters have arrays that anything is computed of, or that are given back."""
+        jaxpr: Any = self.jaxpr.jaxpr
+        atoms = itertools.chain(jaxpr.outvars, *(equation.invars for equation in jaxpr.eqns))
+        read = {atom for atom in atoms if not isinstance(atom, Literal)}
+        return tuple(i for i, own in enumerate(self._own_variables) if not read.isdisjoint(own))
+
+    def jaxpr_of(self, parameters: Sequence[int]) -> ClosedJaxpr:
+        """The jaxpr without the arrays of other parameters, which nothing looks at."""
+        jaxpr: Any = self.jaxpr.jaxpr
+        kept = [variable for i in parameters for variable in self._own_variables[i]]
+        if len(kept) == len(jaxpr.invars):
+            return self.jaxpr
+        return ClosedJaxpr(jaxpr.replace(invars=kept), self.jaxpr.consts)
+
+    @property
+    def _own_variables(self) -> list[list[Any]]:
+        """For each parameter its arrays' variables in the jaxpr."""
+        supply = iter(self.jaxpr.jaxpr.invars)
+        return [[next(supply) for _ in type_.tensor_leaves] for type_ in self.in_types]
+
     @property
     def written_types(self) -> tuple[Type, ...]:
         """``out_types``, with Python numbers that are written out in the code for the tensors they are taken for."""

@@ -15,7 +15,8 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, turns_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.builtins import is_array, range_item
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.ranges import range_item
 
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
 
@@ -49,7 +50,7 @@ def item_of(value: Any, turn: Any, site: LoopSite) -> Any:
     if not is_tracer(turn) or is_array(sequence):
         return sequence[turn]
     if isinstance(sequence, range):
-        return range_item(turn, sequence.start, sequence.step)
+        return range_item(turn, sequence.start, sequence.step, sequence.stop)
     arrays = any(is_tracer(leaf) and leaf.ndim for leaf in jax.tree.leaves(sequence))
     count = turns_of(site)
     if arrays and count is not None and count * site.size <= MOST_STATEMENTS:

@@ -209,7 +209,8 @@ class ForLowering:
         turns = self._turns(helper("__hb_range_count", [self._load(b) for b in bounds], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
-            return helper("__hb_range_item", [turn, self._load(bounds[0]), self._load(bounds[2])], self.node.target)
+            start, stop, step = map(self._load, bounds)
+            return helper("__hb_range_item", [turn, start, step, stop], self.node.target)
 
         return Iteration(turns, item)
 
@@ -221,7 +222,8 @@ class ForLowering:
         def item(turn: ast.expr) -> ast.expr:
             number = turn
             if begin is not None:
-                number = helper("__hb_range_item", [turn, self._load(begin), self._constant(1)], node)
+                one = self._constant(1)
+                number = helper("__hb_range_item", [turn, self._load(begin), one, self._load(begin)], node)
             return ast.copy_location(ast.Tuple([number, items.item(turn)], ast.Load()), node)
 
         return Iteration(items.turns, item)

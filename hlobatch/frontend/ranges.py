@@ -2,6 +2,9 @@
 
 Each works on Python's numbers at trace time and on traced scalars. The errors raised here have no place; whoever traces
 the code adds it.
+
+Bounds are compared and subtracted as the numbers they are, whatever their dtypes: JAX would make 4294967295 of a -1
+that meets a ``uint32``, and a float of an ``int64`` that does a ``uint64``.
 """
 
 from __future__ import annotations
@@ -10,6 +13,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, scalar, truth
@@ -35,11 +39,64 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
         _check_bound(jnp.result_type(value))
     low, high = (start, stop) if step > 0 else (stop, start)
     low, high = (_at_least_32_bits(scalar(v, "the bound of a range")) for v in (low, high))
+    if any(map(_is_unsigned, (low, high))) and any(map(_may_be_negative, (low, high))):
+        return _mixed_count(low, high, abs(step))
+    low, high = _of_equal_bits(low, high)
     span = high - low
     if is_array(low) or low < 0:
         span = jax.lax.bitcast_convert_type(span, f"uint{8 * span.dtype.itemsize}")
     turns = span if abs(step) == 1 else (span - 1) // abs(step) + 1
     return jnp.where(high > low, turns, 0)
+
+
+def _mixed_count(low: Any, high: Any, step: int) -> Any:
+    """Number of turns between two bounds of which one cannot be below zero and the other can.
+
+    Args:
+        low: The lesser bound, if there is a turn.
+        high: The greater one.
+        step: How far it is from turn to turn, above zero.
+
+    Returns:
+        The count, unsigned; where it has a bit more than bounds have, the greatest number there is.
+    """
+    bits = max(32, *(8 * jnp.result_type(v).itemsize for v in (low, high) if is_array(v)))
+    dtype = jnp.dtype(f"uint{bits}")
+    is_below, is_none = jnp.asarray(low < 0), jnp.asarray(high < 0)
+    low, high = (_as_unsigned(value, dtype) for value in (low, high))
+    span = high - low
+    is_more = is_below & (span < high)  # by 2 ** bits
+    is_turning = ~is_none & (is_below | (high > low))
+    if step == 1:
+        turns = jnp.where(is_more, jnp.asarray(np.iinfo(dtype).max, dtype), span)
+    else:
+        more, left = (jnp.asarray(part, dtype) for part in divmod(1 << bits, step))
+        rest = span + jnp.where(is_more, left, 0)
+        turns = jnp.where(is_more, more, 0) + rest // step + (rest % step > 0)
+    return jnp.where(is_turning, turns, 0)
+
+
+def _is_unsigned(bound: Any) -> bool:
+    """Whether a bound is an array of a dtype without numbers below zero."""
+    return is_array(bound) and bool(jnp.issubdtype(bound.dtype, jnp.unsignedinteger))
+
+
+def _may_be_negative(bound: Any) -> bool:
+    return not _is_unsigned(bound) if is_array(bound) else bound < 0
+
+
+def _as_unsigned(bound: Any, dtype: Any) -> Any:
+    """A bound's bits as those of an unsigned number, of its sign as many as it takes."""
+    own = f"{'u' * _is_unsigned(bound)}int{8 * dtype.itemsize}"
+    return jnp.asarray(bound, own).astype(dtype)
+
+
+def _of_equal_bits(low: Any, high: Any) -> tuple[Any, Any]:
+    """Two bounds, the one with fewer bits as one of as many as the other; a Python number too has as many as it has."""
+    if not (is_array(low) and is_array(high)):
+        return low, high
+    dtype = max(low.dtype, high.dtype, key=lambda dtype: dtype.itemsize)
+    return (low, high) if low.dtype == high.dtype else (low.astype(dtype), high.astype(dtype))
 
 
 def _check_bound(dtype: Any) -> None:
@@ -63,7 +120,34 @@ def range_goes_on(turn: Any, turns: Any) -> Any:
     return False if type(turns) is int and turns == 0 else truth(turn < turns)
 
 
-def range_item(turn: Any, start: Any, step: Any) -> Any:
-    """The loop variable in a given turn; a Python number there, it does not wrap as a byte would."""
+def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
+    """The loop variable in a given turn; a Python number there, it does not wrap as a byte would.
+
+    Of ``stop`` only its type matters, and its value where that is known: whether the range may lead below zero, and how
+    many bits it takes.
+    """
     item = turn if not is_array(step) and step == 1 else turn * step
-    return item if not is_array(start) and start == 0 else item + _at_least_32_bits(start)
+    if not is_array(start) and start == 0:
+        return item
+    start = _at_least_32_bits(start)
+    return item + (_able_to_reach(stop, start, step) if is_array(start) else start)
+
+
+def _able_to_reach(stop: Any, start: Any, step: int) -> Any:
+    """The start of a range, of a dtype that has all items; of those from an ``int32`` to a ``uint32`` if there is one."""
+    largest = jax.dtypes.canonicalize_dtype("int64")
+    decides = is_array(stop) and not getattr(stop, "weak_type", False)
+    size = max(start.dtype.itemsize, stop.dtype.itemsize if decides else 0)
+    if not _is_unsigned(start):
+        size = min(size * (1 + (decides and _is_unsigned(stop))), max(largest.itemsize, size))
+        dtype = jnp.dtype(f"int{8 * size}")
+    elif step > 0 or not (_may_be_negative(stop) if is_array(stop) else stop < -1):
+        dtype = jnp.dtype(f"uint{8 * size}")
+    elif largest.itemsize > start.dtype.itemsize:
+        dtype = largest
+    else:
+        raise BatchTypeError(
+            f"a range from a {start.dtype} down to what may be below zero, and no dtype has all that it runs over",
+            help=f"convert the bound, as in `range(n.astype(jnp.{largest}), …)`, if it is never that large.",
+        )
+    return start if start.dtype == dtype else start.astype(dtype)

@@ -1,6 +1,7 @@
 """Untyped program and the types of its inputs -> typed program, whose primitives no longer run the user's Python.
 
-Branches decided when the program is built become jumps; what they cut off is gone; Python objects leave the primitives.
+Branches decided when the program is built become jumps; what they cut off is gone; Python objects leave the primitives,
+as do arrays of which only the type matters.
 
 ::
 
@@ -158,13 +159,13 @@ def _traced(function: Function, found: Inference) -> Function:
 
 
 def _typed(op: PrimOp, traced: TracedFunction) -> Op:
-    """The primitive on tensors only: Python objects are inside the traced function already."""
-    kept_in = [i for i, t in enumerate(traced.in_types) if not t.is_static]
+    """The primitive on the tensors that it looks at: Python objects are inside the traced function already."""
+    kept_in = traced.looked_at
     kept_out = [i for i, t in enumerate(traced.out_types) if not t.is_static]
     function = TracedFunction(
         tuple(traced.in_types[i] for i in kept_in),
         tuple(traced.out_types[i] for i in kept_out),
-        traced.jaxpr,
+        traced.jaxpr_of(kept_in),
     )
     return op.replace(
         vars_in=tuple(op.vars_in[i] for i in kept_in),

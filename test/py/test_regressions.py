@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax.numpy import exp
+from zoo import optimizing_little
 
 import hlobatch as hb
 
@@ -729,6 +730,81 @@ def test_spans_of_ranges_wrapped(step):
     for known in (LEAST, 3, MOST):
         turns, _ = hb.batch(ends.function, static_argnames="stop")(start, stop=known)
         assert turns.tolist() == [len(range(int(a), known, step)[:3]) for a in start]
+
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+
+
+def bounds_of(dtype: str) -> list[int]:
+    """Numbers of a dtype, those at its ends among them."""
+    limits = np.iinfo(dtype)
+    some = {limits.min, limits.min + 1, -3, -1, 0, 1, 5, limits.max // 2 + 1, limits.max - 1, limits.max}
+    return sorted(value for value in some if limits.min <= value <= limits.max)
+
+
+def first_turns(start, stop, step):
+    """How many turns a range has, up to three, and what it begins with and comes to in them."""
+    turns, first, last = 0, 0, 0
+    for i in range(start, stop, step):
+        if turns == 0:
+            first = i
+        turns = turns + 1
+        last = i
+        if turns == 3:
+            break
+    return turns, first, last
+
+
+PAIRS = (
+    *(("int32", "uint32"), ("uint32", "int32"), ("uint8", "uint32"), ("int64", "uint32"), ("int32", "int64")),
+    *(("int64", "uint64"), ("uint64", "int64"), ("uint64", "uint8")),
+)
+
+
+@pytest.mark.parametrize(("of", "to"), PAIRS)
+def test_ranges_whose_bounds_are_of_two_dtypes_were_counted_as_jax_subtracts(of, to):
+    wide = "64" in of + to
+    largest = np.iinfo("int64" if wide else "int32").max
+    start, stop = (x.ravel() for x in np.meshgrid(np.array(bounds_of(of), of), np.array(bounds_of(to), to)))
+    function = hb.batch(first_turns, static_argnames="step")
+    for step in (1, -2, 10**9):
+        with jax.enable_x64(wide), optimizing_little():
+            if step < 0 and to.startswith("int") and of == ("uint64" if wide else "uint32"):
+                with pytest.raises(hb.BatchTypeError, match="no dtype has all that it runs over"):
+                    function(start, stop, step)
+                continue
+            found = [x.tolist() for x in function(start, stop, step)]
+        for a, b, turns, *ends in zip(start.tolist(), stop.tolist(), *found, strict=True):
+            plain = range(a, b, step)[:3]
+            assert turns == len(plain), (a, b)
+            if plain and (of.startswith("u") or max(plain) <= largest):  # else it wraps around, as what is counted does
+                assert ends == [plain[0], plain[-1]], (a, b)
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_ranges_to_and_from_below_zero(dtype):
+    """Of a ``uint32`` they had no turn: it was compared with 4294967295."""
+
+    @hb.batch
+    def count(n):
+        down, total, up, lowest = 0, 0, 0, 0
+        for i in range(n, -1, -1):
+            down, total = down + 1, total + i
+        for i in range(-3, n):
+            up, lowest = up + 1, min_of(lowest, i)
+        for _ in range(n, -2, 1):
+            up = up + 100
+        for _ in range(-1, n, -1):
+            down = down + 100
+        return down, total, up, lowest
+
+    with jax.enable_x64("64" in dtype), optimizing_little():
+        found = [x.tolist() for x in count(np.array([0, 5, 9], dtype))]
+    assert found == [[1, 6, 10], [0, 15, 45], [3, 8, 12], [-3, -3, -3]]
+
+
+def min_of(a, b):
+    return jnp.minimum(a, b)
 
 
 @pytest.mark.parametrize("dispatch", ["chain", "case", "guarded", "sweep"])

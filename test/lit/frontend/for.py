@@ -27,7 +27,7 @@ def f(n):
 # CHECK-NEXT:     %f.$turn5_if = prim "$turn5 < $turns4" (%f.$turn5, %f.$turns4)
 # CHECK-NEXT:     branch %f.$turn5_if, body, after_for
 # CHECK-NEXT:   body:
-# CHECK-NEXT:     %f.i = prim "range_item($turn5, $1, $2)" (%f.$turn5, %f.$1, %f.$2)
+# CHECK-NEXT:     %f.i = prim "range_item($turn5, $1, $2, $3)" (%f.$turn5, %f.$1, %f.$2, %f.$3)
 # CHECK-NEXT:     %f.total = prim "total + i" (%f.total, %f.i)
 # CHECK-NEXT:     %f.n = prim "0" ()
 # CHECK-NEXT:     jump next

@@ -32,7 +32,7 @@ def f(n):
 # CHECK-NEXT:     %f.$turn5_if = prim "$turn5 < $turns4" (%f.$turn5, %f.$turns4)
 # CHECK-NEXT:     branch %f.$turn5_if, body, else
 # CHECK-NEXT:   body:
-# CHECK-NEXT:     %f.i = prim "range_item($turn5, $1, $2)" (%f.$turn5, %f.$1, %f.$2)
+# CHECK-NEXT:     %f.i = prim "range_item($turn5, $1, $2, $3)" (%f.$turn5, %f.$1, %f.$2, %f.$3)
 # CHECK-NEXT:     %f.$if6 = prim "i == 3" (%f.i)
 # CHECK-NEXT:     branch %f.$if6, then, after_if
 # CHECK-NEXT:   then:
