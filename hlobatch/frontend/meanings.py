@@ -3,12 +3,14 @@
 ::
 
     votes = first + second                    votes = __hb_operate("add", first, second)
+    small = byte < 300                        small = __hb_compare("lt", byte, 300)
     scale = 10 ** -places             ==>     scale = __hb_power(10, -places, True)
     size = len(f"{n}")                        size = len(f"{__hb_known(n)}")
     if isinstance(i, int): …                  if __hb_isinstance(i, int): …
 
 JAX's arrays stand for Python's numbers, and almost everything means the same on both. Here is what does not, and where
-nobody would be told: flags that are added up, negative powers of integers, texts, and questions about types.
+nobody would be told: flags that are added up, whole numbers of two dtypes that are compared, negative powers of
+integers, texts, and questions about types.
 """
 
 from __future__ import annotations
@@ -41,6 +43,14 @@ _AUGMENTED: Final = {
     ast.BitOr: "or",
     ast.BitXor: "xor",
     ast.MatMult: "matmul",
+}
+_COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
 }
 _SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
@@ -125,6 +135,9 @@ class Meanings:
                 return self._operate(_ARITHMETIC[type(op)], [left, right], node)
             case ast.UnaryOp(op, operand) if type(op) in _SIGNS and _may_be_flag(operand):
                 return self._operate(_SIGNS[type(op)], [operand], node)
+            case ast.Compare(left, [op], [right]) if type(op) in _COMPARISONS:
+                name = ast.copy_location(ast.Constant(_COMPARISONS[type(op)]), node)
+                return helper("__hb_compare", [name, left, right], node)
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
                 return ast.copy_location(new, node)

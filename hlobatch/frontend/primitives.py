@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import following, iteration, nested, python_numbers, ranges, stores, structure
+from hlobatch.frontend import comparisons, following, iteration, nested, python_numbers, ranges, stores, structure
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
@@ -35,6 +35,7 @@ HELPERS: Final = {
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,
     "__hb_put": stores.put,
+    "__hb_compare": comparisons.compare,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,

@@ -134,7 +134,7 @@ def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
 
 
 def _able_to_reach(stop: Any, start: Any, step: int) -> Any:
-    """The start of a range, of a dtype that has all items; of those from an ``int32`` to a ``uint32`` if there is one."""
+    """The start of a range, of a dtype that has all items; from an ``int32`` to a ``uint32`` if there is one."""
     largest = jax.dtypes.canonicalize_dtype("int64")
     decides = is_array(stop) and not getattr(stop, "weak_type", False)
     size = max(start.dtype.itemsize, stop.dtype.itemsize if decides else 0)

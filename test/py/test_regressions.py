@@ -807,6 +807,60 @@ def min_of(a, b):
     return jnp.minimum(a, b)
 
 
+def comparisons_of(left, right):
+    """All six comparisons of two numbers as numbers, in a condition and as values."""
+    less = 1 if left < right else 0
+    return less, left < right, left <= right, left > right, left >= right, left == right, left != right
+
+
+def comparisons_with(x):
+    """Of a number with numbers that are written out, on either side and in a chain."""
+    in_chain = 1 if -1 < x < 300 else 0
+    most = not x > 70_000
+    k = 0
+    while k <= x and k < 260:
+        k += 1
+    return x < 300, 300 > x, -1 < x, x >= -200, x == 511, x != -1, x < 2**40, in_chain, most, k
+
+
+@pytest.mark.parametrize("dtype", INTEGERS)
+def test_numbers_wrapped_in_comparisons_with_arrays_that_are_too_narrow(dtype):
+    """300 was 44 beside a ``uint8``, and what counts ran past 255 to 0 beside one."""
+    x = np.array(bounds_of(dtype), dtype)
+    with jax.enable_x64("64" in dtype), optimizing_little():
+        found = [y.tolist() for y in hb.batch(comparisons_with)(x)]
+    for n, *given in zip(x.tolist(), *found, strict=True):
+        assert given == [int(y) for y in comparisons_with(n)], n
+
+
+@pytest.mark.parametrize(("one", "other"), [*PAIRS, ("int8", "uint32"), ("uint16", "int16"), ("int8", "uint8")])
+def test_numbers_wrapped_in_comparisons_of_arrays(one, other):
+    left, right = (x.ravel() for x in np.meshgrid(np.array(bounds_of(one), one), np.array(bounds_of(other), other)))
+    with jax.enable_x64("64" in one + other), optimizing_little():
+        found = [y.tolist() for y in hb.batch(comparisons_of)(left, right)]
+        rows = hb.batch(lambda x, y: (x[None] < y, y <= x))(left[None], right[None])
+    for a, b, *given in zip(left.tolist(), right.tolist(), *found, strict=True):
+        assert given == list(comparisons_of(a, b)), (a, b)
+    assert rows[0].shape == (1, 1, len(left))
+    assert [y.ravel().tolist() for y in rows] == [found[1], found[4]]
+
+
+def test_a_count_was_compared_as_what_it_is_compared_with():
+    """A Python number that has become an array of 32 bits was a byte beside one."""
+
+    @hb.batch
+    def turns(x, y):
+        i, k = 0, -3
+        while i <= x:
+            i += 1
+        while k < y:
+            k += 1
+        return i, k
+
+    found = [x.tolist() for x in turns(np.uint8([0, 7, 255]), np.uint32([0, 1, 2]))]
+    assert found == [[1, 8, 256], [0, 1, 2]]
+
+
 @pytest.mark.parametrize("dispatch", ["chain", "case", "guarded", "sweep"])
 def test_loops_in_which_nothing_happens(dispatch):
     """A block that only asks, and goes to itself, was asked past without end; so was one that leads to another such."""
