@@ -1,41 +1,72 @@
-"""The generators of random numbers that code may draw from: those it names, and those of what it calls.
+"""What code may get another value from each time: generators of random numbers, iterators, clocks, the system's chance.
 
 To draw changes a generator once, when the program is built, for all lanes and turns. NumPy's and Python's own are
-global, and hide in the functions of a module: ``np.random.rand`` is a method of one.
+global, and hide in the functions of a module: ``np.random.rand`` is a method of one. So it is looked at what code
+names, directly, in a module or from the function around it, and what functions of the user's do that it names.
 """
 
 from __future__ import annotations
 
-import dis
+import builtins
+import datetime as dt
+import functools
+import os
 import random
+import secrets
+import sysconfig
+import time
 import types
+import uuid
 from collections.abc import Iterator
 from typing import Any, Final
 
 import numpy as np
 
+from hlobatch.diagnostics import UnsupportedSyntaxError, is_internal
+
 GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
-_METHODS: Final = frozenset(name for kind in GENERATORS for name in dir(kind) if not name.startswith("_"))
-_IN_PACKAGES: Final = ("site-packages", "dist-packages")
+_CHANCE: Final = (
+    *(os.urandom, uuid.uuid1, uuid.uuid4, random.SystemRandom, secrets.SystemRandom),
+    *(secrets.token_bytes, secrets.token_hex, secrets.token_urlsafe, secrets.randbelow, secrets.choice),
+    secrets.randbits,
+)
+_CLOCKS: Final = (
+    *(time.time, time.time_ns, time.monotonic, time.monotonic_ns, time.perf_counter, time.perf_counter_ns),
+    *(time.process_time, time.process_time_ns, time.thread_time, time.thread_time_ns, builtins.input),
+    *(vars(dt.datetime)["now"], vars(dt.datetime)["utcnow"], vars(dt.date)["today"]),
+)
+_INSTEAD_OF: Final = {
+    **{id(value): "use jax.random, with a key for each lane." for value in _CHANCE},
+    **{id(value): "call it before, and pass what it gives to the batched function." for value in _CLOCKS},
+}
+"""By the identity of what gives another value each time it is called: what to do instead."""
+_OWNERS: Final = (types.ModuleType, type)
+_LIBRARIES: Final = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), "<frozen")
 
 
 def generators_of(function: types.FunctionType) -> list[Any]:
-    """The generators whose methods a function names, or a function of the user's that it names, at any depth.
+    """The generators that a function names, or a function of the user's that it names, at any depth.
 
     What is compiled by ``jax.jit`` draws once in plain Python, too, and is not looked into.
+
+    Raises:
+        UnsupportedSyntaxError: It names an iterator, or what gives another value each time and cannot be compared.
     """
     found: dict[int, Any] = {}
     pending, seen = [function], set[types.FunctionType]()
     while pending:
         function = pending.pop()
-        if function in seen or any(part in function.__code__.co_filename for part in _IN_PACKAGES):
+        if function in seen or not _is_users(function.__code__.co_filename):
             continue
         seen.add(function)
-        for code in code_within(function.__code__):
-            known = [function.__globals__[name] for name in code.co_names if name in function.__globals__]
-            pending += [value for value in known if isinstance(value, types.FunctionType)]
-            if not _METHODS.isdisjoint(code.co_names):
-                found |= {id(generator): generator for generator in _drawn_from(code, function.__globals__)}
+        for value in _named_by(function):
+            refuse_source(value)
+            owner = owner_of(value)
+            if isinstance(owner, GENERATORS):
+                found[id(owner)] = owner
+            method = getattr(value, "__func__", value)
+            if isinstance(method, types.FunctionType):
+                pending.append(method)
     return list(found.values())
 
 
@@ -52,16 +83,64 @@ def code_within(code: types.CodeType) -> Iterator[types.CodeType]:
             yield from code_within(constant)
 
 
-def _drawn_from(code: types.CodeType, names: dict[str, Any]) -> Iterator[Any]:
-    """The generators that have a method that is loaded by a dotted name; no other attributes are looked at."""
-    value: Any = None
-    for instruction in dis.get_instructions(code):
-        match instruction.opname:
-            case "LOAD_GLOBAL" | "LOAD_NAME":
-                value = names.get(instruction.argval)
-            case "LOAD_ATTR" | "LOAD_METHOD" if isinstance(value, (types.ModuleType, *GENERATORS)):
-                value = getattr(value, instruction.argval, None)
-            case _:
-                value = None
-        if isinstance(getattr(value, "__self__", None), GENERATORS):
-            yield value.__self__
+def owner_of(value: Any) -> Any:
+    """The object that a function is a method of, or the object itself."""
+    while isinstance(value, functools.partial):
+        value = value.func
+    return value.__self__ if hasattr(type(value), "__self__") else value
+
+
+def is_used_up(value: Any) -> bool:
+    """Whether an object is an iterator, or a file, of which Python code cannot see where it is."""
+    kind = type(value)
+    return hasattr(kind, "__iter__") and isinstance(
+        getattr(kind, "__next__", None), (types.WrapperDescriptorType, types.MethodDescriptorType)
+    )
+
+
+def refuse_source(value: Any) -> None:
+    """Refuse an object outside of the code that names it, which it cannot but change, or gets another value from.
+
+    Raises:
+        UnsupportedSyntaxError: It is one.
+    """
+    owner = owner_of(value)
+    if id(value) in _INSTEAD_OF or isinstance(owner, random.SystemRandom):
+        name = getattr(value, "__qualname__", type(value).__name__)
+        raise UnsupportedSyntaxError(
+            f"{name!r} gives another value each time, and is called as the program is built, once for all lanes and "
+            "turns",
+            help=_INSTEAD_OF.get(id(value), _INSTEAD_OF[id(random.SystemRandom)]),
+        )
+    if is_used_up(owner):
+        raise UnsupportedSyntaxError(
+            f"an iterator outside of the function, a {type(owner).__name__}, is used up as the program is built, once "
+            "for all lanes and turns",
+            help="make an array of what it gives, outside, as in `jnp.asarray(list(values))`, and index it.",
+        )
+
+
+def _is_users(file: str) -> bool:
+    return not is_internal(file) and not any(part in file for part in _LIBRARIES)
+
+
+def _named_by(function: types.FunctionType) -> Iterator[Any]:
+    """What a function's names stand for: globals, what is around it, and, of modules among these, what is in them."""
+    names = names_of(function)
+    pending = [function.__globals__[name] for name in names if name in function.__globals__]
+    pending += [getattr(builtins, name) for name in names if name == "input" and name not in function.__globals__]
+    for cell in function.__closure__ or ():
+        try:
+            pending.append(cell.cell_contents)
+        except ValueError:  # it has no value yet
+            continue
+    seen = set[int]()
+    while pending:
+        value = pending.pop()
+        if id(value) in seen:
+            continue
+        seen.add(id(value))
+        yield value
+        if isinstance(value, _OWNERS):
+            inside = vars(value)
+            pending += [inside[name] for name in names if name in inside]

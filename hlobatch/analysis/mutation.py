@@ -8,6 +8,11 @@ from __future__ import annotations
 
 import array
 import collections
+import functools
+import gc
+import io
+import itertools
+import operator
 import pickle
 import random
 import types
@@ -18,7 +23,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.draws import GENERATORS
+from hlobatch.analysis.draws import GENERATORS, is_used_up, owner_of, refuse_source
 from hlobatch.analysis.objects import ATOMS
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
@@ -74,16 +79,18 @@ class Part:
 
 
 def refuse_generator(value: Any) -> None:
-    """Refuse a generator of random numbers.
+    """Refuse a generator of random numbers, or a method of one, or an iterator.
 
     Raises:
         UnsupportedSyntaxError: It is one.
     """
-    if isinstance(value, GENERATORS):
+    value = owner_of(value)
+    if isinstance(value, GENERATORS) and not isinstance(value, random.SystemRandom):
         raise UnsupportedSyntaxError(
             f"a {type(value).__name__} draws as the program is built, once for all lanes and turns",
             help="use jax.random, with a key for each lane.",
         )
+    refuse_source(value)
 
 
 def parts(value: Any, *, remembers: bool = False) -> list[Part]:
@@ -100,8 +107,14 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
         if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
             continue
         seen.add(id(item))
-        if isinstance(item, types.MethodType):
-            pending.append(item.__self__)
+        if isinstance(item, functools.partial):
+            pending.extend([item.func, *item.args, *item.keywords.values()])
+        if (owner := owner_of(item)) is not item:
+            pending.append(owner)
+            continue
+        if is_used_up(item):
+            found.append(Part(item, _position, _position(item), may_grow=False))
+            pending.extend(filter(is_used_up, _held_by(item)))
             continue
         content, attributes = _content(item), _attributes(item)
         if content is not None and not isinstance(item, tuple):
@@ -114,10 +127,15 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
 
 def has_changed(known: Sequence[Part]) -> bool:
     """Whether an object consists of something else now; what it did consist of is then put back."""
-    changed = [part for part in known if part.has_changed()]
-    for part in changed:
+    return bool(changed(known))
+
+
+def changed(known: Sequence[Part]) -> list[Part]:
+    """Parts of an object that consist of something else now; what they did consist of is put back."""
+    found = [part for part in known if part.has_changed()]
+    for part in found:
         part.put_back()
-    return bool(changed)
+    return found
 
 
 def _content(item: Any) -> Any:
@@ -129,9 +147,34 @@ def _content(item: Any) -> Any:
             return tuple(item)
         case bytearray() | array.array():
             return bytes(item)
+        case random.SystemRandom():
+            return None
         case random.Random() | np.random.Generator() | np.random.RandomState():
             return pickle.dumps(item)
     return None
+
+
+def _held_by(iterator: Any) -> Iterator[Any]:
+    """What an iterator goes over, as ``zip`` does over others."""
+    for item in gc.get_referents(iterator):
+        yield from item if isinstance(item, tuple) else (item,)
+
+
+def _position(iterator: Any) -> bytes:
+    """How far an iterator is, as far as it can be seen without a step."""
+    match iterator:
+        case types.GeneratorType():
+            at: Any = iterator.gi_frame and iterator.gi_frame.f_lasti
+        case itertools.count():
+            at = repr(iterator)
+        case io.IOBase():
+            try:
+                at = iterator.tell()
+            except (OSError, ValueError):  # it is being iterated over, or closed
+                at = None
+        case _:
+            at = operator.length_hint(iterator, -1)
+    return repr(at).encode()
 
 
 def _attributes(item: Any) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.mutation import Part, has_changed, parts, refuse_generator
+from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
     UNKNOWN,
@@ -323,7 +323,7 @@ def _outside(function: Any) -> dict[str, list[Part]]:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     named = {name: cell.cell_contents for name, cell in cells}
     named |= {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
-    drawn = {type(generator).__name__: parts(generator) for generator in generators_of(function)}
+    drawn = {f"{type(g).__name__} {id(g)}": parts(g) for g in generators_of(function)}
     return {name: parts(value, remembers=True) for name, value in named.items()} | drawn
 
 
@@ -347,10 +347,13 @@ def _check_unchanged(
     for name, type_, value, known in zip(op.vars_in, in_types, arguments, states, strict=True):
         before = [leaf.value if isinstance(leaf, Static) else next(supply) for leaf in type_.leaves]
         try:
-            changed = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
+            is_other = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
         except ValueError:
-            changed = True
-        if has_changed(known) or changed:
+            is_other = True
+        parts_changed = changed(known)
+        if parts_changed or is_other:
+            for part in parts_changed:
+                refuse_generator(part.item)
             short = user_name(name)
             raise UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
@@ -361,9 +364,9 @@ def _check_unchanged(
 def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:
     """Refuse code that changed an object outside of the function, or drew from a generator."""
     for name, known in outside.items():
-        if not has_changed(known):
+        if not (parts_changed := changed(known)):
             continue
-        for part in known:
+        for part in parts_changed:
             refuse_generator(part.item)
         raise UnsupportedSyntaxError(
             f"this code changes {name!r} in place, once for all lanes and turns",
