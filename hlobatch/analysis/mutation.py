@@ -26,6 +26,7 @@ import numpy as np
 from hlobatch.analysis.draws import GENERATORS, is_used_up, owner_of, refuse_source
 from hlobatch.analysis.objects import ATOMS
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.sameness import attributes
 
 MOST: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
@@ -63,7 +64,7 @@ class Part:
     def put_back(self) -> None:
         """Let it consist of what it did, so that the same code is found to change it if it is run again."""
         match self.item:
-            case _ if self.read is _attributes:
+            case _ if self.read is attributes:
                 for name, value in self.before.items():
                     object.__setattr__(self.item, name, value)
             case bytearray() | list():
@@ -116,12 +117,12 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
             found.append(Part(item, _position, _position(item), may_grow=False))
             pending.extend(filter(is_used_up, _held_by(item)))
             continue
-        content, attributes = _content(item), _attributes(item)
+        content, own = _content(item), attributes(item)
         if content is not None and not isinstance(item, tuple):
             found.append(Part(item, _content, content, may_grow=remembers or item is not value))
-        if attributes:
-            found.append(Part(item, _attributes, attributes, may_grow=True))
-        pending.extend([*_values(content), *attributes.values()])
+        if own:
+            found.append(Part(item, attributes, own, may_grow=True))
+        pending.extend([*_values(content), *own.values()])
     return found
 
 
@@ -175,24 +176,6 @@ def _position(iterator: Any) -> bytes:
         case _:
             at = operator.length_hint(iterator, -1)
     return repr(at).encode()
-
-
-def _attributes(item: Any) -> dict[str, Any]:
-    """An object's attributes by name."""
-    slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
-    own = getattr(item, "__dict__", None)
-    return {
-        **{name: getattr(item, name) for name in slots if hasattr(item, name)},
-        **(own if isinstance(own, dict) else {}),
-    }
-
-
-def _slots(cls: type) -> Iterator[str]:
-    slots = vars(cls).get("__slots__", ())
-    for name in [slots] if isinstance(slots, str) else slots:
-        is_private = name.startswith("__") and not name.endswith("__")
-        if name not in ("__dict__", "__weakref__"):
-            yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
 
 
 def _values(before: Any) -> Iterable[Any]:

@@ -350,10 +350,7 @@ def _check_unchanged(
             is_other = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
         except ValueError:
             is_other = True
-        parts_changed = changed(known)
-        if parts_changed or is_other:
-            for part in parts_changed:
-                refuse_generator(part.item)
+        if changed(known) or is_other:
             short = user_name(name)
             raise UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",

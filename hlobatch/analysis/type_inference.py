@@ -225,7 +225,8 @@ def _advice(left: Type, right: Type, returned: bool) -> str:
             "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
             "is an array of fixed size, as in `x = x.at[i].set(…)`."
         )
-    if any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves):
+    objects = any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves)
+    if objects or not left.has_pattern_of(right):
         return (
             "a Python object is the same in every lane: use a number in place of it, "
             "or do in each branch what depends on it."

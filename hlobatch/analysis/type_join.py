@@ -46,6 +46,9 @@ def join(left: Type, right: Type) -> Type:
         return left
     if left.treedef != right.treedef:
         raise DisagreementError(f"one is {left}, the other {right}")
+    for one, other in zip(left.metadata, right.metadata, strict=True):
+        if one != other:
+            raise DisagreementError(f"one has {one} beside its arrays, the other {other}")
     pairs = zip(left.leaves, right.leaves, strict=True)
     return Type.of_leaves(tuple(_join_leaves(a, b) for a, b in pairs), left.treedef)
 

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
+from hlobatch.ir.sameness import are_same
 
 _FLOATS: Final = (float, complex, np.inexact)
 _SHORT_NAMES: Final = {"float": "f", "int": "i", "uint": "u", "bfloat": "bf", "complex": "c"}
@@ -67,20 +68,7 @@ class Static:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static):
             return NotImplemented
-        if self.value is other.value:
-            return True
-        if type(self.value) is not type(other.value) or isinstance(self.value, (np.ndarray, jax.Array)):
-            return False
-        if isinstance(self.value, tuple):  # (1,) and (1.0,) are equal, and not the same
-            return len(self.value) == len(other.value) and all(
-                map(Static.__eq__, map(Static, self.value), map(Static, other.value))
-            )
-        if isinstance(self.value, _FLOATS):  # 0.0 and -0.0 are equal, and not the same
-            return repr(self.value) == repr(other.value)
-        try:
-            return bool(self.value == other.value)
-        except Exception:  # noqa: BLE001  # the comparison is the user's code
-            return False
+        return are_same(self.value, other.value)
 
     def __hash__(self) -> int:
         if isinstance(self.value, _FLOATS):
@@ -98,7 +86,7 @@ class Static:
 Leaf = TensorType | Static
 
 
-@dataclass(frozen=True, init=False)
+@dataclass(frozen=True, init=False, eq=False)
 class Type:
     """The pattern of values a variable holds: a pytree of ``TensorType`` and ``Static`` leaves.
 
@@ -122,6 +110,23 @@ class Type:
     def of_leaves(cls, leaves: tuple[Leaf, ...], treedef: Any) -> Type:
         """The type with these leaves in this pytree."""
         return cls(jax.tree.unflatten(treedef, leaves))
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Type):
+            return NotImplemented
+        return self.leaves == other.leaves and self.has_pattern_of(other)
+
+    def __hash__(self) -> int:
+        return hash((self.leaves, self.treedef))
+
+    def has_pattern_of(self, other: Type) -> bool:
+        """Whether both are one pytree, and objects that belong to its nodes are the same."""
+        return bool(self.treedef == other.treedef) and self.metadata == other.metadata
+
+    @cached_property
+    def metadata(self) -> tuple[Static, ...]:
+        """What belongs to the nodes of the pytree, and is not told apart by what is equal."""
+        return metadata_of(self.treedef)
 
     @property
     def tensors(self) -> Any:
@@ -165,6 +170,23 @@ class Type:
         if len(self.leaves) == 1 and jax.tree.structure(0) == self.treedef:
             return str(self.leaves[0])
         return _pattern(self.tensors)
+
+
+def metadata_of(treedef: Any) -> tuple[Static, ...]:
+    """What belongs to the nodes of a pytree and could be equal to something else: fields of dataclasses, keys."""
+    if treedef.num_nodes == 1:
+        return ()
+    found: list[Static] = []
+    pending = [treedef]
+    while pending:
+        node = pending.pop()
+        _, data = node.node_data() or (None, None)
+        if isinstance(data, list):  # the keys of a dict
+            data = None if all(type(key) is str for key in data) else tuple(data)
+        if data is not None and not isinstance(data, type):
+            found.append(Static(data))
+        pending.extend(node.children())
+    return tuple(found)
 
 
 def _pattern(tree: Any) -> str:

@@ -14,17 +14,20 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from hlobatch._jax import abstract, is_key, is_tracing, tracing_context, words_of
+from hlobatch.ir.types import metadata_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.division import has_several_devices
 from hlobatch.runtime.execute import prepared
 from hlobatch.runtime.plan import Plan
 
+_AROUND: Final = 3
+"""Nodes of the pytree of a call's arguments, if these are arrays: all, those in a row, and those by keyword."""
 Run = Callable[[Sequence[Any]], Any]
 
 
@@ -67,7 +70,7 @@ class Shortcuts:
                 return None, leaves, None
         if has_several_devices():
             described += [leaf.sharding for leaf in leaves if isinstance(leaf, jax.Array)]
-        key = (treedef, tuple(described), tracing_context())
+        key = (treedef, _metadata(treedef, leaves), tuple(described), tracing_context())
         return key, leaves, self.runs.get(key)
 
     def remember(self, key: Any, leaves: Sequence[Any], call: Call, plan: Plan) -> None:
@@ -77,9 +80,14 @@ class Shortcuts:
         passed_on = (a is b or (is_key(a) and words_of(a) is b) for a, b in zip(call.arrays, leaves, strict=True))
         if all(passed_on) and all(map(_is_stored_so, leaves)):
             self.runs[key] = run = prepared(plan, leaves)
-            treedef, described, context = key
+            treedef, _, described, context = key
             if treedef == jax.tree.structure((tuple(leaves), {})):
                 self.of_arrays[described] = context, run  # where more than abstract values is described, never found
+
+
+def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """What belongs to the nodes of a call's arguments, which are none where they are arrays in a row."""
+    return () if treedef.num_nodes == len(leaves) + _AROUND else metadata_of(treedef)
 
 
 def _is_stored_so(leaf: Any) -> bool:

@@ -154,7 +154,7 @@ class _Merging:
 
 def stored_alike(one: Type, other: Type) -> bool:
     """Whether two types differ in weakness at most: Python numbers are stored as arrays of the same dtype."""
-    if one.treedef != other.treedef:
+    if not one.has_pattern_of(other):
         return False
     pairs = zip(one.leaves, other.leaves, strict=True)
     return all(

@@ -1,0 +1,99 @@
+"""Two Python objects -> whether they are the same to code that computes with them, and not just equal.
+
+``1``, ``1.0`` and ``True`` are equal, and code that is built for one is wrong for another; so are objects that consist
+of them. What Python calls unequal is never the same, but for numbers that are no numbers.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Set as AbstractSet
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+_EXACT: Final = (int, str, bytes)
+"""Classes of which equal objects of one type are the same."""
+_FLOATS: Final = (float, complex, np.inexact)
+
+
+def are_same(left: Any, right: Any) -> bool:
+    """Whether two objects are of one class, equal, and consist of objects that are the same."""
+    return _are_same(left, right, frozenset())
+
+
+def _are_same(left: Any, right: Any, around: frozenset[tuple[int, int]]) -> bool:
+    """The same, for objects in others; what is compared already is, unless a difference is found elsewhere."""
+    if left is right:
+        return True
+    if type(left) is not type(right) or isinstance(left, (np.ndarray, jax.Array)):
+        return False
+    if isinstance(left, _FLOATS):  # 0.0 and -0.0 are equal, and not the same
+        return repr(left) == repr(right)
+    if isinstance(left, _EXACT):
+        return bool(left == right)
+    pair = id(left), id(right)
+    if pair in around:
+        return True
+
+    def inside(one: Any, other: Any) -> bool:
+        return _are_same(one, other, around | {pair})
+
+    if isinstance(left, (tuple, list)):
+        return len(left) == len(right) and all(map(inside, left, right))
+    return _are_equal(left, right) and _consist_of_the_same(left, right, inside)
+
+
+def _are_equal(left: Any, right: Any) -> bool:
+    try:
+        return bool(left == right)
+    except Exception:  # noqa: BLE001  # the comparison is the user's code
+        return False
+
+
+def _consist_of_the_same(left: Any, right: Any, are_same: Callable[[Any, Any], bool]) -> bool:
+    """Whether equal objects of one class do.
+
+    An attribute that is not equal is none that its class compares, and one that an object lacks is one that the other
+    has computed.
+    """
+    if isinstance(left, AbstractSet):
+        items = {item: item for item in right}
+        return all(item in items and are_same(item, items[item]) for item in left)
+    if isinstance(left, Mapping):
+        keys = {key: key for key in right}
+        return all(k in keys and are_same(k, keys[k]) and are_same(left[k], right[k]) for k in left)
+    own, other = _compared(left), _compared(right)
+    if own or other:
+        names = [name for name in own.keys() & other.keys() if _are_equal(own[name], other[name])]
+        return all(are_same(own[name], other[name]) for name in names)
+    kind: Any = type(left)
+    return kind.__repr__ is object.__repr__ or repr(left) == repr(right)
+
+
+def _compared(item: Any) -> dict[str, Any]:
+    """An object's attributes that are compared: all, unless it says which."""
+    if not dataclasses.is_dataclass(item):
+        return attributes(item)
+    names = [field.name for field in dataclasses.fields(item) if field.compare]
+    return {name: getattr(item, name) for name in names if hasattr(item, name)}
+
+
+def attributes(item: Any) -> dict[str, Any]:
+    """An object's attributes by name."""
+    slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
+    own = getattr(item, "__dict__", None)
+    return {
+        **{name: getattr(item, name) for name in slots if hasattr(item, name)},
+        **(own if isinstance(own, dict) else {}),
+    }
+
+
+def _slots(cls: type) -> Iterator[str]:
+    slots = vars(cls).get("__slots__", ())
+    for name in [slots] if isinstance(slots, str) else slots:
+        is_private = name.startswith("__") and not name.endswith("__")
+        if name not in ("__dict__", "__weakref__"):
+            yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
