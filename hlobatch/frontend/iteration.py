@@ -118,5 +118,6 @@ def fewest(strict: Any, *counts: Any) -> Any:
 
 
 def from_end(count: Any, turn: Any) -> Any:
-    """The turn as counted from the other end."""
-    return count - 1 - turn
+    """The turn as counted from the other end; a Python number, as turns are, where the count may be an unsigned one."""
+    left = count - 1 - turn
+    return weakly(left, jax.dtypes.canonicalize_dtype("int64")) if is_tracer(count) else left

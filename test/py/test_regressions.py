@@ -809,6 +809,18 @@ def min_of(a, b):
     return jnp.minimum(a, b)
 
 
+def test_reversed_ranges_from_below_zero():
+    @hb.batch
+    def ends(n):
+        first, last, turns = 100, 100, 0
+        for i in reversed(range(-3, n)):
+            first = i if turns == 0 else first
+            last, turns = i, turns + 1
+        return first, last, turns
+
+    assert [x.tolist() for x in ends(np.uint32([0, 5]))] == [[-1, 4], [-3, -3], [3, 8]]
+
+
 def comparisons_of(left, right):
     """All six comparisons of two numbers as numbers, in a condition and as values."""
     less = 1 if left < right else 0
