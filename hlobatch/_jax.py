@@ -555,7 +555,8 @@ _CALLED: Final = {
 def called_by(equation: Any) -> Any:
     """The closed jaxpr that an equation calls, if that is all it does."""
     jaxpr = equation.params.get(_CALLED.get(equation.primitive.name))
-    return ClosedJaxpr(jaxpr, ()) if isinstance(jaxpr, _core.Jaxpr) else jaxpr
+    is_closed = jaxpr is None or isinstance(jaxpr, ClosedJaxpr)  # from jax 0.12 on, all are
+    return jaxpr if is_closed else ClosedJaxpr(jaxpr, ())
 
 
 def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:
