@@ -23,7 +23,6 @@ from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
-from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Program
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
@@ -152,14 +151,14 @@ class BatchedFunction:
             raise _unseen_call(self)
         if is_tracing():
             call, plan = self._planned(args, kwargs)
-            return rebuild(trace(plan, call.physical()), plan.out_type)
+            return plan.result(trace(plan, call.physical()))
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
             return known(leaves)
         call, plan = self._planned(args, kwargs)
         results = execute(plan, call.physical()).results
         self._shortcuts.remember(key, leaves, call, plan)
-        return rebuild(results, plan.out_type)
+        return plan.result(results)
 
     @hiding_internal_frames
     def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
@@ -173,7 +172,7 @@ class BatchedFunction:
         call, plan = self._planned(args, kwargs)
         outcome = execute(plan, call.physical(), stats=True)
         assert outcome.stats is not None
-        return rebuild(outcome.results, plan.out_type), outcome.stats
+        return plan.result(outcome.results), outcome.stats
 
     @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:

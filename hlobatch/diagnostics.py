@@ -124,7 +124,7 @@ class HloBatchError(Exception):
         self.location = location
         self.notes = tuple(notes)
         self.help = help
-        super().__init__(self.render())
+        Exception.__init__(self, self.render())  # not that of a user's class that an error is also one of
 
     def render(self) -> str:
         """The whole diagnostic as text."""
@@ -183,6 +183,7 @@ class LaneError(HloBatchError):
         outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful.
         unfinished: Indices of all inputs without a result: those concerned, and those that had not started, or were
             stopped by something else.
+        errors: What lanes raised, by lane: the user's own exceptions, of the first thousand lanes that did.
     """
 
     def __init__(
@@ -197,9 +198,20 @@ class LaneError(HloBatchError):
         help: str = "",
     ) -> None:
         self.lanes = tuple(int(lane) for lane in lanes)
+        self.errors: dict[int, BaseException] = {}
         self.outputs = outputs
         self.unfinished = self.lanes if unfinished is None else tuple(int(lane) for lane in unfinished)
         super().__init__(message, location, notes=notes, help=help)
+
+
+def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
+    """A class of ours that is also one of the user's, so that ``except ValueError`` catches it."""
+    if issubclass(kind, other):
+        return kind
+    try:
+        return type(kind.__name__, (kind, other), {"__doc__": f"A {kind.__name__} that is a {other.__name__}."})
+    except TypeError:  # instances of the two are laid out differently
+        return kind
 
 
 class StackOverflowError(LaneError):

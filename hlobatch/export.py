@@ -34,7 +34,7 @@ from hlobatch.artifacts.manifest import Manifest
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.artifacts.trial import try_elsewhere
-from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, StepLimitError
+from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, LaneError, StepLimitError, name_lanes
 from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical, rebuild
 from hlobatch.ir.schema import classes_of
@@ -127,6 +127,10 @@ class Artifact:
 
     def _stop(self, status: Any, outputs: Any) -> None:
         stop = stop_of(status)
+        if stop.failures:
+            text = self.manifest.failures.get(stop.failures[0], "an exception")
+            message = f"{name_lanes(stop.lanes)} of {self.name!r} raised, the first: {text}"
+            raise LaneError(message, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished)
         if stop.error is StepLimitError:
             advice = "export it with a larger max_steps."
         else:
@@ -245,6 +249,7 @@ def export(
         batch,
         exported.platforms,
         exported.calling_convention_version,
+        {failure.number: failure.short_text for failure in plan.specialized.failures},
     )
     manifest.to_json()  # what a file cannot describe is told here
     return Artifact(manifest, exported, _portable(plan, to_stablehlo(request), target_version))
@@ -265,7 +270,11 @@ def _platforms(given: str | Sequence[str] | None) -> list[str] | None:
 
 
 def _exported(plan: Plan, avals: Sequence[Any], platforms: list[str] | None) -> jax.export.Exported:
-    flat = jax.jit(lambda *arrays: run_within(plan, arrays), keep_unused=True)
+    def run(*arrays: Any) -> list[Any]:
+        *results, stopped, status = run_within(plan, arrays)
+        return [*results[: len(plan.out_type.tensor_leaves)], stopped, status]  # a file has no exceptions to make
+
+    flat = jax.jit(run, keep_unused=True)
     try:
         return jax.export.export(flat, platforms=platforms)(*avals)
     except (NotImplementedError, ValueError) as error:

@@ -10,7 +10,6 @@ from typing import Any
 import jax
 
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
-from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Program
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -204,7 +203,7 @@ class Compiled:
         room = Room(self.depth)
         outputs = [self.executable(*operands)] if self.threads == 1 else self.division.run(operands, room)
         outcome = complete(self.division, operands, outputs, room)
-        return rebuild(outcome.results, self.plan.out_type)
+        return self.plan.result(outcome.results)
 
     def as_text(self) -> str:
         """The optimized HLO, of one part of the batch."""

@@ -23,7 +23,7 @@ def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list
         all_lanes = slots[f"{top}.out"] if layout.queue else jnp.moveaxis(slots[top], layout.lane_axis, 0)
         return all_lanes[: layout.inputs]
 
-    return [result(top) for v in layout.program.vars_out for top in layout.tops(v)]
+    return [result(top) for v in layout.results for top in layout.tops(v)]
 
 
 def marked(results: Sequence[Any], status: Any) -> list[Any]:

@@ -19,7 +19,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.ir.fate import Fate
+from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.lowering.layout import COUNTER, FATE, HEAD, ITEM, Layout, Slots
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
@@ -84,6 +84,9 @@ def reasons(layout: Layout, slots: Slots) -> Any:
     found = jnp.int32(0)
     if layout.stacked and layout.grows:
         found = jnp.any(slots[COUNTER] >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
+    if layout.failure is not None:
+        failed = of_inputs(layout, slots) & np.int32(Fate.FAILED)
+        found = found + jnp.max(failed, initial=0)
     if layout.stops_inputs:
         became = slots[OF_INPUTS if layout.queue else FATE]
         for fate in _that_stop(layout):
@@ -93,7 +96,17 @@ def reasons(layout: Layout, slots: Slots) -> Any:
 
 def of_inputs(layout: Layout, slots: Slots) -> Any:
     """What became of each input, ``i32[inputs]``, given the state at the end."""
-    if not layout.may_stop:
+    became = _of_inputs(layout, slots)
+    if layout.failure is None:
+        return became
+    failure = slots[f"{layout.failure}.out" if layout.queue else layout.failure][: layout.inputs].astype(jnp.int32)
+    failed = (became == Fate.FINISHED) & (failure != 0)
+    return where(failed, np.int32(Fate.FAILED) + (failure << np.int32(NUMBER)), became)
+
+
+def _of_inputs(layout: Layout, slots: Slots) -> Any:
+    """The same, but that inputs that raised are finished."""
+    if not layout.may_end_early:
         return jnp.zeros(layout.inputs, jnp.int32)  # all of them finished
     of_lanes = _of_lanes(layout, slots)
     if not layout.queue:

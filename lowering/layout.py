@@ -162,9 +162,25 @@ class Layout:
         return tuple(v for v in self.stored if self.program.alloc(v) is Alloc.FULL)
 
     @property
-    def may_stop(self) -> bool:
+    def may_end_early(self) -> bool:
         """Whether a run can end before all inputs are done."""
         return bool(self.stacked) or self.max_steps is not None
+
+    @property
+    def may_stop(self) -> bool:
+        """Whether some input may end without a result."""
+        return self.may_end_early or bool(self.program.failures)
+
+    @property
+    def failure(self) -> str | None:
+        """Slot of which failure a lane came to, if the program may raise; 0 if to none."""
+        return self.tops(self.program.vars_out[-2])[0] if self.program.failures else None
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """Variables of what is given back: the result and, if the program may raise, what exceptions are made of."""
+        outputs = self.program.vars_out
+        return (*outputs[:-2], outputs[-1]) if self.program.failures else outputs
 
     @property
     def stops_inputs(self) -> bool:

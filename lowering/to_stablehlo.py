@@ -193,8 +193,10 @@ class _Builder:
         if self.request.keep_state:
             return [*results, stopped]
         status = ending.status(layout, state)
-        marks = self.request.marks_stopped and layout.may_stop
-        return [*(ending.marked(results, status) if marks else results), stopped, status]
+        if self.request.marks_stopped and layout.may_stop:
+            results = results[:-1] if layout.failure is not None else results  # a file has no exceptions to make
+            results = ending.marked(results, status)
+        return [*results, stopped, status]
 
     # Names
 

@@ -50,6 +50,11 @@ class LoopSite(Site):
         return LoopSite(self.function, (), self.span, self.size)
 
 
+def of_function(key: Hashable) -> Site:
+    """The site of what is known about a function itself."""
+    return Site(key, (), (0, 0, 0, 0))
+
+
 @dataclass(frozen=True)
 class Facts:
     """All that is known about the sites of a program; immutable.

@@ -53,7 +53,9 @@ class KnownValues:
         """What is known after a block, given what is before it."""
         found = dict(known)
         for op in block.instructions:
-            results = self._results(op, found) if isinstance(op, PrimOp) and not op.deletes else None
+            results = (
+                self._results(op, found) if isinstance(op, PrimOp) and not (op.deletes or op.is_undefined) else None
+            )
             for name in op.defs:
                 found.pop(name, None)
             if results is not None:

@@ -18,9 +18,10 @@ from functools import cached_property
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, subjaxprs, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, keys_of, subjaxprs, subjaxprs_of
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
@@ -34,6 +35,7 @@ from hlobatch.diagnostics import (
     Location,
     Note,
     UnsupportedSyntaxError,
+    as_also,
     is_internal,
 )
 from hlobatch.ir.ops import PrimOp
@@ -298,6 +300,23 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     return function
 
 
+def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:
+    """Code that gives zeros of some types, as what is never read."""
+
+    def code() -> tuple[Any, ...]:
+        return tuple(type_.rebuild([zero(leaf) for leaf in type_.tensor_leaves]) for type_ in types)
+
+    return replace(traced(op.replace(function=code), (), [True] * len(types)), out_types=tuple(types))
+
+
+def zero(leaf: TensorType) -> Any:
+    """An array of zeros; keys of zeros."""
+    if leaf.is_key:
+        words = jax.eval_shape(jax.random.key_data, leaf.aval)
+        return keys_of(jnp.zeros(words.shape, words.dtype), leaf)
+    return jnp.zeros(leaf.shape, leaf.dtype)
+
+
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
     """Refuse code that does more than to compute."""
     effects = traced.jaxpr.effects
@@ -411,7 +430,8 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
         )
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
-    return BatchTypeError(
+    kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
+    return kind(
         f"{type(error).__name__}: {_detail(error)}",
         place,
         notes=deeper,
@@ -443,6 +463,12 @@ _JAX_ADVICE: Final = (
     "See https://",
     "----",
 )
+
+
+def _is_the_users(error: Exception) -> bool:
+    """Whether it was raised by a statement of the user's."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return any(frame in _user_frames(error) for frame in last)
 
 
 def _detail(error: Exception) -> str:

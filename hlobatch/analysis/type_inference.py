@@ -21,10 +21,11 @@ import jax
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Copy, Learned
-from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened
+from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened, zeros
 from hlobatch.analysis.type_join import DisagreementError, MisfitError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
+from hlobatch.ir.failures import FAILURE
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -75,7 +76,7 @@ class _Inferrer:
         self.found = Inference(types=dict(in_types))
         self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
         self.readers = _readers(program)
-        self.definitions = collections.Counter(v for op in program.ops for v in op.defs)
+        self.definitions = collections.Counter(v for op in program.ops for v in op.defs if not _is_undefined(op))
         self.definitions.update(v for f in program.all_functions for v in f.vars_in)
         self.results = _results(program)
         self.order = {
@@ -86,7 +87,7 @@ class _Inferrer:
 
     def run(self) -> Inference:
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work:
+        while self.work or self._nothing_else_gives_a_type():
             place = min(self.work, key=self.order.__getitem__)
             del self.work[place]
             try:
@@ -95,6 +96,13 @@ class _Inferrer:
                 self.found.conflict = _through_calls(error, place[0], self.called_from)
                 self.found.conflict.__cause__ = error.__cause__
                 return self.found
+        for place, index, op in [*self._that_say_which_failure()]:
+            self.found.traced[place, index] = trace(
+                op, self.found.traced[place, index].in_types, [False] * len(op.defs)
+            )
+        for place, index, op in self._undefined():
+            types = tuple(self.found.types[name] for name in op.vars_out)
+            self.found.traced[place, index] = zeros(types, op)
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
                 self.found.conflict = _through_calls(traced.doubts[0], place[0], self.called_from)
@@ -102,6 +110,32 @@ class _Inferrer:
         for function in self.program.functions:
             _check_declared(function, self.found.types)
         return self.found
+
+    def _that_say_which_failure(self) -> Iterator[tuple[Place, int, PrimOp]]:
+        """The operations that give a number for a failure, where others give another one."""
+        for (place, index), traced in self.found.traced.items():
+            op = self.functions[place[0]].graph.block(place[1]).instructions[index]
+            pairs = zip(op.defs, traced.out_types, strict=True)
+            if isinstance(op, PrimOp) and any(
+                user_name(name) == FAILURE and type_.is_static and not self.found.types[name].is_static
+                for name, type_ in pairs
+            ):
+                yield place, index, op
+
+    def _undefined(self) -> Iterator[tuple[Place, int, PrimOp]]:
+        """The reached operations that give what nothing reads."""
+        for place in self.found.reached:
+            for index, op in enumerate(self.functions[place[0]].graph.block(place[1]).instructions):
+                if isinstance(op, PrimOp) and op.is_undefined:
+                    yield place, index, op
+
+    def _nothing_else_gives_a_type(self) -> bool:
+        """Whether there was a variable that has no type, since no path gives it a value that is read: it is None."""
+        missing = [(v, op) for _, _, op in self._undefined() for v in op.vars_out if v not in self.found.types]
+        for name, op in missing:
+            if name not in self.found.types:
+                self._flow(name, Type(None), op.location)
+        return bool(missing)
 
     def _reach(self, function: str, block: str) -> None:
         place = (function, block)
@@ -140,12 +174,13 @@ class _Inferrer:
             self._reach(place[0], successor)
 
     def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
-        if op.deletes:
+        if op.deletes or op.is_undefined:
             return
         in_types = tuple(self.found.types[name] for name in op.vars_in)
         before = self.found.traced.get((place, index))
         if before is None or before.in_types != in_types:
-            keep = [self.definitions[name] == 1 and name not in self.results for name in op.vars_out]
+            once = (self.definitions[name] == 1 or user_name(name) == FAILURE for name in op.vars_out)
+            keep = [is_one and name not in self.results for is_one, name in zip(once, op.vars_out, strict=True)]
             before = trace(op, in_types, keep)
             self.found.traced[place, index] = before
         for name, type_, written in zip(op.vars_out, before.out_types, before.written_types, strict=True):
@@ -208,6 +243,10 @@ class _Inferrer:
         )
 
 
+def _is_undefined(op: Op) -> bool:
+    return isinstance(op, PrimOp) and op.is_undefined
+
+
 def _joinable(left: Type, right: Type) -> bool:
     try:
         join(left, right)
@@ -253,7 +292,8 @@ def _through_calls(
 def _results(program: Program) -> frozenset[str]:
     """Variables that hold the program's results, which are arrays even where they are Python numbers in the code."""
     called = [site.op.function for site in CallGraph(program).sites if site.function.name == MAIN]
-    return frozenset(program.vars_out).union(*(program.function(name).vars_out for name in called))
+    given_back = (program.function(name).vars_out[:1] for name in called)  # which failure there was is no result
+    return frozenset(program.vars_out[:1]).union(*given_back)
 
 
 def _readers(program: Program) -> dict[str, list[Place]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import json
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Final
 
@@ -41,6 +41,7 @@ class Manifest:
         batch: The size of the batch; None for one of any size.
         platforms: What it was exported for.
         convention: The version of how JAX calls what it exported.
+        failures: Statements that raise, by their numbers in what becomes of inputs.
     """
 
     name: str
@@ -54,6 +55,7 @@ class Manifest:
     batch: int | None
     platforms: tuple[str, ...]
     convention: int
+    failures: Mapping[int, str] = field(default_factory=dict)
 
     @cached_property
     def has_wide_types(self) -> bool:
@@ -81,6 +83,7 @@ class Manifest:
                 "batch": self.batch,
                 "platforms": self.platforms,
                 "calling_convention": self.convention,
+                "failures": {str(number): text for number, text in self.failures.items()},
             },
             indent=1,
         ).encode()
@@ -133,7 +136,8 @@ def from_json(manifest: Mapping[str, Any], classes: Collection[type], **of_modul
     version = manifest["format"]
     expected = {"format", "name", "inputs", "shared", "result", "depth", "max_steps"}
     expected |= {"axes"} if version > 1 else set()
-    expected |= {"parameters", "batch", "platforms", "calling_convention"} if version == FORMAT else set()
+    new = {"parameters", "batch", "platforms", "calling_convention", "failures"}
+    expected |= new if version == FORMAT else set()
     if differing := sorted(manifest.keys() ^ expected):
         raise ArtifactError(f"its manifest lacks, or should not have, {', '.join(differing)[:200]}")
     name = manifest["name"]
@@ -167,7 +171,16 @@ def from_json(manifest: Mapping[str, Any], classes: Collection[type], **of_modul
         batch,
         tuple(platforms),
         of_module["convention"],
+        _failures(manifest["failures"]) if version == FORMAT else {},
     )
+
+
+def _failures(given: Any) -> dict[int, str]:
+    _check("failures", given, isinstance(given, dict))
+    for number, text in given.items():
+        _check("failures", number, number.isascii() and number.isdigit() and 0 < len(number) <= len(str(1 << 23)))
+        _check("failures", text, isinstance(text, str) and 0 < len(text) <= _LONGEST and text.isprintable())
+    return {int(number): text for number, text in given.items()}
 
 
 _MOST_PLATFORMS: Final = 8

@@ -15,8 +15,9 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
-from hlobatch.analysis.facts import Copy, Facts
+from hlobatch.analysis.facts import Copy, Facts, of_function
 from hlobatch.diagnostics import HloBatchError, Location
+from hlobatch.frontend.failures import Failures, Raises
 from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
@@ -55,6 +56,7 @@ class Callee:
         source: Where it is written.
         type_inference: The user's word on its result type.
         template: What it captures, if it is defined inside another function.
+        raises: Whether it may raise: it gives back which failure there was, and what that is made of, at the end.
         types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
     """
@@ -63,6 +65,7 @@ class Callee:
     source: Source
     type_inference: Callable[..., Any] | None = None
     template: Template | None = None
+    raises: bool = False
     types: Hashable = None
     called_from: Location | None = None
 
@@ -101,6 +104,7 @@ class Callees:
 
     Attributes:
         facts: What tracing has found out so far.
+        failures: Where the program may raise.
         follows: Whether functions without a decorator may become parts of the program.
         by_key: Those that are part of the program, by their plain Python function, or template, and the types that a
             copy is for.
@@ -108,6 +112,7 @@ class Callees:
 
     facts: Facts = field(default_factory=Facts)
     follows: bool = True
+    failures: Failures = field(default_factory=Failures)
     by_key: dict[tuple[Any, Hashable], Callee] = field(default_factory=dict)
 
     _disagreements: dict[Any, HloBatchError] = field(default_factory=dict)
@@ -122,7 +127,7 @@ class Callees:
         plain = plain_function(function)
         key = plain, None
         if key not in self.by_key:
-            self.by_key[key] = Callee(self._name(plain), read_source(plain), type_inference)
+            self.by_key[key] = Callee(self._name(plain), read_source(plain), type_inference, raises=self._raises(key))
         return self.by_key[key]
 
     def of_template(self, template: Template) -> Callee:
@@ -130,7 +135,7 @@ class Callees:
         key = template, None
         if key not in self.by_key:
             source = template.source
-            self.by_key[key] = Callee(self._name(source.function), source, template=template)
+            self.by_key[key] = Callee(self._name(source.function), source, template=template, raises=self._raises(key))
         return self.by_key[key]
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
@@ -145,8 +150,13 @@ class Callees:
             if sum(known == function for known, _ in self.by_key) >= MOST_COPIES:
                 raise first
             name = self._name(callee.source.function)
-            self.by_key[function, fact.types] = replace(callee, name=name, types=fact.types, called_from=None)
+            raises = self._raises((function, fact.types))
+            made = replace(callee, name=name, types=fact.types, raises=raises, called_from=None)
+            self.by_key[function, fact.types] = made
         return self.by_key[function, fact.types]
+
+    def _raises(self, key: Hashable) -> bool:
+        return self.facts.of(Raises, of_function(key)) is not None
 
     def _name(self, plain: types.FunctionType) -> str:
         taken = {callee.name for callee in self.by_key.values()} | {"main"}

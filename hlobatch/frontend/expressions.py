@@ -422,10 +422,20 @@ class ExpressionLowering:
         values = (self._argument(value, node) for value in self._bind(node, called).values())
         arguments = self.in_order([*self._captured(node, called), *values])
         names = [self.variable(self.as_variable(argument, node)) for argument in arguments]
-        results = tuple(map(self.variable, (result, *callee.changed)))
+        results = tuple(map(self.variable, (result, *self.given_back(callee))))
         places = tuple(map(self.location, arguments))
         self.blocks.add(FunctionCallOp(callee.name, tuple(names), results, location, places, site))
+        if callee.raises:
+            self.after_call(node)
         return result
+
+    def given_back(self, callee: Callee) -> tuple[str, ...]:
+        """Variables that a call gives back beside its result."""
+        raise NotImplementedError
+
+    def after_call(self, node: ast.Call) -> None:
+        """Behind a call of a function that may raise."""
+        raise NotImplementedError
 
     def _captured(self, node: ast.Call, called: Called) -> list[ast.expr]:
         """What a function that is defined inside another captures: variables as they are now, or what a value holds."""

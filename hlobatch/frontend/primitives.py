@@ -11,8 +11,19 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
+from hlobatch.analysis import tracing
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import comparisons, following, iteration, nested, python_numbers, ranges, stores, structure
+from hlobatch.frontend import (
+    comparisons,
+    failures,
+    following,
+    iteration,
+    nested,
+    python_numbers,
+    ranges,
+    stores,
+    structure,
+)
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
@@ -27,7 +38,16 @@ HELPERS: Final = {
     "__hb_power": python_numbers.power,
     "__hb_closure": nested.closure,
     "__hb_captured": nested.captured_value,
+    "__hb_AssertionError": AssertionError,
+    "__hb_IndexError": IndexError,
+    "__hb_ZeroDivisionError": ZeroDivisionError,
     "__hb_bound": following.bound,
+    "__hb_caught": failures.Failures.caught,
+    "__hb_has_failed": failures.has_failed,
+    "__hb_is_outside": failures.is_outside,
+    "__hb_is_zero": failures.is_zero,
+    "__hb_no_details": failures.no_details,
+    "__hb_doubt": tracing.doubt,
     "__hb_follow": following.follow,
     "__hb_see": following.see,
     "__hb_augment": python_numbers.augment,

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import ast
 from functools import singledispatchmethod
-from typing import Final
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
-from hlobatch.frontend.expressions import ExpressionLowering, parameter_names
+from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
+from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
@@ -21,10 +21,8 @@ from hlobatch.frontend.support import instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
-RESULT: Final = "_hb_result"
 
-
-class FunctionLowering(ExpressionLowering):
+class FunctionLowering(ExceptionLowering):
     """Lowers the statements of one function."""
 
     def __init__(self, callee: Callee, callees: Callees) -> None:
@@ -35,14 +33,16 @@ class FunctionLowering(ExpressionLowering):
         """The whole function."""
         node = self.source.node
         self.blocks.start(self.blocks.name("entry"), self.location(node))
+        self.begin_failures(node)
         self.statements(node.body)
         if self.blocks.is_open:
             self.give_back(ast.copy_location(ast.Constant(None), node.body[-1]), node.body[-1])
+        self.end_failures(node)
         return Function(
             self.callee.name,
             self.blocks.graph(),
             tuple(map(self.variable, (*self.callee.captured, *parameter_names(self.source)))),
-            tuple(map(self.variable, (RESULT, *self.callee.changed))),
+            tuple(map(self.variable, (RESULT, *self.given_back(self.callee)))),
             self.callee.type_inference,
             self.source.definition,
         )
@@ -52,6 +52,8 @@ class FunctionLowering(ExpressionLowering):
         for statement in body:
             if not self.blocks.is_open:
                 return
+            if self.tries:
+                self.test_before(statement)
             self.statement(statement)
 
     @singledispatchmethod
@@ -86,6 +88,18 @@ class FunctionLowering(ExpressionLowering):
                     self.location(decorator),
                     help="define it outside the batched function.",
                 )
+
+    @statement.register
+    def _raise(self, node: ast.Raise) -> None:
+        self.fail(node)
+
+    @statement.register
+    def _assert(self, node: ast.Assert) -> None:
+        self.fail_unless(node)
+
+    @statement.register
+    def _try(self, node: ast.Try) -> None:
+        self.attempt(node)
 
     @statement.register
     def _nonlocal(self, node: ast.Nonlocal) -> None:
@@ -249,7 +263,10 @@ class FunctionLowering(ExpressionLowering):
             case ast.BoolOp() if self.called(value.values[-1]):
                 self._give_back_short_circuit(value)
             case _:
+                self.in_tail = not self.tries
                 self.store(RESULT, value, node)
+                self.in_tail = False
+                self.leave()
                 self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
     def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
@@ -307,8 +324,10 @@ class FunctionLowering(ExpressionLowering):
 
     @statement.register
     def _break(self, node: ast.Break) -> None:
+        self.leave(len(self.loops) - 1)
         self.blocks.end(GotoOp(self.loops[-1].after, location=self.location(node)))
 
     @statement.register
     def _continue(self, node: ast.Continue) -> None:
+        self.leave(len(self.loops) - 1)
         self.blocks.end(GotoOp(self.loops[-1].latch, location=self.location(node)))

@@ -75,7 +75,8 @@ def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
 def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
-    result = (f"{MAIN}.$result",)
+    given_back = ("$result", "$failure", "$details") if callee.raises else ("$result",)
+    result = tuple(f"{MAIN}.{name}" for name in given_back)
     call = FunctionCallOp(callee.name, parameters, result, location=location)
     entry = Block("entry", (call,), GotoOp(HALT, location=location), location)
     return Program(ControlFlowGraph((entry,)), functions, {}, parameters, result, {}, location)

@@ -9,7 +9,10 @@ Reference: TFP ``auto_batching.instructions.interpret``, "definitional interpret
 from __future__ import annotations
 
 import collections
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from hlobatch.ir import physical
 from hlobatch.ir.ops import (
@@ -37,9 +40,18 @@ def interpret(program: Program, *inputs: Any) -> Any:
         *inputs: Values of ``program.vars_in``, pytrees without a batch axis.
 
     Returns:
-        The value of ``program.vars_out``: by itself if there is one, else a tuple.
+        The value of ``program.vars_out``: by itself if there is one, else a tuple. If the program may raise, that of
+        the first.
+
+    Raises:
+        Exception: The user's own, if this example raises.
     """
-    results = _call(program, program.main_function(), inputs, {})
+    results: Sequence[Any] = _call(program, program.main_function(), inputs, {})
+    if program.failures:
+        *results, number, details = results
+        failure = next((failure for failure in program.failures if failure.number == int(number)), None)
+        if failure is not None:
+            raise failure.exception(np.asarray(details))
     return results[0] if len(results) == 1 else results
 
 

@@ -24,6 +24,7 @@ from hlobatch.interpreters.segments import (
     parts,
     run_segment,
 )
+from hlobatch.ir.failures import checked
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
 from hlobatch.ir.physical import flatten, physical, rebuild, width
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
@@ -62,7 +63,10 @@ def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache
         *inputs: Values of ``program.vars_in``, every array ``[batch, *event]``.
 
     Returns:
-        The values of ``program.vars_out``, every array ``[batch, *event]``.
+        The values of ``program.vars_out``, every array ``[batch, *event]``; if the program may raise, of the first.
+
+    Raises:
+        LaneError: Some lanes raised.
     """
     types = program.var_defs
     env = {
@@ -73,7 +77,7 @@ def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache
     run = _Run(program, backend, {} if block_code_cache is None else block_code_cache)
     if batch:
         run.function(program.main_function(), env, np.ones(batch, bool))
-    return [_result(program, env, name, batch, backend) for name in program.vars_out]
+    return checked(program, [_result(program, env, name, batch, backend) for name in program.vars_out])
 
 
 def _result(program: Program, env: Environment, name: str, batch: int, backend: Backend) -> Any:

@@ -23,6 +23,7 @@ from hlobatch.interpreters.segments import (
     parts,
     run_segment,
 )
+from hlobatch.ir.failures import checked
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import flatten, physical, rebuild
@@ -210,11 +211,12 @@ def execute(
         max_steps: Blocks that a lane may run, or None.
 
     Returns:
-        The values of ``program.vars_out``, every array ``[batch, *event]``.
+        The values of ``program.vars_out``, every array ``[batch, *event]``; if the program may raise, of the first.
 
     Raises:
         StackOverflowError: Some lanes needed more frames; the stacks here do not grow.
         StepLimitError: Some lanes had not finished after ``max_steps`` blocks.
+        LaneError: Some lanes raised.
     """
     machine = start(program, args, max_stack_depth, backend, block_code_cache, max_steps)
     while machine.lanes and machine.step():
@@ -226,4 +228,4 @@ def execute(
         raise stop.error(
             message, program.location, lanes=stop.lanes, outputs=results, unfinished=stop.unfinished, help=advice
         )
-    return results
+    return checked(program, results)

@@ -22,9 +22,16 @@ class Fate(IntEnum):
     """It used up its steps."""
     UNSTARTED = 4
     """It was never taken from the queue."""
+    FAILED = 8
+    """It raised. In what becomes of inputs, the number of the failure is in the bits above ``NUMBER``."""
+
+
+NUMBER: Final = 8
+"""Bits below the number of a failure."""
 
 
 _ERRORS: Final[Mapping[Fate, type[LaneError]]] = {
+    Fate.FAILED: LaneError,
     Fate.STEPPED_OUT: StepLimitError,
     Fate.PARKED: StackOverflowError,
 }
@@ -38,11 +45,13 @@ class Stop(NamedTuple):
         error: The class that says so.
         lanes: Indices of the inputs that did; where it was steps, those that wanted more frames are not among them.
         unfinished: Indices of all inputs without a result.
+        failures: Which failure of the program it was, for each of ``lanes``; none if they did not raise.
     """
 
     error: type[LaneError]
     lanes: list[int]
     unfinished: list[int]
+    failures: list[int]
 
     def message(self, name: str | None, max_steps: int | None, frames: int) -> str:
         """The sentence that says so, given the limits that there were."""
@@ -53,5 +62,8 @@ class Stop(NamedTuple):
 
 def stop_of(status: np.ndarray[Any, Any]) -> Stop:
     """What stopped a run, given what became of each input, ``i32[inputs]``."""
-    fate = next(fate for fate in _ERRORS if (status == fate).any())
-    return Stop(_ERRORS[fate], np.flatnonzero(status == fate).tolist(), np.flatnonzero(status).tolist())
+    fates = status & ((1 << NUMBER) - 1)
+    fate = next(fate for fate in _ERRORS if (fates == fate).any())
+    lanes = np.flatnonzero(fates == fate)
+    failures = (status[lanes] >> NUMBER).tolist() if fate is Fate.FAILED else []
+    return Stop(_ERRORS[fate], lanes.tolist(), np.flatnonzero(status).tolist(), failures)

@@ -90,6 +90,11 @@ def delete() -> tuple[Any, ...]:
     raise AssertionError
 
 
+def undefined() -> tuple[Any, ...]:
+    """What nothing reads, as the function of a ``PrimOp``; once types are known, zeros of the variable's type."""
+    raise AssertionError
+
+
 @final
 @dataclass(frozen=True, slots=True)
 class PrimOp(Op):
@@ -123,6 +128,11 @@ class PrimOp(Op):
     def deletes(self) -> bool:
         """Whether it leaves its variables without a value."""
         return self.function is delete
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether what it gives is never read."""
+        return self.function is undefined
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PrimOp:
         return self.replace(vars_in=tuple(map(uses, self.vars_in)), vars_out=tuple(map(defs, self.vars_out)))

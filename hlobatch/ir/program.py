@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.ir.failures import Failure
 from hlobatch.ir.ops import HALT, BranchOp, IndirectGotoOp, Op, PrimOp, PushGotoOp, Terminator
 from hlobatch.ir.types import Type
 
@@ -185,6 +186,8 @@ class Program:
         vars_in: Variables in which to store the inputs when starting.
         vars_out: Variables from which to read the outputs when finished.
         var_alloc: Allocation of each variable; empty before allocation, except for inputs known to be ``SHARED``.
+        failures: Where it may raise. If it may, its last two outputs are which of them a lane came to, 0 if none, and
+            the values that the exception is made of, encoded.
     """
 
     graph: ControlFlowGraph
@@ -194,6 +197,7 @@ class Program:
     vars_out: tuple[str, ...]
     var_alloc: Mapping[str, VariableAllocation]
     location: Location = field(default=UNKNOWN, compare=False)
+    failures: tuple[Failure, ...] = ()
 
     def main_function(self) -> Function:
         """The main program as a ``Function``."""

@@ -113,7 +113,7 @@ class Division:
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
-        return Packing.of(self.layout(room)).unpack(output[len(self.plan.out_type.tensor_leaves) + 1 :])
+        return Packing.of(self.layout(room)).unpack(output[self.plan.result_arrays + 1 :])
 
     def status(self, room: Room, output: Arrays) -> Any:
         """What became of each input of a part, given what it gave back."""
@@ -211,7 +211,7 @@ def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = Fal
     keep_state = layout.may_stop or layout.stats
     how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "one_kernel": layout.one_kernel}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
-    count, packing = len(plan.out_type.tensor_leaves), Packing.of(layout)
+    count, packing = plan.result_arrays, Packing.of(layout)
 
     def entry(*operands: Any) -> list[Any]:
         outputs = run(*operands)

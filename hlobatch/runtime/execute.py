@@ -15,7 +15,6 @@ import numpy as np
 
 from hlobatch import config
 from hlobatch.ir.fate import Fate
-from hlobatch.ir.physical import rebuild
 from hlobatch.lowering import fates
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS, Layout
 from hlobatch.runtime.division import Division, divide
@@ -61,7 +60,7 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
     division, out_type = divide(plan, inputs), plan.out_type
     if division.threads > 1 or plan.may_stop or not out_type.is_stored_as_it_is:
-        return lambda inputs: rebuild(_run(division, inputs).results, out_type)
+        return lambda inputs: plan.result(_run(division, inputs).results)
     entry, captured, treedef = division.entry_point(Room(plan.depth)), plan.captured, out_type.treedef
     if jax.tree_util.treedef_is_leaf(treedef):
         return lambda inputs: entry(*captured, *inputs)[0]
@@ -75,7 +74,7 @@ def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
 
 def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence[Any]], room: Room) -> Outcome:
     """Bring a run to its end, given what each of its parts gave back after the first stretch."""
-    plan, count = division.plan, len(division.plan.out_type.tensor_leaves)
+    plan, count = division.plan, division.plan.result_arrays
     rooms, resumptions = [room] * len(outputs), 0
     if plan.may_stop:
         stops = [int(out[count]) for out in outputs]
@@ -95,7 +94,7 @@ def complete(division: Division, operands: Sequence[Any], outputs: list[Sequence
             statuses = map(division.status, rooms, outputs)
             parts = [[*out[:count], status] for out, status in zip(outputs, statuses, strict=True)]
             *results, status = division.join(parts)
-            raise stop_error(plan, status, depth=room.depth, outputs=rebuild(results, plan.out_type))
+            raise stop_error(plan, status, depth=room.depth, results=results)
         if resumptions:
             plan.grown[:] = [
                 max(room.depth, plan.depth)

@@ -21,7 +21,7 @@ from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
-from hlobatch.ir.physical import array_bytes, physical
+from hlobatch.ir.physical import array_bytes, physical, rebuild
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
@@ -280,8 +280,19 @@ class Plan:
 
     def result_avals(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
         """The results as they are stored."""
-        leaves = [physical(t) for t in self.out_type.tensor_leaves]
+        program = self.specialized
+        kept = (*program.vars_out[:-2], program.vars_out[-1]) if program.failures else program.vars_out
+        leaves = [physical(t) for v in kept for t in program.var_defs[v].tensor_leaves]
         return [jax.ShapeDtypeStruct((inputs, *t.shape), t.dtype) for t in leaves]
+
+    @cached_property
+    def result_arrays(self) -> int:
+        """How many arrays a run gives back, those that exceptions are made of among them."""
+        return len(self.result_avals(1))
+
+    def result(self, arrays: Sequence[Any]) -> Any:
+        """What the user gets, of what a run gives back."""
+        return rebuild(list(arrays[: len(self.out_type.tensor_leaves)]), self.out_type)
 
     def batch_size(self, arrays: Sequence[Any]) -> Any:
         """The size of the batch that the input arrays make up."""

@@ -190,15 +190,19 @@ def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
 def _reported(*operands: Any, plan: Plan) -> list[Any]:
     """The results; where the run was stopped, an error raised through the host instead."""
     *results, stopped, status = operands
+    details = results[-1:] if plan.specialized.failures else []
 
-    def report(stopped: Any, status: Any) -> Any:
+    def report(stopped: Any, status: Any, *details: Any) -> Any:
         if int(np.max(stopped)):
-            raise stop_error(plan, np.ravel(status), in_jit=True)
+            details = tuple(np.reshape(words, (-1, words.shape[-1])) for words in details)
+            raise stop_error(plan, np.ravel(status), in_jit=True, details=details)
         return np.int32(0)
 
     shape = jax.ShapeDtypeStruct((), np.int32)
     stop = jnp.max(stopped)
-    code = jax.lax.cond(stop != 0, lambda: jax.pure_callback(report, shape, stopped, status), lambda: jnp.int32(0))
+    code = jax.lax.cond(
+        stop != 0, lambda: jax.pure_callback(report, shape, stopped, status, *details), lambda: jnp.int32(0)
+    )
     return [jnp.where(code != 0, jnp.zeros_like(r), r) for r in results]
 
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
 from hlobatch.diagnostics import LaneError, StepLimitError
+from hlobatch.ir.failures import failed
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.runtime.plan import Plan
 
 
-def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0, outputs: Any = None) -> LaneError:
+def stop_error(
+    plan: Plan,
+    status: Any,
+    *,
+    in_jit: bool = False,
+    depth: int = 0,
+    results: Sequence[Any] | None = None,
+    details: Sequence[Any] = (),
+) -> LaneError:
     """The error for a stopped run.
 
     Args:
@@ -19,10 +29,16 @@ def stop_error(plan: Plan, status: Any, *, in_jit: bool = False, depth: int = 0,
         status: ``i32[inputs]``, what became of each input.
         in_jit: Whether it ran inside ``jax.jit``, where stacks cannot grow.
         depth: Frames the stacks had at the end.
-        outputs: The results of the whole batch.
+        results: What the whole batch gave back, if there is somebody to give it to.
+        details: What exceptions are made of, ``i32[inputs, words]``, if the program may raise; by default those of
+            the results.
     """
     status = np.asarray(status)
     stop = stop_of(status)
+    outputs = None if results is None else plan.result(results)
+    if stop.failures:
+        words = np.asarray([*details, *(results or ())][-1])
+        return failed(plan.name, plan.specialized.failures, stop, words, outputs=outputs)
     message = stop.message(plan.name, plan.options.max_steps, depth or plan.declared_depth)
     if waiting := int(np.sum(status == Fate.UNSTARTED)):
         message += f"; {waiting} {'inputs' if waiting > 1 else 'input'} had not started"

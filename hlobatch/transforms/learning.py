@@ -85,7 +85,11 @@ def _attempt(
     """Make the program, as often as more is learned; of some loops the turns are written out."""
     while True:
         facts = _with_turns(facts, loops, turns)
-        program = make(facts)
+        try:
+            program = make(facts)
+        except Learned as learned:
+            facts = facts.and_also(learned)
+            continue
         if len(facts.known) > MOST_FACTS:
             raise UnsupportedSyntaxError(
                 f"this function makes ever more of a program: {MOST_FACTS} calls and loops so far",

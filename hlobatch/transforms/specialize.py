@@ -21,6 +21,7 @@ from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
 from hlobatch.ir.ops import BranchOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.transforms.failures import failures_of, raise_what_is_reached, without_failures
 from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
@@ -38,7 +39,13 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
     _check_returns(folded, found)
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
-    typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions})
+    raise_what_is_reached(typed, found)
+    failures = failures_of(typed, found)
+    typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions}).replace(failures=failures)
+    if typed.vars_out[1:] and not failures:
+        typed = without_failures(typed)
+    elif typed.vars_out[1:] and found.types[typed.vars_out[-2]].is_static:  # each is caught
+        typed = typed.replace(vars_out=typed.vars_out[:1], failures=())
     mentioned = {v for f in typed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
     return simplify_cfg(typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned}))

@@ -37,7 +37,8 @@ def test_error(name: str, tmp_path: Path) -> None:
     with pytest.raises(hb.HloBatchError) as caught:
         go(module)
     error = caught.value
-    assert type(error) is mistake.error
+    assert isinstance(error, mistake.error)
+    assert type(error).__name__ == mistake.error.__name__  # it may also be one of the class of what the user raised
     check(error, mistake.source, module.__file__)
     assert mistake.message in error.message
     assert mistake.help in error.help
@@ -63,10 +64,7 @@ NODES = {
     ast.ClassDef: "«class C:\n        pass»",
     ast.Delete: "«del n[0]»",
     ast.With: "«with jax.named_scope('a'):\n        m = n»",
-    ast.Raise: "«raise ValueError('no')»",
-    ast.Try: "«try:\n        m = n\n    finally:\n        m = 1»",
     ast.TryStar: "«try:\n        m = n\n    except* ValueError:\n        m = 1»",
-    ast.Assert: "«assert n > 0»",
     ast.Global: "global g\n    «g» = n",
     ast.Yield: "m = «yield n»",
     ast.YieldFrom: "m = «yield from [n]»",

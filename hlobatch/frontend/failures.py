@@ -1,0 +1,113 @@
+"""What code that is being traced does where a lane fails: it keeps which failure it was, and what its text needs."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.analysis.facts import Learned, of_function
+from hlobatch.analysis.tracing import leaf_type
+from hlobatch.diagnostics import Location
+from hlobatch.frontend.builtins import is_array
+from hlobatch.ir.failures import encoded, size_of
+from hlobatch.ir.types import Type
+
+WHOLE_PROGRAM: Final = of_function(None)
+"""The site of facts about all of a program."""
+
+
+@dataclass(frozen=True, slots=True)
+class Raises:
+    """The fact that a function may raise."""
+
+
+@dataclass(frozen=True, slots=True)
+class Words:
+    """The fact that the exceptions of a program are made of so many words of 32 bits, at most.
+
+    Attributes:
+        size: How many.
+    """
+
+    size: int
+
+
+@dataclass(frozen=True, eq=False)
+class Recorder:
+    """A ``raise`` as the function of a ``PrimOp``: it gives back which failure it is, and the values encoded.
+
+    Attributes:
+        number: Which of the program's failures.
+        kind: Class of the exception.
+        text: The statement.
+        make: From the values of the variables it reads to the exception.
+        location: Where it stands.
+        size: Words there are for the values.
+    """
+
+    number: int
+    kind: type[BaseException]
+    text: str
+    make: Callable[..., tuple[BaseException]] = field(repr=False)
+    location: Location
+    size: int
+
+    def __call__(self, *values: Any) -> tuple[int, Any]:
+        types = [Type(jax.tree.map(leaf_type, value)) for value in values]
+        wanted = size_of(types)
+        if wanted > self.size:
+            raise Learned(WHOLE_PROGRAM, Words(wanted))
+        leaves = [leaf for type_, value in zip(types, values, strict=True) for leaf in type_.flatten(value)]
+        return self.number, encoded(leaves, types, self.size)
+
+    def exception(self, *values: Any) -> BaseException:
+        """The exception for some values."""
+        found: Any = self.make(*values)[0]
+        made: BaseException = found() if isinstance(found, type) else found
+        return made
+
+
+@dataclass(eq=False)
+class Failures:
+    """The failures of one program, as its statements are met."""
+
+    all: list[Recorder] = field(default_factory=list)
+
+    def caught(self, number: Any, kinds: Any) -> Any:
+        """Whether a failure is one of some classes, a Python bool where that is known as the program is built.
+
+        Args:
+            number: Which failure.
+            kinds: A class of exceptions, or a tuple of them.
+        """
+        numbers = [failure.number for failure in self.all if issubclass(failure.kind, kinds)]
+        if len(numbers) == len(self.all) or not is_array(number):
+            return len(numbers) == len(self.all) or number in numbers
+        return jnp.isin(number, np.array(numbers, np.int32)) if numbers else False
+
+
+def no_details(size: int) -> Any:
+    """The words of what did not fail."""
+    return jnp.zeros(size, jnp.int32)
+
+
+def has_failed(number: Any) -> Any:
+    """Whether a call failed."""
+    return number != 0
+
+
+def is_zero(value: Any) -> Any:
+    """Whether a divisor is one that Python refuses: a number, and 0."""
+    return value == 0 if np.shape(value) == () else False
+
+
+def is_outside(items: Any, index: Any) -> Any:
+    """Whether an index is one that Python refuses."""
+    if isinstance(items, dict) or not hasattr(items, "__len__") or np.shape(index) != () or isinstance(index, slice):
+        return False
+    return (index >= len(items)) | (index < -len(items)) if is_array(index) else not -len(items) <= index < len(items)

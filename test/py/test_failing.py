@@ -1,0 +1,276 @@
+"""`raise`, `assert` and `try`, for each lane by itself: in every form, against plain Python on every example."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch import stackless, virtual_machine
+from hlobatch.interpreters.backends import NumpyBackend
+from hlobatch.interpreters.definitional import interpret
+
+NUMBERS = np.arange(-3, 9, dtype=np.int32)
+
+
+class NegativeError(ValueError):
+    def __init__(self, value, place):
+        super().__init__(f"{value:03d} at {place}")
+        self.value = value
+
+
+def root(x):
+    if x < 0:
+        raise ValueError(f"no root of {x}")
+    return 2 * x
+
+
+def depth(n):
+    if n > 5:
+        raise RuntimeError("deep")
+    if n <= 0:
+        return 0
+    return 1 + depth(n - 1)
+
+
+def caught(n):
+    try:
+        y = root(n - 3)
+    except ValueError:
+        y = -1
+    else:
+        y += 100
+    return y
+
+
+def with_finally(n):
+    log = 0
+    for i in range(3):
+        try:
+            if i == n:
+                break
+            if n > 5:
+                raise KeyError("k")
+            log += 1
+        except (KeyError, IndexError):
+            log += 10
+            continue
+        finally:
+            log += 1000
+    return log
+
+
+def returns_through_finally(n):
+    total = 0
+    try:
+        if n > 3:
+            return n
+        total = root(n)
+    except ValueError:
+        return -total
+    finally:
+        total += 1
+    return total
+
+
+def divides(n):
+    try:
+        return 12 // (n - 3)
+    except ZeroDivisionError:
+        return -5
+
+
+def indexes(n):
+    items = jnp.array([4, 5, 6])
+    try:
+        found = items[n + 1]
+    except IndexError:
+        found = 0
+    return found
+
+
+def of_a_recursion(n):
+    total = 0
+    while n < 10:
+        try:
+            total += depth(n)
+        except RuntimeError:
+            total += 100
+            n += 2
+        n += 1
+    return total
+
+
+def again(n):
+    try:
+        try:
+            return root(n - 2)
+        except ValueError:
+            if n == 0:
+                raise
+            return 55
+    except Exception:  # noqa: BLE001  # that is what people write
+        return 77
+
+
+def by_class(n):
+    try:
+        if n < 0:
+            raise NegativeError(n, "start")
+        if n == 2:
+            raise KeyError(n)
+        if n > 5:
+            raise OverflowError
+    except KeyError:
+        return 1
+    except (ValueError, OverflowError):
+        return 2
+    return 3
+
+
+CATCHING = [caught, with_finally, returns_through_finally, divides, of_a_recursion, again, by_class]
+
+
+def plain(function):
+    """What Python gives for each example, its exceptions among it."""
+    found = []
+    for number in NUMBERS.tolist():
+        try:
+            found.append(function(number))
+        except Exception as error:  # noqa: BLE001  # whatever it raises
+            found.append(error)
+    return found
+
+
+@pytest.mark.parametrize("function", CATCHING, ids=lambda f: f.__name__)
+def test_what_is_caught(function):
+    assert hb.batch(function)(NUMBERS).tolist() == plain(function)
+
+
+def test_an_index_out_of_range_is_caught():
+    expected = [[4, 5, 6][n + 1] if -3 <= n + 1 < 3 else 0 for n in NUMBERS.tolist()]
+    assert hb.batch(indexes)(NUMBERS).tolist() == expected
+
+
+def raises_with_values(n):
+    assert n != 4, f"not {n}"
+    if n < 0:
+        raise NegativeError(n, "start")
+    return n + depth(n)
+
+
+FORMS = {
+    "default": {},
+    "queue": {"lanes": 2},
+    "threads": {"threads": 2},
+    "case": {"dispatch": "case", "max_steps": 1000},
+    "chain": {"dispatch": "chain"},
+    "guarded queue": {"dispatch": "guarded", "lanes": 3},
+    "sweep": {"dispatch": "sweep"},
+    "unoptimized": {"optimizations": hb.Optimizations(one_kernel=False, if_conversion=False)},
+}
+
+
+def same(got, expected):
+    return type(got) is type(expected) and str(got) == str(expected).split("\n")[0]  # pytest explains an `assert`
+
+
+@pytest.mark.parametrize("form", FORMS)
+def test_the_others_have_results_and_each_that_raised_its_exception(form):
+    expected = plain(raises_with_values)
+    with pytest.raises(
+        ValueError, match=r"lane 0 of 'raises_with_values' raised NegativeError: -03 at start"
+    ) as caught:
+        hb.batch(raises_with_values, **FORMS[form])(NUMBERS)
+    error = caught.value
+    assert isinstance(error, hb.LaneError)
+    raised = [i for i, value in enumerate(expected) if isinstance(value, Exception)]
+    assert error.lanes == error.unfinished == tuple(raised)
+    assert all(same(error.errors[lane], expected[lane]) for lane in raised)
+    assert all(error.outputs[i] == value for i, value in enumerate(expected) if i not in raised)
+    assert error.location.line == raises_with_values.__code__.co_firstlineno + 3
+
+
+def test_interpreters_raise_too():
+    batched = hb.batch(raises_with_values)
+    traced = batched.trace(NUMBERS)
+    assert interpret(traced.program, np.int32(2)) == raises_with_values(2)
+    with pytest.raises(NegativeError, match="-01 at start"):
+        interpret(traced.program, np.int32(-1))
+    with pytest.raises(hb.LaneError) as caught:
+        stackless.execute(traced.program, NumpyBackend(), None, NUMBERS)
+    assert caught.value.lanes == (0, 1, 2, 7, 9, 10, 11)
+    with pytest.raises(hb.LaneError) as caught:
+        virtual_machine.execute(traced.lowered_program, [NUMBERS], 32, NumpyBackend())
+    assert caught.value.lanes == (0, 1, 2, 7, 9, 10, 11)
+
+
+@pytest.mark.parametrize("how", [jax.jit, lambda f: jax.jit(lambda x: jax.vmap(f)(x[None])[0])], ids=["jit", "vmap"])
+def test_inside_other_computations(how):
+    f = how(hb.batch(root))
+    assert f(NUMBERS[3:]).tolist() == (2 * NUMBERS[3:]).tolist()
+    with pytest.raises(jax.errors.JaxRuntimeError, match="lane 0 of 'root' raised ValueError: no root of -3"):
+        jax.block_until_ready(f(NUMBERS))
+
+
+def test_artifacts_say_which_statement_it_was(tmp_path):
+    artifact = hb.load(hb.export(hb.batch(root), NUMBERS).save(tmp_path / "root.hb"))
+    with pytest.raises(
+        hb.LaneError, match=r"lanes 0, 1, 2 of 'root' raised, the first: raise ValueError\(f'no root"
+    ) as e:
+        artifact.call(NUMBERS)
+    assert e.value.outputs[3:].tolist() == (2 * NUMBERS[3:]).tolist()
+
+
+def checks_mode(x, mode="up"):
+    assert x.ndim == 0, "one number"
+    if mode not in ("up", "down"):
+        raise ValueError(f"no mode {mode}")
+    return x + 1 if mode == "up" else x - 1
+
+
+def test_what_is_decided_when_the_program_is_built_costs_nothing():
+    program = hb.batch(checks_mode, static_argnames="mode").trace(NUMBERS, mode="down").program
+    assert not program.failures
+    assert len(program.vars_out) == 1
+    text = hb.batch(checks_mode, static_argnames="mode").trace(NUMBERS, mode="down").lower().as_text()
+    assert text.replace("checks_mode", "plainly") == hb.batch(plainly).trace(NUMBERS).lower().as_text()
+
+
+def plainly(x):
+    return x - 1
+
+
+def test_what_every_lane_would_raise_is_raised_at_once():
+    with pytest.raises(ValueError, match="no mode sideways") as caught:
+        hb.batch(checks_mode, static_argnames="mode")(NUMBERS, mode="sideways")
+    assert isinstance(caught.value, hb.BatchTypeError)
+
+
+def test_all_that_raises_are_named_in_a_long_queue():
+    numbers = np.where(np.arange(5_000) % 20 == 7, -1, 3).astype(np.int32)
+    with pytest.raises(hb.LaneError) as caught:
+        hb.batch(root)(numbers)
+    assert len(caught.value.lanes) == len(caught.value.unfinished) == 250
+
+
+def test_an_array_in_a_message():
+    def norm(v):
+        if v.sum() > 2:
+            raise ValueError(f"large: {v}")
+        return v.sum()
+
+    with pytest.raises(ValueError, match=r"large: \[1\. 2\.\]"):
+        hb.batch(norm)(np.float32([[0, 1], [1, 2]]))
+
+
+def test_nothing_catches_what_does_not_raise():
+    def f(n):
+        try:
+            y = n + 1
+        except KeyError:
+            y = 0
+        return y
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="nothing in this `try` raises for a lane by itself"):
+        hb.batch(f)(NUMBERS)
