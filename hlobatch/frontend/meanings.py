@@ -62,6 +62,8 @@ def _may_be_flag(node: ast.expr) -> bool:
     """Whether the value of an expression may be a Python bool."""
     if isinstance(node, ast.Constant):
         return isinstance(node.value, bool)
+    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
+        return _may_be_flag(node.left) and _may_be_flag(node.right)
     return not isinstance(node, (ast.BinOp, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
 
 

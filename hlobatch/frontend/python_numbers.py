@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 
@@ -21,20 +22,37 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul"})
 
 
 def operate(operation: str, *operands: Any) -> Any:
-    """An operation of the module ``operator`` that Python does on numbers if its operands are Python's bools."""
+    """An operation of the module ``operator``, which Python does on numbers if its operands are flags.
+
+    Only ``~`` is not as in Python, where it has been deprecated for bools: it is ``not`` of one that was computed, as
+    in JAX and NumPy.
+    """
     if operation == "mod" and isinstance(operands[0], str):
         known(operands[1])
-    result = getattr(operator, operation)(*operands)
-    flags = [value for value in operands if is_tracer(value) and value.weak_type and value.dtype == jnp.bool_]
-    if not flags or not all(type(value) is bool or any(value is flag for flag in flags) for value in operands):
-        return result
-    doubt(
-        BatchTypeError(
-            "arithmetic on flags, which are numbers in Python, and truth values in JAX",
-            help="use `not`, `and` and `or`, or numbers instead of flags; jnp.int32(a) makes a number of one.",
+    if not all(map(_is_flag, operands)):
+        return getattr(operator, operation)(*operands)
+    if operation != "invert":
+        return getattr(operator, operation)(*map(_as_number, operands))
+    if getattr(operands[0], "weak_type", False):
+        doubt(
+            BatchTypeError(
+                "`~` of a flag, which is a number in Python, and not in JAX",
+                help="use `not`; or make a number of it, as in `~jnp.int32(a)`.",
+            )
         )
-    )
-    return flags[0] if result.dtype == jnp.bool_ else result  # a Python bool still, so that the doubt stays
+    return ~operands[0]
+
+
+def _is_flag(value: Any) -> bool:
+    """Whether a value stands for one of Python's bools: it is one, or a single one of a lane's."""
+    if isinstance(value, (jax.Array, np.ndarray, np.bool_)):
+        return bool(value.dtype == jnp.bool_) and value.shape == ()
+    return type(value) is bool
+
+
+def _as_number(value: Any) -> Any:
+    """A flag as the Python number that it is."""
+    return weakly(value, jax.dtypes.canonicalize_dtype("int64")) if isinstance(value, jax.Array) else int(value)
 
 
 def augment(operation: str, target: Any, value: Any) -> Any:
@@ -52,6 +70,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         exponent: How often.
         may_be_negative: Whether the exponent is written with a minus, or comes of something that is.
     """
+    base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):
         return base**exponent
     if is_tracer(exponent) and may_be_negative:

@@ -472,8 +472,6 @@ def test_questions_about_the_type_of_a_number_were_answered_for_arrays() -> None
 
 
 def test_flags_are_numbers_beside_numbers() -> None:
-    """Among themselves they are not in JAX, which is refused."""
-
     @hb.batch
     def f(n):
         flag = False
@@ -487,6 +485,40 @@ def test_flags_are_numbers_beside_numbers() -> None:
     assert added.tolist() == [0, 4, 6]
     assert taken.tolist() == [2, 1, 1]
     assert middle.tolist() == [False, True, False]
+
+
+def sums_of_flags(a, b):
+    """All that Python does on numbers, of bools: written out, compared, chosen and combined."""
+    first, second = a > 1, b > 1
+    chosen = False
+    if a > 2:
+        chosen = True
+    votes = first + second + (a > 3)
+    both = (first & second) + (first | chosen)
+    votes_in_place = first
+    votes_in_place += second
+    whole = first // (b >= -9) + first % (b >= -9) * 3 + (first << second) + (first >> second)
+    powers = first**2 + 2**first + first**second + (b >= -9) ** -1
+    return votes, both, votes_in_place, whole, powers, first - chosen, -first, +first, first * chosen, first / True
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8])
+def test_flags_are_numbers_among_themselves(dtype) -> None:
+    """``(a > 1) + (b > 1)`` was a flag, or refused, and is 2 in Python."""
+    a, b = (x.ravel() for x in np.meshgrid(np.arange(5), np.arange(3)))
+    found = [x.tolist() for x in hb.batch(sums_of_flags)(a.astype(dtype), b.astype(dtype))]
+    for m, n, *given in zip(a.tolist(), b.tolist(), *found, strict=True):
+        assert given == list(sums_of_flags(m, n))
+
+
+def test_arrays_of_flags_are_added_as_in_numpy() -> None:
+    def f(x, single):
+        return (x > 1) + (x > 2), (x > 1) * (x > 2), sum([single, single, True]), sum(x > 1), single + (x > 1)
+
+    x = np.arange(4)
+    found = hb.batch(f)(x[None], np.array([True]))
+    for given, wanted in zip(found, f(x, True), strict=True):
+        assert given[0].tolist() == np.asarray(wanted).tolist()
 
 
 def test_a_flag_that_becomes_an_array_of_one_is_one() -> None:
