@@ -22,6 +22,8 @@ NUTS: Final = (
 
 CALLS: Final = ("cached_call", "cached_call_loop")
 
+OWN_DATA: Final = ("own_table", "own_matrix")
+
 ABLATIONS: Final = (
     "ablation_fibonacci",
     "ablation_takeuchi",
@@ -46,6 +48,7 @@ MODULES: Final = {
     "interpreter": "benchmarks.workloads.interpreter",
     "quicksort": "benchmarks.workloads.quicksort",
     "fixed_count": "benchmarks.workloads.fixed_count",
+    **dict.fromkeys(OWN_DATA, "benchmarks.workloads.own_data"),
     **dict.fromkeys(CALLS, "benchmarks.workloads.cached_call"),
     **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
 }

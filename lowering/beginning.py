@@ -30,7 +30,7 @@ from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED
 from hlobatch.lowering.blocks import BlockFunction
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.layout import Layout, Slots
+from hlobatch.lowering.layout import ITEM, Layout, Slots
 from hlobatch.lowering.primitives import needs_real_inputs
 from hlobatch.lowering.rows import rows_of, with_rows
 from hlobatch.transforms.lower_calls import return_addresses
@@ -83,6 +83,7 @@ class Beginning:
 
         def some(start: Any) -> list[Any]:
             given = {slot: jnp.moveaxis(rows_of(array, start, size), 0, axis) for slot, array in inputs.items()}
+            given[ITEM] = start + jnp.arange(size, dtype=jnp.int32)
             return [jnp.moveaxis(array, axis, 0) for array in self({**fixed, **given}, size).values()]
 
         def more(i: Any, found: list[Any]) -> list[Any]:

@@ -35,7 +35,7 @@ from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
 from hlobatch.lowering.frames import Frames
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, STEPS, Layout, Slots
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, ITEM, STEPS, Layout, Slots
 from hlobatch.lowering.primitives import Call, needs_real_inputs
 from hlobatch.lowering.updates import held
 from hlobatch.lowering.where import where
@@ -77,7 +77,7 @@ class BlockFunction(Footprint):
     def _places(self, variable: str) -> Sequence[str | None]:
         """The slots that a variable's arrays are in; None for those that no lane keeps, or that are numbers in it."""
         layout = self.layout
-        if layout.program.alloc(variable) not in STORED:
+        if not layout.is_stored(variable):
             return [None] * width(layout.program.var_defs[variable])
         return [top if layout.slots[top].ndim > 1 else None for top in layout.tops(variable)]
 
@@ -170,9 +170,8 @@ class _Run:
             return [inner.slots[top] for top in written]
 
         written = [top for v in (*stored, *passed_on) for top in layout.tops(v)]
-        varying = [
-            top for op in ops for v in (*op.uses, *op.defs) if alloc(v) is not Alloc.SHARED for top in layout.tops(v)
-        ]
+        of_lanes = {v for op in ops for v in (*op.uses, *op.defs) if alloc(v) is not Alloc.SHARED} - layout.tables
+        varying = [ITEM, *(top for v in of_lanes for top in layout.tops(v))]
         changed = compacted(run, self.function.widths, self.mask, values, varying, written)
         for v in passed_on:
             self.temporaries[v] = [changed.pop(top) for top in layout.tops(v)]
@@ -252,15 +251,20 @@ class _Run:
         types, alloc = self.layout.program.var_defs, self.layout.program.alloc
         targets = self.function.targets(op) if isinstance(self.lanes, Everyone) else {}
         mask = self._mask_once_read() if targets else None
+        real = self.lanes.real if needs_real_inputs(op) else lambda array: array
         arrays: list[Any] = []
         varies: list[bool] = []
+        tables: list[int] = []
         for variable in op.vars_in:
-            is_shared = alloc(variable) is Alloc.SHARED
-            given = self._value(variable) if is_shared else self._taken(variable)
-            arrays += map(self.lanes.real, given) if needs_real_inputs(op) and not is_shared else given
-            varies += [not is_shared] * len(given)
+            is_table = variable in self.layout.tables
+            is_whole = is_table or alloc(variable) is Alloc.SHARED
+            given = self._value(variable) if is_whole else [real(array) for array in self._taken(variable)]
+            tables += range(len(arrays), len(arrays) + len(given)) if is_table else ()
+            arrays += given
+            varies += [not is_whole] * len(given)
+        rows = real(self.lanes.taken(self._rows)) if tables else None
         substituted = self.function.captures.substituted(op, _Operands(self.slots))
-        call = Call(substituted, self.layout, self.lanes.count, arrays, varies)
+        call = Call(substituted, self.layout, self.lanes.count, arrays, varies, tuple(tables), rows)
         if targets:
             results, as_they_were = call.updating(mask, targets)
         else:
@@ -270,6 +274,13 @@ class _Run:
             new = [next(supply) for _ in range(width(types[variable]))]
             self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
         self._note_reads(op)
+
+    @cached_property
+    def _rows(self) -> Any:
+        """The input of each lane; any, of a lane that has none."""
+        if self.layout.queue:
+            return jnp.maximum(self.slots[ITEM], 0)
+        return jnp.minimum(jnp.arange(self.mask.shape[0], dtype=jnp.int32), self.layout.inputs - 1)
 
     def _note_reads(self, op: PrimOp) -> None:
         """Remember what has been computed from what the block updates."""

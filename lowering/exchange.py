@@ -104,4 +104,6 @@ class Exchange:
         """What a lane begins an input with."""
         rows = {slot: row_of(array, item) for slot, array in self.entering.items()}
         first: Slots = {COUNTER: np.int32(0), **self.afresh, **rows}
-        return first if self.begin is None else {**first, **self.begin(rows)}
+        if self.begin is None:
+            return first
+        return {**first, **self.begin({**rows, ITEM: jnp.minimum(item, self.inputs - 1)})}

@@ -14,7 +14,7 @@ from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import STORED, Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, STEPS, Layout
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, ITEM, STEPS, Layout
 
 
 def capture_slot(position: int) -> str:
@@ -76,6 +76,8 @@ class Footprint:
         for variable in (*op.uses, *op.defs):
             if self.layout.program.alloc(variable) in (*STORED, Alloc.SHARED):
                 yield from self.layout.tops(variable)
+        if self.layout.queue and not self.layout.tables.isdisjoint(op.uses):
+            yield ITEM
         if isinstance(op, PrimOp):
             yield from map(capture_slot, sorted(self.captures.used_by(op)))
 

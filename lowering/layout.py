@@ -61,6 +61,7 @@ class Layout:
         long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are, and better to copy.
         vector: Numbers of 32 bits that the processor does at a time.
         stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
+        tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
     """
 
     program: Program
@@ -75,6 +76,7 @@ class Layout:
     long_rows: bool = False
     vector: int = 8
     stores_masked: bool = True
+    tables: frozenset[str] = frozenset()
 
     @property
     def lane_axis(self) -> int:
@@ -154,7 +156,11 @@ class Layout:
     @cached_property
     def stored(self) -> tuple[str, ...]:
         """Variables that the loop carries."""
-        return tuple(v for v in self.program.var_defs if self.program.alloc(v) in STORED)
+        return tuple(v for v in self.program.var_defs if self.is_stored(v))
+
+    def is_stored(self, variable: str) -> bool:
+        """Whether the loop carries a variable."""
+        return self.program.alloc(variable) in STORED and variable not in self.tables
 
     @cached_property
     def stacked(self) -> tuple[str, ...]:

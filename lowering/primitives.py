@@ -16,6 +16,7 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.batching import over_lanes
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.tables import looking_up
 from hlobatch.lowering.updates import updating
 
 
@@ -29,6 +30,8 @@ class Call:
         lanes: How many lanes the arrays have.
         arrays: Those of ``op.vars_in`` in order; those of shared variables without the axis of lanes.
         varies: For each, whether lanes differ in it.
+        tables: Positions of those that are of all inputs, for lanes to look things up in.
+        rows: The input of each lane, ``i32[lanes]``; None where there is no table.
     """
 
     op: PrimOp
@@ -36,18 +39,31 @@ class Call:
     lanes: Any
     arrays: list[Any]
     varies: list[bool]
+    tables: tuple[int, ...] = ()
+    rows: Any = None
 
     @cached_property
     def function(self) -> Callable[..., Sequence[Any]]:
-        """The primitive on one lane's arrays."""
+        """The primitive on one lane's arrays, and its row if there are tables."""
+        if self.tables:
+            assert self._code is not None
+            return looking_up(self._code, self.tables)
         return lane_function(self.op, self.layout.program.var_defs)
+
+    @property
+    def _given(self) -> tuple[list[Any], list[bool]]:
+        """What the function is given, and whether lanes differ in it."""
+        if not self.tables:
+            return self.arrays, self.varies
+        return [*self.arrays, self.rows], [*self.varies, True]
 
     def results(self) -> list[Any]:
         """The arrays of ``op.vars_out`` in order."""
-        code = self._code if self.layout.lane_axis else None
+        arrays, varies = self._given
+        code = self._code if self.layout.lane_axis and not self.tables else None
         if code is not None:
-            return over_lanes(code, self.varies, self.lanes)(*self.arrays)
-        return self._over_lanes(self.function, self.varies, self.arrays)
+            return over_lanes(code, varies, self.lanes)(*arrays)
+        return self._over_lanes(self.function, varies, arrays)
 
     @property
     def _code(self) -> ClosedJaxpr | None:
@@ -59,12 +75,13 @@ class Call:
 
     def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
         """The results, and which of those that take the place of an argument are that argument outside of a mask."""
-        shapes = [self.layout.event(a) if v else a.shape for a, v in zip(self.arrays, self.varies, strict=True)]
-        avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, self.arrays, strict=True)]
-        found = updating(self.function, avals, self.varies, targets)
+        arrays, varies = self._given
+        shapes = [self.layout.event(a) if v else a.shape for a, v in zip(arrays, varies, strict=True)]
+        avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, arrays, strict=True)]
+        found = updating(self.function, avals, varies, targets)
         if found is None:
             return self.results(), frozenset()
-        return self._over_lanes(found, [True, *self.varies], [mask, *self.arrays]), found.results
+        return self._over_lanes(found, [True, *varies], [mask, *arrays]), found.results
 
     def _over_lanes(
         self, function: Callable[..., Sequence[Any]], varies: Sequence[bool], arrays: Sequence[Any]

@@ -55,6 +55,7 @@ class Request:
         share: One in so many lanes has to be done before those that are take new inputs.
         widths: Of the arrays on which blocks' primitives run where so few lanes wait.
         in_place: Whether arrays of which a primitive changes a part are updated where they are.
+        light_ties: Whether blocks are tied to their loops by as little as will do.
         shared_given: Whether the shared values are operands instead of being computed.
         resume: Whether the run goes on from a given state instead of starting.
         keep_state: Whether the state is among the results, in place of what became of each input.
@@ -79,6 +80,7 @@ class Request:
     share: int
     widths: Widths
     in_place: bool = True
+    light_ties: bool = True
     shared_given: bool = False
     resume: bool = False
     keep_state: bool = True
@@ -204,7 +206,7 @@ class _Builder:
         """What does not change in the loop, by slot."""
         fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
-        return fixed | dict(zip(self.inputs.slots, inputs, strict=True))
+        return fixed | self.inputs.tables(inputs) | dict(zip(self.inputs.slots, inputs, strict=True))
 
     @cached_property
     def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
@@ -258,7 +260,7 @@ class _Builder:
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
         make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
-        how = request.schedule, request.rounds, not request.passes_left_out
+        how = request.schedule, request.rounds, not request.passes_left_out, request.light_ties
         turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):

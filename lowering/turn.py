@@ -59,6 +59,7 @@ class Turn(ABC):
         schedule: Finds the next group, in the forms that run one at a time.
         rounds: Times that all blocks are run in a turn, in the form that runs all of them.
         moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
+        light_ties: Whether blocks are tied to their loops by as little as will do.
     """
 
     layout: Layout
@@ -70,6 +71,7 @@ class Turn(ABC):
     schedule: Schedule
     rounds: int = 1
     moves_out_of_loops: bool = True
+    light_ties: bool = True
     _spliced: dict[str, Spliced] = field(init=False, default_factory=dict)
 
     # What a form says
@@ -292,5 +294,6 @@ class Turn(ABC):
         if in_loop and self.moves_out_of_loops:
             registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
-            part = tied(part, [slot for slot in part.reads if slot in registers and slot not in part.writes], scalar)
+            unchanged = [slot for slot in part.reads if slot in registers and slot not in part.writes]
+            part = tied(part, unchanged, scalar, lightly=self.light_ties)
         return Step(name, part)

@@ -20,7 +20,8 @@ from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block
 from hlobatch.ir.types import Type
 
-_READS: Final = frozenset({"dynamic_slice", "gather"})
+READS: Final = frozenset({"dynamic_slice", "gather"})
+"""Primitives of JAX that give some elements of their first operand."""
 SLICE: Final = "dynamic_update_slice"
 UPDATES: Final = frozenset({SLICE, "scatter", *(f"scatter-{name}" for name in ("add", "max", "min", "mul", "sub"))})
 """Primitives of JAX that give back their first operand with some of its elements changed."""
@@ -100,10 +101,21 @@ def tensors(variables: Sequence[str], types: Sequence[Type]) -> list[str]:
 def _is_touched_in_part(jaxpr: Any, variable: Any) -> bool:
     for equation in jaxpr.eqns:
         places = [i for i, atom in enumerate(equation.invars) if atom is variable]
-        if not places or (equation.primitive.name in _READS and places == [0]):
+        if not places or (equation.primitive.name in READS and places == [0]):
             continue
         if equation.primitive.name not in UPDATES or places != [0]:
             return False
         if not _is_touched_in_part(jaxpr, equation.outvars[0]):
             return False
     return True
+
+
+def is_looked_up_in(jaxpr: Any, variable: Any) -> bool:
+    """Whether code without calls does nothing with an array but to read some elements of it."""
+    if any(result is variable for result in jaxpr.outvars):
+        return False
+    using = [equation for equation in jaxpr.eqns if any(atom is variable for atom in equation.invars)]
+    return all(
+        equation.primitive.name in READS and not any(atom is variable for atom in equation.invars[1:])
+        for equation in using
+    )

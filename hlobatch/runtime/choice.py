@@ -23,7 +23,9 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
-from hlobatch.analysis.cost import block_cost, bytes_of, largest_array
+from hlobatch.analysis.constants import never_assigned, tables
+from hlobatch.analysis.cost import block_cost, bytes_of, largest_array, primitives_time
+from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.libraries import library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.tracing import TracedFunction
@@ -96,6 +98,9 @@ of them. It is little where there is recursion, which runs them many times; a lo
 MATRIX: Final = (2**20, 16)
 """Bytes from which a core fetches a matrix anew for each product, and inputs that are worth fetching all of it. One
 product for all of them XLA divides among cores, so that each fetches its part."""
+HANDED_OVER: Final = 2.0
+"""Elements of an argument that no lane assigns, for each operation of a turn on elements, from which XLA had better
+divide its kernels: to copy what a thread is to have takes as long as several turns."""
 CHEAP_SHARE: Final = 8
 SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
@@ -262,7 +267,8 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         judgement = Judgement.ONCE if cheap or len(program.graph.blocks) == 1 else Judgement.ONCE_IF_WANTED
     form, schedule = _dispatched(options, judgement)
     lanes, enough = _in_flight(form, schedule, work, cheap=cheap, has_stacks=has_stacks, one_kernel=one_kernel)
-    if one_kernel and schedule == "most_lanes" and lanes * largest_kept(program) > NEAREST:
+    found = tables(program) if options.optimizations.tables else frozenset[str]()
+    if one_kernel and schedule == "most_lanes" and lanes * largest_kept(program, found) > NEAREST:
         lanes = enough
     if platform != "cpu":
         enough = ACCELERATED_LANES
@@ -275,7 +281,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     if largest_matrix(program) >= MATRIX[0]:
         least = max(least, MATRIX[1])
     turns_around = repeated or has_inner_loops(program)
-    undivided = _undivided(program) if platform == "cpu" else ""
+    undivided = (_library_called(program) or _much_handed_over(program, options)) if platform == "cpu" else ""
     threads = 1 if undivided else options.threads or (cores() if platform == "cpu" and turns_around else 1)
     is_free = one_kernel and not cheap and options.lanes is None
     are_alike = is_free and (turns_of_all(program) or 0) >= ALIKE
@@ -297,7 +303,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     )
 
 
-def _undivided(program: Program) -> str:
+def _library_called(program: Program) -> str:
     """Why a batch has to stay in one thread on a CPU, if it has to."""
     called = library_calls(program)
     if not called:
@@ -305,6 +311,18 @@ def _undivided(program: Program) -> str:
     library = next(iter(called.values()))
     names = ", ".join(f"`{name}`" for name, other in called.items() if other == library)
     return f"{names} calls {library}, where two threads may wait for each other for ever"
+
+
+def _much_handed_over(program: Program, options: Options) -> str:
+    """Why it had better, if it had: a part is a copy of its inputs' arguments."""
+    if options.threads or Alloc.FULL in program.var_alloc.values():
+        return ""
+    repeated = repeated_blocks(program)
+    turn = sum(primitives_time(program, block) for block in program.graph if block.name in repeated)
+    large = [v for v in never_assigned(program) if elements(program.var_defs[v]) > HANDED_OVER * turn]
+    if not large or not repeated:
+        return ""
+    return f"`{user_name(large[0])}` takes longer to hand over than what a turn computes"
 
 
 class Judgement(Enum):
@@ -380,9 +398,9 @@ def work_per_lane(program: Program) -> float:
     return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
 
 
-def largest_kept(program: Program) -> int:
+def largest_kept(program: Program, besides: Collection[str] = ()) -> int:
     """Bytes per lane of the largest array that a lane keeps from block to block."""
-    kept = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED]
+    kept = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name not in besides]
     return max((array_bytes(physical(leaf)) for t in kept for leaf in t.tensor_leaves), default=0)
 
 

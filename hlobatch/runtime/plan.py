@@ -16,6 +16,7 @@ from typing import Any, Final, NamedTuple
 import jax
 
 from hlobatch._jax import freed_with_its_program, is_x64
+from hlobatch.analysis.constants import tables
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
@@ -180,6 +181,11 @@ class Plan:
         return max((largest_array(block) for block in self.machine.graph if block.name in repeated), default=0)
 
     @cached_property
+    def tables(self) -> frozenset[str]:
+        """Arguments that lanes look things up in where they lie."""
+        return tables(self.machine) if self.options.optimizations.tables else frozenset()
+
+    @cached_property
     def touched_in_part(self) -> frozenset[str]:
         """Variables of which blocks that a lane comes to again and again only read or change some elements."""
         repeated = repeated_blocks(self.machine)
@@ -218,10 +224,11 @@ class Plan:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
         choice = self.choice_of(one_kernel=layout.one_kernel)
         groups = choice.groups(self.machine)
-        few = widths(self.machine, layout, jax.default_backend()) if self.options.optimizations.compaction else {}
+        wanted = self.options.optimizations
+        few = widths(self.machine, layout, jax.default_backend()) if wanted.compaction else {}
         schedule = choice.schedule_of(self.machine, groups, layout, few)
-        in_place = self.options.optimizations.in_place
-        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, in_place, **how)
+        how |= {"in_place": wanted.in_place, "light_ties": wanted.light_ties}
+        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, **how)
 
     @property
     def declared_depth(self) -> int:
@@ -252,6 +259,7 @@ class Plan:
             long_rows=self.has_long_rows,
             vector=vector(),
             stores_masked=stores_masked(),
+            tables=self.tables,
         )
 
     def _lanes(self, inputs: Any, choice: Choice) -> int | None:

@@ -17,7 +17,7 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import STORED, Block, Program
+from hlobatch.ir.program import Block, Program
 from hlobatch.lowering.compaction import Widths
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.schedule import Time
@@ -49,7 +49,7 @@ def widths(program: Program, layout: Layout, platform: str) -> Widths:
     returning = sum(taken for block, taken in zip(program.graph, computed, strict=True) if block.name in repeated)
 
     def found(block: Block, taken: float) -> tuple[int, ...]:
-        if taken <= MOVES * _moved(program, block):
+        if taken <= MOVES * _moved(layout, block):
             return ()
         if block.name in repeated:
             is_long = platform == "cpu" and taken >= long_for_one and lanes * taken >= long_for_all
@@ -76,8 +76,9 @@ def times(calls: CallFrames, group: Sequence[int], lanes: int, step: float, widt
     return [*(Time(width, whole - computed * (1 - width / lanes)) for width in few), Time(lanes, whole)]
 
 
-def _moved(program: Program, block: Block) -> int:
+def _moved(layout: Layout, block: Block) -> int:
     """Elements per lane that the primitives of a block read and write."""
+    program = layout.program
     primitives = program.primitives_in_loop(block)
-    names = {v for op in primitives for v in (*op.uses, *op.defs) if program.alloc(v) in STORED}
+    names = {v for op in primitives for v in (*op.uses, *op.defs) if layout.is_stored(v)}
     return sum(elements(program.var_defs[v]) for v in names)

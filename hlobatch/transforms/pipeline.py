@@ -61,6 +61,10 @@ class Optimizations:
             pass, but how what they made is run.
         in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old
             and the new for each lane; likewise.
+        light_ties: Keep XLA from moving code out of a block by a choice of as little as will do, not of all that the
+            block reads; likewise.
+        tables: Look things up in an argument that no lane assigns where it lies, instead of in a copy that each lane
+            has; likewise.
         one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
 
@@ -79,6 +83,8 @@ class Optimizations:
     ask_ahead: bool = True
     compaction: bool = True
     in_place: bool = True
+    light_ties: bool = True
+    tables: bool = True
     one_kernel: bool = True
 
 

@@ -1306,6 +1306,19 @@ class Way(enum.Enum):
     FAR = 2
 
 
+@program(integers(-4, 40, shape=(4, 6)), integers(0, 30))
+def looked_up(table: Array, wanted: Array) -> tuple[Array, Array]:
+    """An argument that is never assigned, and of which a few elements are looked at, each where the last one says."""
+    found, steps = table[wanted % 4, -1], 0
+    while steps < 9 and found != wanted:
+        if found < wanted:
+            found = table[found % 4, wanted % 6]
+        else:
+            found = table[steps % 4][found % 6] + 1
+        steps += 1
+    return found, steps
+
+
 @program(integers(-4, 9), integers(-4, 9), Way.FAR, static=("way",), in_axes=(0, 0))
 def matching(n: Array, m: Array, way: Way) -> tuple[Array, Array, Array]:
     """``match``: on numbers, on what things are made of, with alternatives, guards and names that are bound."""

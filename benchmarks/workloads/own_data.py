@@ -1,0 +1,147 @@
+"""Searches and solvers whose lanes each have a table, or a matrix, of their own that never changes."""
+
+from functools import partial
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+from jax import Array, lax
+
+import hlobatch as hb
+from benchmarks import compile as ready
+from benchmarks.workload import Prepared, Size, Workload
+
+NUMBERS: Final = 10_000
+ROWS: Final = 200
+TOLERANCE: Final = 1e-6
+
+
+@hb.batch
+def search(table: Array, x: Array) -> Array:
+    """Where `x` is in a sorted table: of its numbers, fourteen are looked at."""
+    low, high = 0, table.shape[0]
+    while low < high:
+        middle = (low + high) // 2
+        if table[middle] < x:
+            low = middle + 1
+        else:
+            high = middle
+    return low
+
+
+def search_in_lax(table: Array, x: Array) -> Array:
+    def turn(bounds: tuple[Array, Array]) -> tuple[Array, Array]:
+        low, high = bounds
+        middle = (low + high) // 2
+        is_below = table[middle] < x
+        return jnp.where(is_below, middle + 1, low), jnp.where(is_below, high, middle)
+
+    return lax.while_loop(lambda bounds: bounds[0] < bounds[1], turn, (0, table.shape[0]))[0]
+
+
+@hb.batch
+def solve(matrix: Array, b: Array) -> tuple[Array, Array]:
+    """Conjugate gradients, and how many turns they took."""
+    x, residual, direction, square, turns = jnp.zeros_like(b), b, b, b @ b, 0
+    while square > TOLERANCE:
+        image = matrix @ direction
+        step = square / (direction @ image)
+        x, residual = x + step * direction, residual - step * image
+        direction, square = residual + (residual @ residual) / square * direction, residual @ residual
+        turns += 1
+    return x, turns
+
+
+def solve_in_lax(matrix: Array, b: Array) -> tuple[Array, Array]:
+    def turn(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        x, residual, direction, square, turns = state
+        image = matrix @ direction
+        step = square / (direction @ image)
+        residual = residual - step * image
+        after = residual @ residual
+        return x + step * direction, residual, residual + after / square * direction, after, turns + 1
+
+    start = jnp.zeros_like(b), b, b, b @ b, 0
+    x, *_, turns = lax.while_loop(lambda state: state[3] > TOLERANCE, turn, start)
+    return x, turns
+
+
+def tables(size: Size) -> tuple[Array, Array]:
+    found = np.sort(np.random.default_rng(0).standard_normal((size.inputs, NUMBERS)).astype(np.float32))
+    return jnp.asarray(found), jnp.asarray(found[:, 77])
+
+
+def systems(size: Size) -> tuple[Array, Array]:
+    noise = np.random.default_rng(0).standard_normal((size.inputs, ROWS, ROWS)).astype(np.float32)
+    return jnp.asarray(noise @ noise.transpose(0, 2, 1) / ROWS + np.eye(ROWS, dtype=np.float32)), jnp.asarray(
+        noise[:, 0]
+    )
+
+
+def turns(result: Any) -> float:
+    return ready.total(result[1])
+
+
+def rounded(result: Any) -> Any:
+    return np.round(result[0], 1)
+
+
+def searches(size: Size, **options: Any) -> Prepared:
+    return ready.batched(search, tables(size), work=lambda _: size.inputs, comparable=np.asarray, **options)
+
+
+def searches_in_lockstep(size: Size) -> Prepared:
+    return ready.lockstep(search_in_lax, tables(size), size, work=lambda _: size.inputs, comparable=np.asarray)
+
+
+def solutions(size: Size, **options: Any) -> Prepared:
+    return ready.batched(solve, systems(size), work=turns, comparable=rounded, **options)
+
+
+def solutions_in_lockstep(size: Size) -> Prepared:
+    return ready.lockstep(solve_in_lax, systems(size), size, work=turns, comparable=rounded)
+
+
+def without(name: str) -> dict[str, Any]:
+    return {"optimizations": hb.Optimizations(**{name: False})}
+
+
+WORKLOADS: Final = {
+    made.name: made
+    for made in (
+        Workload(
+            name="own_table",
+            title="Binary search, a table for each lane",
+            unit="search",
+            description=(
+                f"Each lane looks for a number in a sorted table of its own, {NUMBERS:,} numbers of which it looks at "
+                "fourteen. All lanes take as many turns or one less: what is compared is what tables cost."
+            ),
+            sizes=(Size(200, 200), Size(2_000, 2_000)),
+            contenders={
+                "hlobatch": searches,
+                "hlobatch, without tables": partial(searches, **without("tables")),
+                "lockstep vmap": searches_in_lockstep,
+            },
+            roofline=None,
+            control=True,
+        ),
+        Workload(
+            name="own_matrix",
+            title="Conjugate gradients, a matrix for each lane",
+            unit="turn",
+            description=(
+                f"Each lane solves a system of {ROWS} equations of its own. Lanes take about as many turns, and a turn "
+                "is a product of the matrix and a vector: what is compared is what a matrix costs that never changes."
+            ),
+            sizes=(Size(64, 64),),
+            contenders={
+                "hlobatch": solutions,
+                "hlobatch, without light_ties": partial(solutions, **without("light_ties")),
+                "lockstep vmap": solutions_in_lockstep,
+            },
+            roofline=None,
+            control=True,
+        ),
+    )
+}

@@ -1,0 +1,42 @@
+"""A lowered program -> the arguments that no lane ever assigns, and those of them that are only looked things up in.
+
+::
+
+    while lo < hi:
+        if table[(lo + hi) // 2] < x: …      `table` is looked up in; `x` is never assigned either, and read as a whole
+"""
+
+from __future__ import annotations
+
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.updates import is_looked_up_in, tensors
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+
+def never_assigned(program: Program) -> list[str]:
+    """Arguments that differ between lanes and that no operation writes."""
+    assigned = {v for op in program.ops for v in op.defs}
+    return [v for v in program.vars_in if v not in assigned and program.alloc(v) is Alloc.REGISTER]
+
+
+def tables(program: Program) -> frozenset[str]:
+    """Those of them of which all that is ever read are some elements at a time."""
+    constants = {v for v in never_assigned(program) if not any(t.is_key for t in program.var_defs[v].tensor_leaves)}
+    taken = {v for op in program.ops for v in constants.intersection(op.uses) if not _is_looked_up_by(op, v, program)}
+    read = {v for op in program.ops for v in op.uses}
+    return frozenset(constants & read - taken - {*program.vars_out})
+
+
+def _is_looked_up_by(op: Op, variable: str, program: Program) -> bool:
+    """Whether an operation only looks things up in a variable."""
+    if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+        return False
+    types, function = program.var_defs, op.function
+    code = function.code_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out])
+    if code is None:
+        return False
+    jaxpr = function.inlined.jaxpr
+    given = zip(tensors(op.vars_in, function.in_types), jaxpr.invars, strict=True)
+    return all(is_looked_up_in(jaxpr, x) for v, x in given if v == variable)
