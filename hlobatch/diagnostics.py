@@ -172,7 +172,12 @@ class BatchTypeError(HloBatchError, TypeError):
     """Types, shapes, batch sizes or argument counts that do not fit together.
 
     Fix: the message names both sides; make them agree with ``jnp.asarray(…, dtype)``, or pass a batch.
+
+    Attributes:
+        none_or_value: The variable that is None on one path and a value on another, if that is what is wrong.
     """
+
+    none_or_value: str = ""
 
 
 class LaneError(HloBatchError):

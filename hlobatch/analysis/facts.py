@@ -105,6 +105,22 @@ class Turns:
     count: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class MayBeNone:
+    """The fact that a variable is None in some lanes and a value in others.
+
+    Attributes:
+        variable: Its name in the program, before live ranges are split.
+    """
+
+    variable: str
+
+    @property
+    def site(self) -> Site:
+        """All of the variable."""
+        return Site(self.variable, (), (0, 0, 0, 0))
+
+
 MOST_STATEMENTS: Final = 1_000
 """Statements that the turns of a loop may be written out to; they take tens of seconds to compile."""
 

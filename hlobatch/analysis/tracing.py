@@ -22,6 +22,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, keys_of, subjaxprs, subjaxprs_of
+from hlobatch.analysis import optional
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
@@ -258,11 +259,12 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
 
     def on_tensors(*tensors: Any) -> list[Any]:
         supply = iter(tensors)
-        arguments = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
+        values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
-        results = op.function(*arguments)
-        _check_unchanged(op, in_types, arguments, tensors, states)
+        given: list[Given] = []
+        results = optional.run(op.function, values, lambda seen: given.extend((v, *jax.tree.flatten(v)) for v in seen))
+        _check_unchanged(op, given, states)
         _check_outside(outside)
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
             if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
@@ -354,19 +356,15 @@ def _parts_of(type_: Type) -> list[Part]:
     return [part for value in objects for part in parts(value)]
 
 
-def _check_unchanged(
-    op: PrimOp,
-    in_types: Sequence[Type],
-    arguments: Sequence[Any],
-    tensors: Sequence[Any],
-    states: Sequence[Sequence[Part]],
-) -> None:
+Given = tuple[Any, list[Any], Any]
+"""What code is given, and the leaves and the structure that it had then."""
+
+
+def _check_unchanged(op: PrimOp, given: Sequence[Given], states: Sequence[Sequence[Part]]) -> None:
     """Refuse code that changed a list, a dict or an object in place: the variable would still hold it as it was."""
-    supply = iter(tensors)
-    for name, type_, value, known in zip(op.vars_in, in_types, arguments, states, strict=True):
-        before = [leaf.value if isinstance(leaf, Static) else next(supply) for leaf in type_.leaves]
+    for name, (value, leaves, treedef), known in zip(op.vars_in, given, states, strict=True):
         try:
-            is_other = any(a is not b for a, b in zip(type_.treedef.flatten_up_to(value), before, strict=True))
+            is_other = any(a is not b for a, b in zip(treedef.flatten_up_to(value), leaves, strict=True))
         except ValueError:
             is_other = True
         if changed(known) or is_other:

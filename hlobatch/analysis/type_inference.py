@@ -12,7 +12,7 @@ Reference: Kildall (1973) for the fixed point; Wegman and Zadeck (1991) for foll
 from __future__ import annotations
 
 import collections
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,7 +22,7 @@ from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Copy, Learned
 from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened, zeros
-from hlobatch.analysis.type_join import DisagreementError, MisfitError, join
+from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
@@ -54,23 +54,25 @@ class Inference:
     conflict: HloBatchError | None = None
 
 
-def infer_types(program: Program, in_types: Mapping[str, Type]) -> Inference:
+def infer_types(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Inference:
     """Types of all variables.
 
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of ``program.vars_in``.
+        optional: The variables, by their names before that, that may be None in some lanes and a value in others.
 
     Returns:
         What was found. Where two values that reach a variable have types that do not fit together, or code does not
         accept its inputs, inference ends early and ``conflict`` says why.
     """
-    return _Inferrer(program, in_types).run()
+    return _Inferrer(program, in_types, optional).run()
 
 
 class _Inferrer:
-    def __init__(self, program: Program, in_types: Mapping[str, Type]) -> None:
+    def __init__(self, program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> None:
         self.program = program
+        self.optional = optional
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)
         self.found = Inference(types=dict(in_types))
@@ -214,10 +216,12 @@ class _Inferrer:
     def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
+        optional = name.split(":", 1)[0] in self.optional
         try:
-            new = joined if old is None else join(old, joined)
+            new = joined if old is None else join(old, joined, optional=optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
-                join(other, new)  # each Python number by itself: what they joined to has no value any more
+                # each Python number by itself: what they joined to has no value any more
+                join(other, new, optional=optional)
         except DisagreementError as reason:
             raise self._disagreement(name, type_, location, reason) from None
         self.origins[name].append((location, type_))
@@ -235,12 +239,15 @@ class _Inferrer:
                 f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS
             )
         where, other = others[0]
-        return BatchTypeError(
+        error = BatchTypeError(
             f"{what} have types that disagree between two paths: {reason}",
             location,
             notes=[Note(f"here it is {other}", where)],
             help=f"here it is {type_}; {_advice(type_, other, short == '$result')}",
         )
+        if isinstance(reason, NoneError) and name not in self.results:
+            error.none_or_value = name.split(":", 1)[0]
+        return error
 
 
 def _is_undefined(op: Op) -> bool:

@@ -9,10 +9,12 @@ from __future__ import annotations
 
 from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.tracing import is_scalar, widened_leaf
+from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
@@ -36,8 +38,17 @@ class MisfitError(DisagreementError):
         self.number, self.dtype = number, joined.dtype
 
 
-def join(left: Type, right: Type) -> Type:
+class NoneError(DisagreementError):
+    """One of the types is None, or has None somewhere, and the other a value there."""
+
+
+def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     """The least type above both.
+
+    Args:
+        left: One type.
+        right: Another.
+        optional: Whether None and a value have a type above both.
 
     Raises:
         DisagreementError: There is none.
@@ -45,12 +56,49 @@ def join(left: Type, right: Type) -> Type:
     if left == right:
         return left
     if left.treedef != right.treedef:
-        raise DisagreementError(f"one is {left}, the other {right}")
+        try:
+            joined = Type(_above(left.tensors, right.tensors))
+        except DisagreementError:
+            raise DisagreementError(f"one is {left}, the other {right}") from None
+        if not optional:
+            raise NoneError(f"one is {left}, the other {right}")
+        return joined
     for one, other in zip(left.metadata, right.metadata, strict=True):
         if one != other:
             raise DisagreementError(f"one has {one} beside its arrays, the other {other}")
     pairs = zip(left.leaves, right.leaves, strict=True)
     return Type.of_leaves(tuple(_join_leaves(a, b) for a, b in pairs), left.treedef)
+
+
+def _above(left: Any, right: Any) -> Any:
+    """The pattern above two that differ in where they have None."""
+    if left is None and right is None:
+        return None
+    sides = [side for side in (left, right) if side is not None]
+    values = [side.value if isinstance(side, Maybe) else side for side in sides]
+    if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
+        value = values[0] if len(values) == 1 else _above(*values)
+        leaves = jax.tree.leaves(value, is_leaf=_is_leaf)
+        if not leaves or not all(
+            is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves
+        ):
+            raise DisagreementError("there is nothing that can stand for None")
+        return Maybe(TensorType(np.dtype(bool)), jax.tree.map(widened_leaf, value, is_leaf=_is_leaf))
+    if isinstance(left, (TensorType, Static)) and isinstance(right, (TensorType, Static)):
+        return _join_leaves(left, right)
+    (parts, structure), (others, other) = map(_opened, (left, right))
+    if structure != other:
+        raise DisagreementError("they are of different kinds")
+    return jax.tree.unflatten(structure, map(_above, parts, others))
+
+
+def _opened(pattern: Any) -> tuple[list[Any], Any]:
+    """The parts of a pattern, and how it is made of them."""
+    return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
+
+
+def _is_leaf(part: Any) -> bool:
+    return isinstance(part, (TensorType, Static))
 
 
 def _join_leaves(left: Leaf, right: Leaf) -> Leaf:

@@ -12,6 +12,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 
 
@@ -32,6 +33,12 @@ def scalar(value: Any, what: str) -> Any:
 
 def truth(value: Any) -> Any:
     """A condition as a scalar boolean array, or as a Python bool where it is known when the program is built."""
+    known = optional(value)
+    result = _truth(value)
+    return result if known is None else jnp.logical_and(known.is_there, result)
+
+
+def _truth(value: Any) -> Any:
     if not is_array(value):
         return bool(value)
     return jnp.asarray(scalar(value, "the condition")).astype(jnp.bool_)
@@ -39,7 +46,7 @@ def truth(value: Any) -> Any:
 
 def logical_not(value: Any) -> Any:
     """``not value``."""
-    return jnp.logical_not(truth(value)) if is_array(value) else not value
+    return jnp.logical_not(truth(value)) if is_array(value) or optional(value) is not None else not value
 
 
 def logical_and(*values: Any) -> Any:

@@ -14,6 +14,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.optional import optional
+
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
 """Comparisons that hold where the left side is less."""
 _MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
@@ -30,6 +32,21 @@ def compare(comparison: str, left: Any, right: Any) -> Any:
     Returns:
         What Python gives; of arrays one of booleans.
     """
+    there = [known.is_there for known in map(optional, (left, right)) if known is not None]
+    if there and comparison in ("eq", "ne"):
+        equal = _equal(there, _compared("eq", left, right))
+        return equal if comparison == "eq" else jnp.logical_not(equal)
+    return _compared(comparison, left, right)
+
+
+def _equal(there: list[Any], equal: Any) -> Any:
+    """Whether two values are equal that may be None, which equals None alone."""
+    if len(there) == 1:
+        return there[0] & equal
+    return jnp.where(there[0] & there[1], equal, there[0] == there[1])
+
+
+def _compared(comparison: str, left: Any, right: Any) -> Any:
     if _is_array(left) and _is_array(right):
         return _of_arrays(comparison, left, right)
     if _is_array(left) and _is_number(right):

@@ -15,9 +15,11 @@ import copy
 import functools
 import types
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from hlobatch.analysis.facts import Copy, Site
+from hlobatch.analysis.facts import Copy, MayBeNone, Site
+from hlobatch.analysis.optional import narrow
 from hlobatch.diagnostics import (
     BatchTypeError,
     Location,
@@ -41,6 +43,23 @@ from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 _TEMPORARY = "_hb_"
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A test for None.
+
+    Attributes:
+        name: The variable.
+        condition: The test, as an expression without control.
+        if_true: Whether there is a value where the test holds.
+        is_known: Whether the variable is None in some lanes, so that it matters.
+    """
+
+    name: str
+    condition: ast.expr
+    if_true: bool
+    is_known: bool
 
 
 class ExpressionLowering:
@@ -392,12 +411,45 @@ class ExpressionLowering:
             case ast.Compare() if self._is_conditional(test):
                 self.branch(self._as_conjunction(test), true, false)
             case _:
-                condition = helper("__hb_truth", [self.simple(test)], test)
+                asked = self._asked_for_none(test)
+                condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
                 name = self.temporary("if")
                 target = ast.copy_location(ast.Name(name, ast.Store()), test)
                 statement = ast.copy_location(ast.Assign([target], condition), test)
                 self.primitive([statement], [name], test, self.source.text(test))
-                self.blocks.end(BranchOp(self.variable(name), true, false, location=self.location(test)))
+                if asked is None or not asked.is_known:
+                    self.blocks.end(BranchOp(self.variable(name), true, false, location=self.location(test)))
+                    return
+                there = self.blocks.name("there")
+                sides, onward = ((there, false), true) if asked.if_true else ((true, there), false)
+                self.blocks.end(BranchOp(self.variable(name), *sides, location=self.location(test)))
+                self.blocks.start(there, self.location(test))
+                asked_for = (self.variable(asked.name),)
+                self.blocks.add(PrimOp(asked_for, asked_for, narrow, f"{asked.name} is there", self.location(test)))
+                self.blocks.end(GotoOp(onward, location=self.location(test)))
+
+    def _asked_for_none(self, test: ast.expr) -> _Asked | None:
+        """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
+        match test:
+            case ast.Compare(ast.Name(name) as read, [operator], [ast.Constant(None)]) if self._is_variable(name):
+                if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+                    return None
+                if_true = isinstance(operator, (ast.IsNot, ast.NotEq))
+            case ast.Name(name) as read if self._is_variable(name):
+                if_true = True
+            case _:
+                return None
+        variable = self.variable(name)
+        is_known = self.callees.facts.of(MayBeNone, MayBeNone(variable).site) is not None
+        unknown = [] if is_known else [ast.copy_location(ast.Constant(variable), test)]
+        if isinstance(test, ast.Name):
+            asked = test if is_known else helper("__hb_asked", [read, *unknown], test)
+            return _Asked(name, asked, True, is_known)
+        condition = helper("__hb_is_none", [read if is_known else helper("__hb_asked", [read, *unknown], test)], test)
+        return _Asked(name, helper("__hb_not", [condition], test) if if_true else condition, if_true, is_known)
+
+    def _is_variable(self, name: str) -> bool:
+        return name in self.local or name.startswith(_TEMPORARY)
 
     # Calls
 

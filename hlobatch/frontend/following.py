@@ -22,6 +22,7 @@ import jax
 
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.mutation import has_changed, parts
+from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
@@ -92,7 +93,11 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
     if target is None:
         return function(*args, **kwargs)
-    if is_batched(target.function) or (isinstance(function, Closure) and function.template.is_followed):
+    if (
+        is_batched(target.function)
+        or any_optional((args, kwargs))
+        or (isinstance(function, Closure) and function.template.is_followed)
+    ):
         raise Learned(site, target)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     try:

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, turns_of
+from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.ranges import range_item
@@ -55,6 +56,8 @@ def item_of(value: Any, turn: Any, site: LoopSite) -> Any:
     count = turns_of(site)
     if arrays and count is not None and count * site.size <= MOST_STATEMENTS:
         raise Learned(site, Turns(count))
+    if any_optional(sequence):
+        raise _unlike("Nones")
     structures = {jax.tree.structure(value) for value in sequence}
     if len(structures) != 1:
         raise _unlike("structures")

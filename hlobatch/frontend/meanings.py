@@ -129,6 +129,9 @@ class Meanings:
     def _as_meant(self, node: Any, written: Any) -> Any:
         """A node whose parts mean what they should, as it should."""
         match node:
+            case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as operator], [ast.Constant(None)]):
+                is_none = helper("__hb_is_none", [left], node)
+                return is_none if isinstance(operator, (ast.Is, ast.Eq)) else helper("__hb_not", [is_none], node)
             case ast.BinOp(left, ast.Pow(), right):
                 return self._power(left, right, written.right, node)
             case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):

@@ -91,6 +91,8 @@ class MatchLowering:
         match pattern:
             case ast.MatchValue(value):
                 self._test(_compare(subject, ast.Eq(), value, pattern), otherwise, pattern)
+            case ast.MatchSingleton(None):
+                self._test(_compare(subject, ast.Is(), _constant(None, pattern), pattern), otherwise, pattern)
             case ast.MatchSingleton(value):
                 self._test(
                     _question("__hb_is_singleton", pattern, subject, _constant(value, pattern)), otherwise, pattern

@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis import tracing
+from hlobatch.analysis import optional, tracing
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
     comparisons,
@@ -68,6 +68,8 @@ HELPERS: Final = {
     "__hb_remaining": structure.remaining,
     "__hb_is_of_class": structure.is_of_class,
     "__hb_attribute": structure.attribute,
+    "__hb_is_none": optional.is_none,
+    "__hb_asked": optional.asked,
     "__hb_turns": iteration.turns,
     "__hb_items": iteration.items,
     "__hb_length": iteration.length,

@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 
@@ -102,6 +103,11 @@ def known(value: Any) -> Any:
 
 def as_python(value: Any) -> Any:
     """A Python number of the type of one that differs between lanes; anything else as it is."""
+    if optional(value) is not None:
+        raise BatchTypeError(
+            "this code asks for the type of what is None in some lanes",
+            help="ask whether it `is None` first, and for the type where it is not.",
+        )
     return value.dtype.type(0).item() if is_tracer(value) and getattr(value, "weak_type", False) else value
 
 

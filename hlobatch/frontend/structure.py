@@ -17,9 +17,9 @@ _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set
 """Classes whose one positional pattern is of the subject itself."""
 
 
-def is_singleton(subject: Any, value: bool | None) -> Any:
-    """Whether the subject is ``None``, ``True`` or ``False``, which flags of a lane stand for."""
-    if value is None or not is_array(subject):
+def is_singleton(subject: Any, value: bool) -> Any:
+    """Whether the subject is ``True`` or ``False``, which flags of a lane stand for."""
+    if not is_array(subject):
         return subject is value
     if subject.dtype != bool or subject.shape != ():
         return False

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
+from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
 
 _FLOATS: Final = (float, complex, np.inexact)
@@ -195,6 +196,8 @@ def _pattern(tree: Any) -> str:
         return str(tree)
     if tree is None:
         return "None"
+    if isinstance(tree, Maybe):
+        return f"{_pattern(tree.value)} or None"
     if isinstance(tree, dict):
         return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in tree.items()) + "}"
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):

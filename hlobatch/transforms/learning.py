@@ -20,12 +20,13 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from hlobatch.analysis.facts import MOST_STATEMENTS, Facts, Learned, LoopSite, Turns, counted
+from hlobatch.analysis.facts import MOST_STATEMENTS, Facts, Learned, LoopSite, MayBeNone, Turns, counted
 from hlobatch.analysis.tracing import remembered
-from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
+from hlobatch.transforms.specialize import RESULT
 
 MOST_FACTS: Final = 2_000
 """Facts after which a program is given up: functions that make ever new functions would go on for ever."""
@@ -44,11 +45,14 @@ def learned_program(make: Callable[[Facts], Program], in_types: Mapping[str, Typ
     with remembered(), counted() as turns:
         attempt = _attempt(make, in_types, Facts(), frozenset(), turns)
         while attempt.error is not None:
-            others = _with_loops_written_out(attempt, partial(_attempt, make, in_types, turns=turns), turns)
-            better = next((other for other in others if not other.is_as_wrong_as(attempt)), None)
-            if better is None:
-                raise attempt.error
-            attempt = better
+            others = list[_Attempt]()
+            for other in _others(attempt, partial(_attempt, make, in_types, turns=turns), turns):
+                others.append(other)
+                if not other.is_as_wrong_as(attempt) and not other.gives_none:
+                    break
+            else:
+                raise next((other.error for other in others if other.gives_none and other.error), attempt.error)
+            attempt = others[-1]
         assert attempt.program is not None
         return attempt.program
 
@@ -68,6 +72,11 @@ class _Attempt:
     loops: frozenset[LoopSite]
     program: Program | None = None
     error: HloBatchError | None = None
+
+    @property
+    def gives_none(self) -> bool:
+        """Whether what is wrong is that the result is None in some lanes."""
+        return isinstance(self.error, BatchTypeError) and self.error.none_or_value == RESULT
 
     def is_as_wrong_as(self, other: _Attempt) -> bool:
         if self.error is None or other.error is None:
@@ -99,7 +108,7 @@ def _attempt(
             )
         found, error = None, None
         try:
-            found = specialized_program(program, in_types)
+            found = specialized_program(program, in_types, {fact.variable for fact in facts.all_of(MayBeNone)})
         except Learned as learned:
             facts = facts.and_also(learned)
             continue
@@ -115,6 +124,16 @@ def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSit
         if site.anywhere in loops and facts.of(Turns, site) is None:
             facts = facts.and_also(Learned(site, Turns(count)))
     return facts
+
+
+def _others(
+    wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
+) -> Iterator[_Attempt]:
+    """What else can be tried where something is wrong."""
+    if isinstance(wrong.error, BatchTypeError) and wrong.error.none_or_value:
+        fact = MayBeNone(wrong.error.none_or_value)
+        yield attempt(wrong.facts.and_also(Learned(fact.site, fact)), wrong.loops)
+    yield from _with_loops_written_out(wrong, attempt, turns)
 
 
 def _with_loops_written_out(

@@ -28,6 +28,7 @@ from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
 from hlobatch.transforms.reduce_strength import reduce_strength
 from hlobatch.transforms.results_in_parts import results_in_parts
 from hlobatch.transforms.rotate_loops import rotate_loops
+from hlobatch.transforms.separate_narrowed import separate_narrowed
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 from hlobatch.transforms.specialize import specialize
 from hlobatch.transforms.split_aggregates import split_aggregates
@@ -91,12 +92,19 @@ class Optimizations:
 ALL = Optimizations()
 
 
-def specialized_program(program: Program, in_types: Mapping[str, Type]) -> Program:
-    """From the frontend's program to a typed one, whose primitives no longer run the user's Python."""
+def specialized_program(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Program:
+    """From the frontend's program to a typed one, whose primitives no longer run the user's Python.
+
+    Args:
+        program: The untyped program.
+        in_types: Types of its inputs.
+        optional: Variables that may be None in some lanes and a value in others.
+    """
     passes: dict[str, Pass] = {
         "simplify-cfg": simplify_cfg,
+        **({"separate-narrowed": separate_narrowed} if optional else {}),
         "split-live-ranges": split_live_ranges,
-        "specialize": lambda p: specialize(p, in_types),
+        "specialize": lambda p: specialize(p, in_types, optional),
     }
     return run(program, passes)
 

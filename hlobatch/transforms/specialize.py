@@ -11,23 +11,29 @@ as do arrays of which only the type matters.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
+from typing import Final
 
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
+from hlobatch.analysis.optional import has_maybe
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
-from hlobatch.ir.ops import BranchOp, GotoOp, Op, PrimOp
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.failures import failures_of, raise_what_is_reached, without_failures
 from hlobatch.transforms.foresee_branches import foresee_branches
+from hlobatch.transforms.lift_optional import lift_optional, lifted
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
+RESULT: Final = "$result"
+"""What ``none_or_value`` of an error is about the program's result."""
 
-def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
+
+def specialize(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Program:
     """The program for inputs of given types.
 
     Raises:
@@ -35,7 +41,7 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
-    folded, found = _defined(*_decided(program, in_types), in_types)
+    folded, found = _defined(*_decided(program, in_types, optional), in_types, optional)
     _check_returns(folded, found)
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
@@ -48,16 +54,37 @@ def specialize(program: Program, in_types: Mapping[str, Type]) -> Program:
         typed = typed.replace(vars_out=typed.vars_out[:1], failures=())
     mentioned = {v for f in typed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
-    return simplify_cfg(typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned}))
+    typed = typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned})
+    _check_results(typed)
+    return simplify_cfg(lift_optional(typed))
 
 
-def _decided(program: Program, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+def _check_results(program: Program) -> None:
+    """Refuse results that are None in some lanes."""
+    if not any(has_maybe(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
+        return
+    called = next(op.function for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
+    main = program.function(called)
+    returns = [op for block in main.graph for op in block.ops if not {*op.defs}.isdisjoint(main.vars_out)]
+    place = next((op.location for op in returns if isinstance(op, (PrimOp, FunctionCallOp))), program.location)
+    error = BatchTypeError(
+        "what is returned here is None in some lanes, and results are arrays",
+        place,
+        help="where it `is None`, return a number in its place, or a flag beside it.",
+    )
+    error.none_or_value = RESULT
+    raise error
+
+
+def _decided(program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> tuple[Program, Inference]:
     """The program with decided branches as jumps, and its types."""
-    program, found = _inferred(program, in_types)
+    program, found = _inferred(program, in_types, optional)
     return program.with_functions({f.name: _folded(f, found) for f in program.all_functions}), found
 
 
-def _defined(program: Program, found: Inference, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+def _defined(
+    program: Program, found: Inference, in_types: Mapping[str, Type], optional: Collection[str]
+) -> tuple[Program, Inference]:
     """The program, in which every variable that is read has a value.
 
     Where one may have none, branches are foreseen: what a loop assigns has a value if its first turn surely happens.
@@ -67,24 +94,24 @@ def _defined(program: Program, found: Inference, in_types: Mapping[str, Type]) -
     except UndefinedVariableError as error:
         unsure = [f for f in program.all_functions if any(undefined_reads(f))]
         ahead = program.with_functions({f.name: foresee_branches(f, found.types) for f in unsure})
-        program, found = _decided(split_live_ranges(ahead), in_types)
+        program, found = _decided(split_live_ranges(ahead), in_types, optional)
         if any(any(undefined_reads(f)) for f in program.all_functions):
             raise error from None
     return program, found
 
 
-def _inferred(program: Program, in_types: Mapping[str, Type]) -> tuple[Program, Inference]:
+def _inferred(program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> tuple[Program, Inference]:
     """The program, its live ranges split as far as decided branches allow, and its types.
 
     ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. Where types conflict, the
     branches decided so far are bent to the side they take, live ranges are split again, and inference starts anew. In
     the end every bent branch has to be decided as it was.
     """
-    found = infer_types(program, in_types)
+    found = infer_types(program, in_types, optional)
     conflict, bent = found.conflict, dict(found.taken)
     while found.conflict is not None:
         program = split_live_ranges(program.with_functions({f.name: _bent(f, bent) for f in program.all_functions}))
-        found = infer_types(program, in_types)
+        found = infer_types(program, in_types, optional)
         if found.conflict is not None and found.taken.keys() <= bent.keys():
             raise found.conflict
         bent |= found.taken
@@ -155,7 +182,9 @@ def _traced(function: Function, found: Inference) -> Function:
     def typed(block: Block) -> Block:
         place = (function.name, block.name)
         ops = [
-            _typed(op, found.traced[place, i]) if isinstance(op, PrimOp) else op
+            _typed(op, lifted(found.traced[place, i], [found.types[v] for v in op.vars_out]))
+            if isinstance(op, PrimOp)
+            else op
             for i, op in enumerate(block.instructions)
             if not (isinstance(op, PrimOp) and op.deletes)
         ]

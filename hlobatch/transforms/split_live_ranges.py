@@ -16,7 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from hlobatch.analysis.dataflow import Dataflow, solve
+from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
@@ -31,6 +31,24 @@ def split_live_ranges(program: Program) -> Program:
     return program.with_functions({f.name: _Webs(f).renamed() for f in program.all_functions})
 
 
+def reaching_definitions(function: Function) -> Solution[Definitions]:
+    """For each block, the definitions that may be the last ones of their variables."""
+    names = {v for block in function.graph for op in block.ops for v in (*op.uses, *op.defs)}
+    names |= {*function.vars_in, *function.vars_out}
+    start = frozenset((v, "", -1) for v in names)
+
+    def merge(sets: Iterable[Definitions]) -> Definitions:
+        return frozenset().union(*sets)
+
+    def transfer(block: Block, definitions: Definitions) -> Definitions:
+        for index, op in enumerate(block.ops):
+            definitions = _after(block, index, op, definitions)
+        return definitions
+
+    problem = Dataflow(forward=True, boundary=start, initial=frozenset(), merge=merge, transfer=transfer)
+    return solve(function.graph, problem)
+
+
 class _Webs:
     """The live ranges of one function, as sets of definitions (union-find)."""
 
@@ -40,20 +58,7 @@ class _Webs:
         self.reaching = self._reaching_definitions()
 
     def _reaching_definitions(self) -> dict[str, Definitions]:
-        names = {v for block in self.function.graph for op in block.ops for v in (*op.uses, *op.defs)}
-        names |= {*self.function.vars_in, *self.function.vars_out}
-        start = frozenset((v, "", -1) for v in names)
-
-        def merge(sets: Iterable[Definitions]) -> Definitions:
-            return frozenset().union(*sets)
-
-        def transfer(block: Block, definitions: Definitions) -> Definitions:
-            for index, op in enumerate(block.ops):
-                definitions = _after(block, index, op, definitions)
-            return definitions
-
-        problem = Dataflow(forward=True, boundary=start, initial=frozenset(), merge=merge, transfer=transfer)
-        solution = solve(self.function.graph, problem)
+        solution = reaching_definitions(self.function)
         self.at_exit = [
             solution.after[block.name] for block in self.function.graph if "halt" in block.terminator.successors
         ]

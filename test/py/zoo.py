@@ -1453,3 +1453,51 @@ def assigned_in_place(values: Array, n: Array) -> dict[str, Any]:
     grid[n % 3, : n % 4] = -1
     grid[:, n % 4] *= 2
     return {"table": table, "grid": grid, "tally": tally, "places": places, **last}
+
+
+def or_else(value: Array | None, default: int) -> Array | int:
+    return default if value is None else value
+
+
+def nearest_above(values: Array, bound: Array, start: int = 0) -> Array | None:
+    if start == 4 or bound > 8:
+        return None
+    if values[start] > bound:
+        return values[start]
+    return nearest_above(values, bound, start + 1)
+
+
+@program(integers(-2, 12), integers(0, 9, shape=(4,)))
+def none_or_value(n: Array, values: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Variables, results and parts of tuples that are None in some lanes: asked for, compared, passed on."""
+    largest = None
+    for value in values:
+        if value < n and (largest is None or value > largest):
+            largest = value
+    best = None
+    last = None
+    repeated = 0
+    while n > 0:
+        digit = n % 3
+        if last is not None and digit == last:
+            repeated += 1
+        if best is None or digit > best[1]:
+            best = (n, digit)
+        last = digit
+        n = n // 2
+    position = -1
+    if best is not None:
+        position, top = best
+        repeated += top * 10
+    found = nearest_above(values, last or 5)
+    same = found == largest
+    if found:
+        repeated += 100 + found
+    match last:
+        case None:
+            kind = 7
+        case 1 | 2 as kind:
+            pass
+        case _:
+            kind = 0
+    return or_else(largest, -5), repeated, position, 1 if same else 0, kind

@@ -1,0 +1,146 @@
+"""Variables that are None in some lanes: what code that is traced sees of them, and how values become what they hold.
+
+::
+
+    best = None                                %best = (is_there: bool[], value: f32[])
+    while x > 0:
+        if best is None or x > best:     ==>   branch on ``not is_there``; then on ``x > value``
+            best = x                           %best = (True, x)
+
+Code that uses such a variable without asking sees the value, which is zeros where it is None. Which value is whose is
+known by the object: what an operation makes of it is another object, and no longer None in any lane.
+"""
+
+from __future__ import annotations
+
+import contextvars
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.facts import Learned, MayBeNone
+from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.types import Static, TensorType, Type
+
+_known: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
+
+
+@dataclass(frozen=True, eq=False)
+class Present:
+    """A value that is not None any more, as code gives it back."""
+
+    value: Any
+
+
+def is_none(value: Any) -> Any:
+    """Whether a value is None: a Python bool, or one that differs between lanes."""
+    known = optional(value)
+    return value is None if known is None else jnp.logical_not(known.is_there)
+
+
+def asked(value: Any, variable: str) -> Any:
+    """The value of a variable, of which code asks whether it is None to go on to what it does with it.
+
+    Raises:
+        Learned: It is None in some lanes: where it turns out not to be, it is the value alone.
+    """
+    if optional(value) is not None:
+        fact = MayBeNone(variable)
+        raise Learned(fact.site, fact)
+    return value
+
+
+def optional(value: Any) -> Maybe | None:
+    """The flag and the value of what is None in some lanes."""
+    known = _known.get({}).get(id(value))
+    return known if known is not None and known.value is value else None
+
+
+def any_optional(values: Any) -> bool:
+    """Whether something in values is None in some lanes."""
+    known = _known.get({})
+    return bool(known) and any(
+        optional(part) for part in jax.tree.leaves(values, is_leaf=lambda part: id(part) in known)
+    )
+
+
+def narrow(value: Any) -> tuple[Any]:
+    """What a variable holds where it has turned out not to be None, as the function of a ``PrimOp``."""
+    return (value if optional(value) is None else Present(value),)
+
+
+def run(function: Callable[..., Any], values: Sequence[Any], see: Callable[[list[Any]], None]) -> list[Any]:
+    """What code makes of the values of variables: it is given those behind flags, and they come back with the flags.
+
+    Args:
+        function: The code.
+        values: What the variables hold that it reads.
+        see: Is told what the code is given, before it runs.
+    """
+    known: dict[int, Maybe] = {}
+
+    def given(part: Any) -> Any:
+        if not isinstance(part, Maybe):
+            return part
+        inner = jax.tree.map(given, part.value, is_leaf=_is_maybe)
+        known[id(inner)] = Maybe(part.is_there, inner)
+        return inner
+
+    def held(part: Any) -> Any:
+        return part.value if isinstance(part, Present) else known.get(id(part), part)
+
+    arguments = [jax.tree.map(given, value, is_leaf=_is_maybe) for value in values]
+    see(arguments)
+    token = _known.set(known)
+    try:
+        results = list(function(*arguments))
+    finally:
+        _known.reset(token)
+    if not known:
+        return results
+    is_whole: Callable[[Any], bool] = lambda part: isinstance(part, Present) or id(part) in known  # noqa: E731
+    return [jax.tree.map(held, result, is_leaf=is_whole) for result in results]
+
+
+def _is_maybe(part: Any) -> bool:
+    return isinstance(part, Maybe)
+
+
+def has_maybe(type_: Type) -> bool:
+    """Whether something in a variable may be None in some lanes."""
+    return any(
+        map(_is_maybe, jax.tree.leaves(type_.tensors, is_leaf=lambda x: isinstance(x, (Maybe, TensorType, Static))))
+    )
+
+
+def lift(value: Any, type_: Type) -> Any:
+    """A value as a variable of some type holds it, which may be None in other lanes."""
+    return _lifted(value, type_.tensors)
+
+
+def _lifted(value: Any, kind: Any) -> Any:
+    if isinstance(kind, Maybe):
+        if value is None:
+            return Maybe(jnp.bool_(False), jax.tree.map(_nothing, kind.value, is_leaf=_is_leaf))
+        if isinstance(value, Maybe):
+            return Maybe(value.is_there, _lifted(value.value, kind.value))
+        return Maybe(jnp.bool_(True), _lifted(value, kind.value))
+    if isinstance(kind, TensorType):
+        return jnp.asarray(value, kind.dtype) if not kind.is_key else value
+    if isinstance(kind, Static) or kind is None:
+        return value
+    parts, structure = jax.tree.flatten(kind, is_leaf=lambda part: part is not kind)
+    given: Any = structure
+    return jax.tree.unflatten(structure, map(_lifted, given.flatten_up_to(value), parts))
+
+
+def _nothing(leaf: TensorType | Static) -> Any:
+    """What stands in place of a value where there is none."""
+    return jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, TensorType) else leaf.value
+
+
+def _is_leaf(part: Any) -> bool:
+    return isinstance(part, (TensorType, Static))

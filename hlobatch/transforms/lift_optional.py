@@ -1,0 +1,120 @@
+"""Values that go where a variable may be None in some lanes are made what it holds: a flag beside the value.
+
+::
+
+    %best = prim "x" (%x)                        %best = prim "x" (%x)      which gives (True, x)
+    %y = call @step(%best, %x)      ==>          %best:given = prim "move" (%best); %y = call @step(%best:given, %x)
+
+The first is done where a primitive gets its types (``specialize.py``), the second here: what a call passes on, and what
+it gives back, may be None there and not here, or the other way round.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+import jax
+
+from hlobatch.analysis.optional import has_maybe, lift
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.names import unused
+from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.types import Type
+
+
+def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
+    """A primitive's code, which gives what the variables hold that it writes to."""
+    targets = [
+        wanted if has_maybe(wanted) and wanted.treedef != type_.treedef else type_
+        for type_, wanted in zip(function.out_types, held, strict=True)
+    ]
+    if targets == list(function.out_types):
+        return function
+
+    def on_tensors(*tensors: jax.Array) -> list[jax.Array]:
+        supply = iter(function.flat(*tensors))
+        values = [type_.rebuild([next(supply) for _ in type_.tensor_leaves]) for type_ in function.out_types]
+        values = [
+            lift(value, target) if target is not type_ else value
+            for value, target, type_ in zip(values, targets, function.out_types, strict=True)
+        ]
+        return [tensor for value, target in zip(values, targets, strict=True) for tensor in target.flatten(value)]
+
+    jaxpr = jax.make_jaxpr(on_tensors)(*(leaf.aval for type_ in function.in_types for leaf in type_.tensor_leaves))
+    return TracedFunction(function.in_types, tuple(targets), jaxpr, doubts=function.doubts)
+
+
+def lift_optional(program: Program) -> Program:
+    """The typed program with calls, which pass on and give back what those hold that receive it."""
+    if not any(map(has_maybe, program.var_defs.values())):
+        return program
+    types = dict(program.var_defs)
+    functions = {f.name: _with_lifted_calls(program, f, types) for f in program.all_functions}
+    return program.with_functions(functions).replace(var_defs=types)
+
+
+def _with_lifted_calls(program: Program, function: Function, types: dict[str, Type]) -> Function:
+    blocks: list[Block] = []
+    taken = {block.name for block in function.graph}
+    for block in function.graph:
+        call = block.instructions[-1] if block.instructions else None
+        if not isinstance(call, FunctionCallOp):
+            blocks.append(block)
+            continue
+        callee = program.function(call.function)
+        before, given = _moved(call.vars_in, callee.vars_in, types, call)
+        fresh = [
+            _name(name, types) if _differ(types, name, result) else name
+            for name, result in zip(call.vars_out, callee.vars_out, strict=True)
+        ]
+        received = zip(fresh, call.vars_out, callee.vars_out, strict=True)
+        types.update({name: types[result] for name, old, result in received if name != old})
+        after, _ = _moved(fresh, call.vars_out, types, call, onto=call.vars_out)
+        call = call.replace(vars_in=tuple(given), vars_out=tuple(fresh))
+        lifted_block = block.replace(instructions=(*block.instructions[:-1], *before, call))
+        if after:
+            name = unused(f"{block.name}.given", taken)
+            taken.add(name)
+            blocks.append(lifted_block.replace(terminator=GotoOp(name, location=call.location)))
+            blocks.append(Block(name, tuple(after), block.terminator, call.location))
+        else:
+            blocks.append(lifted_block)
+    return function.replace(graph=ControlFlowGraph(tuple(blocks)))
+
+
+def _differ(types: Mapping[str, Type], name: str, other: str) -> bool:
+    """Whether one variable may be None where the other is not."""
+    mine, others = types.get(name), types.get(other)
+    return mine is not None and others is not None and has_maybe(mine) and mine.treedef != others.treedef
+
+
+def _name(name: str, types: Mapping[str, Type]) -> str:
+    return unused(f"{name}:given", types)
+
+
+def _moved(
+    sources: Sequence[str],
+    targets: Sequence[str],
+    types: dict[str, Type],
+    call: FunctionCallOp,
+    onto: Sequence[str] | None = None,
+) -> tuple[list[Op], list[str]]:
+    """Copies of variables as others hold them, where that differs, and the names of what holds them now."""
+    ops: list[Op] = []
+    names: list[str] = []
+    for index, (source, target) in enumerate(zip(sources, targets, strict=True)):
+        if not _differ(types, target, source):
+            names.append(source)
+            continue
+        name = _name(source, types) if onto is None else onto[index]
+        types[name] = types[target]
+        type_ = types[source]
+        same = jax.make_jaxpr(lambda *tensors: list(tensors))(*(leaf.aval for leaf in type_.tensor_leaves))
+        move = lifted(TracedFunction((type_,), (type_,), same), [types[target]])
+        uses = () if type_.is_static else (source,)
+        if not uses:
+            move = TracedFunction((), move.out_types, move.jaxpr)
+        ops.append(PrimOp(uses, (name,), move, "move", call.location))
+        names.append(name)
+    return ops, names

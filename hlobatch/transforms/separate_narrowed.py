@@ -1,0 +1,70 @@
+"""Keeps apart what a variable is where it turned out not to be None, and what it is where ways meet again.
+
+::
+
+    branch %$if, after, there               branch %$if, after, there
+    there:                                  there:
+      %x = prim "x is there" (%x)             %x = prim "x is there" (%x)
+      %y = prim "x + 1" (%x)          ==>     %y = prim "x + 1" (%x)
+      jump after                              %x = prim "x" (%x)
+    after:                                    jump after
+      %z = prim "x is None" (%x)            after: …
+
+A read after both ways would make one variable of both, and so of what is known on one of them. The copy stands between:
+once live ranges are split, each has a name of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from hlobatch.analysis.optional import narrow
+from hlobatch.ir.names import unused
+from hlobatch.ir.ops import GotoOp, PrimOp, renaming
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.transforms.split_live_ranges import Definition, reaching_definitions
+
+
+def separate_narrowed(program: Program) -> Program:
+    """The untyped program with copies where narrowed variables meet themselves."""
+    return program.with_functions({f.name: _separated(f) for f in program.all_functions})
+
+
+def _separated(function: Function) -> Function:
+    narrowed: dict[Definition, PrimOp] = {
+        (op.vars_out[0], block.name, index): op
+        for block in function.graph
+        for index, op in enumerate(block.instructions)
+        if isinstance(op, PrimOp) and op.function is narrow
+    }
+    if not narrowed:
+        return function
+    reaching = reaching_definitions(function)
+    taken = {block.name for block in function.graph}
+    blocks: list[Block] = []
+    for block in function.graph:
+        onward: dict[str, str] = {}
+        copies: list[Block] = []
+        for name in dict.fromkeys(n for n in block.successors if n in function.graph):
+            meet = [
+                op
+                for definition, op in narrowed.items()
+                if _of(definition[0], reaching.after[block.name]) == [definition]
+                and _of(definition[0], reaching.before[name]) != [definition]
+            ]
+            if meet:
+                onward[name] = unused(f"{name}.also", taken)
+                taken.add(onward[name])
+                ops = tuple(PrimOp(op.vars_in, op.vars_out, same, op.text.split()[0], op.location) for op in meet)
+                copies.append(Block(onward[name], ops, GotoOp(name, location=block.location), block.location))
+        blocks += [block.replace(terminator=block.terminator.retarget(renaming(onward))), *copies]
+    return function.replace(graph=ControlFlowGraph(tuple(blocks)))
+
+
+def _of(variable: str, definitions: frozenset[Definition]) -> list[Definition]:
+    return [definition for definition in definitions if definition[0] == variable]
+
+
+def same(value: Any) -> tuple[Any]:
+    """The value itself."""
+    return (value,)
