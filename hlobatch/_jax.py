@@ -231,7 +231,7 @@ def is_tracer(value: Any) -> bool:
 
 def weakly(value: Any, dtype: Any) -> Any:
     """A value as JAX has Python's numbers: in a dtype, but adopting that of what it meets."""
-    return _convert_element_type(value, dtype, weak_type=True)
+    return _convert_element_type(value, jnp.dtype(dtype), weak_type=True)
 
 
 tracing_context: Final = _config.trace_context

@@ -445,15 +445,15 @@ LARGE_NUMBERS: Final = (
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
 _NO_BUILTIN: Final = (
-    "Python's own functions branch: use jnp.minimum for min, jnp.maximum for max, jnp.any and jnp.all for any and all, "
-    "`(n == 1) | (n == 2)` for `n in (1, 2)`, jnp.where for a choice; decorate a function that branches with @hb.batch."
+    "a function of a library that branches needs numbers: use one of jax.numpy or jax.lax, or jnp.where for a choice; "
+    "write the `if` in a function of yours."
 )
 _NO_NUMBER: Final = (
-    "use jnp.sqrt for math.sqrt and so on, x.astype(…) for int(x) and float(x), jnp.asarray(items)[i] to index a list; "
-    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure."
+    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure. "
+    "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
 )
 _UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
-_NO_KEY: Final = "put what is looked up in an array, as in `jnp.asarray(items)[i]`, or compare, as in `if n == 1`."
+_NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
 _JAX_ADVICE: Final = (
     "If using `jit`",
     "The error occurred while tracing",

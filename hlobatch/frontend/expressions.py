@@ -34,8 +34,8 @@ from hlobatch.frontend.changes import changed_parameters
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
-from hlobatch.frontend.primitives import HELPER, HELPERS, compile_primitive, helper
-from hlobatch.frontend.scopes import assigned_in_expressions, local_names, names_before, read_names
+from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper
+from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from hlobatch.analysis.draws import code_within
+from hlobatch.frontend.scopes import HELPER
 
 _BEGUN: Final = time.time()
 _INSTALLED: Final = tuple(
@@ -65,8 +66,11 @@ def _compiles_to(lines: Sequence[str], wanted: types.CodeType) -> bool:
 
 
 def is_users(function: types.FunctionType) -> bool:
-    """Whether a function was written by the user: it stands in a file outside of what is installed."""
-    return _is_users_file(function.__code__.co_filename)
+    """Whether a function was written by the user: it stands in a file outside of what is installed.
+
+    A lambda of code that is being traced is part of that code.
+    """
+    return HELPER not in function.__qualname__ and _is_users_file(function.__code__.co_filename)
 
 
 @functools.cache

@@ -24,6 +24,7 @@ from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.mutation import has_changed, parts
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.frontend.calls import call
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
 
@@ -92,7 +93,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
     if target is None:
-        return function(*args, **kwargs)
+        return call(function, *args, **kwargs)
     if (
         is_batched(target.function)
         or any_optional((args, kwargs))
@@ -148,7 +149,7 @@ def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     target = called(function)
     if target is not None and is_batched(target.function):
         raise Learned(site, target)
-    return function(*args, **kwargs)
+    return call(function, *args, **kwargs)
 
 
 def _is_of_tracing(error: Exception) -> bool:

@@ -23,8 +23,8 @@ from typing import TYPE_CHECKING, Any, Final
 from hlobatch.analysis.facts import LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
-from hlobatch.frontend.primitives import HELPER, helper
-from hlobatch.frontend.scopes import stored_names, target_names
+from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.scopes import HELPER, stored_names, target_names
 from hlobatch.ir.ops import BranchOp, GotoOp
 
 if TYPE_CHECKING:

@@ -7,10 +7,13 @@
     scale = 10 ** -places             ==>     scale = __hb_power(10, -places, True)
     size = len(f"{n}")                        size = len(f"{__hb_known(n)}")
     if isinstance(i, int): …                  if __hb_isinstance(i, int): …
+    best = max(best, PRICES[i])               best = __hb_call(max, best, __hb_item(PRICES, i))
+    if (a, b) < (c, d): …                     if __hb_compare("lt", (a, b), (c, d)): …
 
-JAX's arrays stand for Python's numbers, and almost everything means the same on both. Here is what does not, and where
-nobody would be told: flags that are added up, whole numbers of two dtypes that are compared, negative powers of
-integers, texts, and questions about types.
+JAX's arrays stand for Python's numbers, and almost everything means the same on both. Here is what does not: functions
+that need a number, such as ``max`` and ``math.sqrt``; an index into a list; comparisons of tuples, and ``in``; control
+inside lambdas and comprehensions; flags that are added up, whole numbers of two dtypes that are compared, negative
+powers of integers, texts, questions about types.
 """
 
 from __future__ import annotations
@@ -18,13 +21,16 @@ from __future__ import annotations
 import ast
 import builtins
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeGuard
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.calls import has_meaning
 from hlobatch.frontend.primitives import helper
-from hlobatch.frontend.source import Source
+from hlobatch.frontend.scopes import HELPER, target_names
+from hlobatch.frontend.source import MISSING, Source
 
 _ARITHMETIC: Final[dict[type[ast.operator], str]] = {
     ast.Add: "add",
@@ -44,15 +50,23 @@ _AUGMENTED: Final = {
     ast.BitXor: "xor",
     ast.MatMult: "matmul",
 }
+_SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
     ast.Lt: "lt",
     ast.LtE: "le",
     ast.Gt: "gt",
     ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
+    ast.In: "in",
+    ast.NotIn: "not_in",
+    ast.Is: "is_",
+    ast.IsNot: "is_not",
 }
-_SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
+"""Comparisons, as the module ``operator`` calls them, or nearly."""
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len)
+"""Functions that leave out the items of a comprehension that are not there in a lane."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
 _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
 _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
@@ -111,8 +125,25 @@ class Meanings:
         result = helper("__hb_augment", [operation, target, value], node)
         return [ast.copy_location(ast.Assign([node.target], result), node)]
 
+    def _within(self, node: Any) -> Meanings:
+        """What code means inside a lambda or a comprehension, whose variables are its own."""
+        if isinstance(node, ast.Lambda):
+            names = [a.arg for a in ast.walk(node.args) if isinstance(a, ast.arg)]
+        elif isinstance(node, _COMPREHENSIONS):
+            names = [name for generator in node.generators for name in target_names(generator.target)]
+        else:
+            return self
+        return replace(self, local=self.local.union(names))
+
     def _rewritten(self, node: Any) -> Any:
-        """A node, of which at least one field is another, or the node itself."""
+        """A node as it should mean: of which at least one field is another, or the node itself."""
+        inner = self._within(node)
+        copy = inner._with_parts(node)
+        if isinstance(node, _COMPREHENSIONS) and any(generator.ifs for generator in node.generators):
+            return helper("__hb_whole", [_with_possible_items(copy)], node)
+        return self._as_meant(copy, node)
+
+    def _with_parts(self, node: Any) -> Any:
         changed = dict[str, Any]()
         for name, value in ast.iter_fields(node):
             new: Any = value
@@ -123,8 +154,7 @@ class Meanings:
                 new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
             if new is not value:
                 changed[name] = new
-        copy = ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **changed}), node) if changed else node
-        return self._as_meant(copy, node)
+        return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **changed}), node) if changed else node
 
     def _as_meant(self, node: Any, written: Any) -> Any:
         """A node whose parts mean what they should, as it should."""
@@ -140,19 +170,52 @@ class Meanings:
                 return self._operate(_ARITHMETIC[type(op)], [left, right], node)
             case ast.UnaryOp(op, operand) if type(op) in _SIGNS and _may_be_flag(operand):
                 return self._operate(_SIGNS[type(op)], [operand], node)
-            case ast.Compare(left, [op], [right]) if type(op) in _COMPARISONS:
-                name = ast.copy_location(ast.Constant(_COMPARISONS[type(op)]), node)
-                return helper("__hb_compare", [name, left, right], node)
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
                 return ast.copy_location(new, node)
             case ast.Call(ast.Attribute(ast.Constant(str()), "format"), arguments, keywords):
                 return self._of_known(node, arguments, keywords)
-            case ast.Call(ast.Name(name), arguments, keywords) if self._is_builtin(name):
-                return self._call(node, name, arguments, keywords)
+            case ast.Call():
+                return self._call(node)
+            case ast.Subscript(value, index, ast.Load()) if not _is_written_out(index):
+                return _item(value, index, node)
+            case ast.Compare():
+                return self._comparison(node)
+            case ast.IfExp(test, body, otherwise):
+                return helper("__hb_choose", [test, _later(body), _later(otherwise)], node)
+            case ast.BoolOp(op, values):
+                name = "__hb_conjunction" if isinstance(op, ast.And) else "__hb_disjunction"
+                return helper(name, [values[0], *map(_later, values[1:])], node)
+            case ast.UnaryOp(ast.Not(), operand):
+                return helper("__hb_not", [operand], node)
         return node
 
-    def _call(self, node: ast.Call, name: str, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+    def _call(self, node: ast.Call) -> ast.expr:
+        """A call, which may be of a function that means something else than JAX makes of it."""
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
+            return node
+        if isinstance(node.func, ast.Name) and self._is_builtin(node.func.id):
+            node = self._of_builtin(node, node.func.id)
+            if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
+                return node
+        function = static_value(node.func, self.source, self.local)
+        if function is not MISSING and not has_meaning(function):
+            return node
+        arguments = node.args
+        if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
+            arguments = [arguments[0].args[0], *arguments[1:]]
+        called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)
+        return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
+
+    def _comparison(self, node: ast.Compare) -> ast.expr:
+        names = [_COMPARISONS[type(op)] for op in node.ops]
+        if len(names) > 1:
+            operations = ast.copy_location(ast.Tuple([_constant(n, node) for n in names], ast.Load()), node)
+            return helper("__hb_chain", [operations, node.left, *map(_later, node.comparators)], node)
+        return helper("__hb_compare", [_constant(names[0], node), node.left, node.comparators[0]], node)
+
+    def _of_builtin(self, node: ast.Call, name: str) -> ast.Call:
+        arguments, keywords = node.args, node.keywords
         if name in _TEXTS:
             return self._of_known(node, arguments, keywords)
         if name in _QUESTIONS and not keywords and (name != "type" or len(arguments) == 1):
@@ -168,7 +231,7 @@ class Meanings:
     def _is_builtin(self, name: str) -> bool:
         return name not in self.local and self.source.resolve(name) is getattr(builtins, name, self)
 
-    def _of_known(self, node: ast.Call, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.expr:
+    def _of_known(self, node: ast.Call, arguments: list[ast.expr], keywords: list[ast.keyword]) -> ast.Call:
         """A call of arguments that have to be known when the program is built."""
         named = [ast.copy_location(ast.keyword(k.arg, self._known(k.value)), k) for k in keywords]
         return ast.copy_location(ast.Call(node.func, list(map(self._known, arguments)), named), node)
@@ -188,6 +251,69 @@ class Meanings:
         names = isinstance(written, ast.Name) and written.id in self._negative
         negated = ast.copy_location(ast.Constant(names or _is_negated(written)), exponent)
         return helper("__hb_power", [base, exponent, negated], node)
+
+
+def _later(value: ast.expr) -> ast.expr:
+    """An expression that is evaluated where it is wanted."""
+    nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
+    return ast.copy_location(ast.Lambda(nothing, value), value)
+
+
+def _constant(value: Any, node: ast.AST) -> ast.expr:
+    return ast.copy_location(ast.Constant(value), node)
+
+
+def _is_written_out(index: ast.expr | None) -> bool:
+    """Whether an index is known from how it is written."""
+    match index:
+        case ast.Slice(lower, upper, step):
+            return all(map(_is_written_out, (lower, upper, step)))
+        case ast.Tuple(parts):
+            return all(map(_is_written_out, parts))
+        case ast.UnaryOp(ast.USub(), operand):
+            return _is_written_out(operand)
+    return index is None or isinstance(index, ast.Constant)
+
+
+def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
+    """``value[index]``; of an item of an item both indices at once."""
+    match value:
+        case ast.Call(ast.Name("__hb_item"), [container, *indices], []):
+            return helper("__hb_item", [container, *indices, index], node)
+    return helper("__hb_item", [value, index], node)
+
+
+def _is_whole(node: ast.expr) -> TypeGuard[ast.Call]:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__hb_whole"
+
+
+def _with_possible_items(node: Any) -> Any:
+    """A comprehension whose conditions may differ between lanes: its items know whether they are there.
+
+    ::
+
+        [f(x) for x in items if c(x)]
+        ==>
+        [__hb_possible((there,), f(x)) for x in items for there in (__hb_truth(c(x)),) if there is not False]
+    """
+    generators, names = [], list[ast.expr]()
+    for generator in node.generators:
+        generators.append(ast.comprehension(generator.target, generator.iter, [], generator.is_async))
+        for condition in generator.ifs:
+            name = f"{HELPER}there{len(names)}"
+            target = ast.copy_location(ast.Name(name, ast.Store()), condition)
+            read = ast.copy_location(ast.Name(name, ast.Load()), condition)
+            test = ast.Compare(read, [ast.IsNot()], [_constant(False, condition)])
+            known = ast.Tuple([helper("__hb_truth", [condition], condition)], ast.Load())
+            generators.append(
+                ast.comprehension(target, ast.copy_location(known, condition), [ast.copy_location(test, condition)], 0)
+            )
+            names.append(read)
+    part = "value" if isinstance(node, ast.DictComp) else "elt"
+    there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
+    item = helper("__hb_possible", [there, getattr(node, part)], getattr(node, part))
+    fields = {**dict(ast.iter_fields(node)), "generators": generators, part: item}
+    return ast.copy_location(type(node)(**fields), node)
 
 
 def _name(target: ast.expr) -> str:

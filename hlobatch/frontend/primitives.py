@@ -14,21 +14,22 @@ from typing import Any, Final
 from hlobatch.analysis import optional, tracing
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
-    comparisons,
+    calls,
+    choices,
     failures,
     following,
+    items,
     iteration,
     nested,
+    possible_items,
     python_numbers,
     ranges,
+    sequences,
     stores,
     structure,
 )
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
-
-HELPER: Final = "__hb_"
-"""How names begin by which compiled code reaches objects of the frontend."""
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
@@ -55,7 +56,6 @@ HELPERS: Final = {
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,
     "__hb_put": stores.put,
-    "__hb_compare": comparisons.compare,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,
@@ -76,6 +76,15 @@ HELPERS: Final = {
     "__hb_item_of": iteration.item_of,
     "__hb_fewest": iteration.fewest,
     "__hb_from_end": iteration.from_end,
+    "__hb_call": calls.call,
+    "__hb_item": items.item,
+    "__hb_compare": sequences.compare,
+    "__hb_chain": choices.chain,
+    "__hb_choose": choices.choose,
+    "__hb_conjunction": choices.conjunction,
+    "__hb_disjunction": choices.disjunction,
+    "__hb_possible": possible_items.possible,
+    "__hb_whole": possible_items.whole,
     "__hb_range_count": ranges.range_count,
     "__hb_range_goes_on": ranges.range_goes_on,
     "__hb_range_item": ranges.range_item,
@@ -83,7 +92,7 @@ HELPERS: Final = {
 """Names by which compiled code reaches the frontend's own functions."""
 
 
-def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.expr:
+def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.Call:
     """A call of one of ``HELPERS`` in the place of ``node``."""
     function = ast.copy_location(ast.Name(name, ast.Load()), node)
     return ast.copy_location(ast.Call(function, list(arguments), []), node)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
+from typing import Final
+
+HELPER: Final = "__hb_"
+"""How names begin by which compiled code reaches objects of the frontend."""
 
 
 def target_names(target: ast.expr) -> list[str]:

@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from hlobatch import cli
+from hlobatch.frontend.calls import known_functions
 from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
 from hlobatch.ir import verifier
 
@@ -85,12 +86,19 @@ def unsupported() -> str:
     return "\n".join(["| Not supported | Instead |", "|---|---|", *rows]) + "\n"
 
 
+def functions() -> str:
+    """The functions that mean something on a lane's values, by the module that they are of."""
+    rows = [f"| {module} | {', '.join(f'`{name}`' for name in names)} |" for module, names in known_functions().items()]
+    return "\n".join(["| Of | Functions |", "|---|---|", *rows]) + "\n"
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     "modules": modules,
     "layers": numbered_layers,
     "rules": rules,
     "supported": supported,
     "unsupported": unsupported,
+    "functions": functions,
 }
 
 

@@ -1,0 +1,91 @@
+"""A call in code that is being traced -> its value, with the meaning that the function has in Python.
+
+Python's own functions, and those of its library and of NumPy, need numbers. What they mean on values that differ
+between lanes is said in tables, function -> function on traced values, one module for each subject. What is called is
+found by the object and not by its name, and where no value differs between lanes the function itself is called.
+"""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import jax
+
+from hlobatch._jax import is_tracer
+from hlobatch.frontend import items, math_functions, python_functions
+from hlobatch.frontend.lane_numbers import parts
+from hlobatch.frontend.meaning import Function, Meaning
+
+_MEANINGS: Final[Mapping[Any, Meaning]] = {**python_functions.MEANINGS, **math_functions.MEANINGS}
+_METHODS: Final[Mapping[tuple[type, str], Function]] = items.METHODS
+_CALLERS: Final[frozenset[Any]] = python_functions.CALLERS
+
+
+def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
+    """The value of ``function(*args, **kwargs)``."""
+    if isinstance(function, functools.partial):
+        return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    known = _known(function)
+    if known in _CALLERS:
+        args = tuple(map(_as_meant, args))
+        kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
+    meaning = _MEANINGS.get(known)
+    if meaning is not None:
+        if meaning.uses_items:  # what an iterator gives is not known before
+            args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
+        kind = is_tracer if meaning.converts else _is_jax
+        if _holds(kind, (args, kwargs)) or (known in _CALLERS and _holds(callable, (args, kwargs))):
+            return meaning.function(*args, **kwargs)
+    method = _method(function)
+    if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
+        return method(function.__self__, *args, **kwargs)
+    return function(*args, **kwargs)
+
+
+def has_meaning(function: Any) -> bool:
+    """Whether calls of an object may mean something else than JAX makes of them."""
+    known = _known(function)
+    return known in _MEANINGS or known in _CALLERS or _method(function) is not None
+
+
+def known_functions() -> dict[str, list[str]]:
+    """The names of the functions that have a meaning, by the module that they are of."""
+    own = {*python_functions.MEANINGS, *python_functions.CALLERS}.difference(python_functions.REFUSED)
+    return {
+        "Python": sorted(function.__name__ for function in own),
+        "`math`": sorted(math_functions.NAMES),
+        "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],
+    }
+
+
+def _known(function: Any) -> Any:
+    """What the tables know an object by."""
+    try:
+        hash(function)
+    except Exception:  # noqa: BLE001  # the user's own
+        return None
+    return function
+
+
+def _method(function: Any) -> Function | None:
+    if not isinstance(function, types.BuiltinMethodType) or isinstance(function.__self__, types.ModuleType):
+        return None
+    kinds = type(function.__self__).__mro__
+    return next((_METHODS[kind, function.__name__] for kind in kinds if (kind, function.__name__) in _METHODS), None)
+
+
+def _as_meant(value: Any) -> Any:
+    """A function that is given to another, with its meaning."""
+    return functools.partial(call, value) if callable(value) and has_meaning(value) else value
+
+
+def _is_jax(value: Any) -> bool:
+    """Whether a value is an array of JAX's, of which what is computed while code is traced is not known either."""
+    return isinstance(value, jax.Array)
+
+
+def _holds(kind: Callable[[Any], bool], value: Any) -> bool:
+    return any(map(kind, parts(value)))

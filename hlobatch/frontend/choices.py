@@ -1,0 +1,61 @@
+"""``a if c else b``, ``and``, ``or``, chained comparison in a lambda or a comprehension, which is straight-line code.
+
+What depends on the lane is computed on both sides, and one is chosen. Of what is known when the program is built, only
+the side that is taken is evaluated.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import jax.numpy as jnp
+
+from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.lane_numbers import select
+from hlobatch.frontend.sequences import both, compare
+
+Later = Callable[[], Any]
+
+
+def choose(test: Any, then: Later, otherwise: Later) -> Any:
+    """``then() if test else otherwise()``."""
+    holds = truth(test)
+    if type(holds) is bool:
+        return then() if holds else otherwise()
+    return select(holds, then(), otherwise())
+
+
+def conjunction(value: Any, *others: Later) -> Any:
+    """``value and …``: the first that does not hold, or else the last."""
+    return _decided(True, value, others)
+
+
+def disjunction(value: Any, *others: Later) -> Any:
+    """``value or …``: the first that holds, or else the last."""
+    return _decided(False, value, others)
+
+
+def _decided(goes_on: bool, value: Any, others: tuple[Later, ...]) -> Any:
+    if not others:
+        return value
+    holds = truth(value)
+    if type(holds) is bool:
+        return _decided(goes_on, others[0](), others[1:]) if holds is goes_on else value
+    rest = _decided(goes_on, others[0](), others[1:])
+    if all(type(side) is bool or (is_array(side) and side.dtype == jnp.bool_) for side in (value, rest)):
+        return jnp.logical_and(value, rest) if goes_on else jnp.logical_or(value, rest)
+    return select(holds, rest, value) if goes_on else select(holds, value, rest)
+
+
+def chain(operations: tuple[str, ...], value: Any, *others: Later) -> Any:
+    """``value < others[0]() <= …``; operations as the module ``operator`` calls them."""
+
+    def links() -> Any:
+        left = value
+        for operation, other in zip(operations, others, strict=True):
+            right = other()
+            yield truth(compare(operation, left, right))
+            left = right
+
+    return both(links())

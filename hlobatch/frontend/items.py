@@ -1,0 +1,218 @@
+"""``container[index]`` where the index, or what is indexed, differs between lanes.
+
+A list, a tuple, a dict or a range holds Python objects, and a NumPy array takes no index that is not known: the items
+are gathered from an array of all of them.
+"""
+
+from __future__ import annotations
+
+import array
+import collections
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
+from hlobatch.frontend.meaning import Function
+from hlobatch.frontend.sequences import either, equal
+
+_SEQUENCES: Final = (list, tuple, range, collections.deque)
+_BYTES: Final = (bytes, bytearray, array.array)
+_FEW: Final = 4
+"""Of no more items one is chosen by comparisons."""
+_MANY: Final = 64
+"""More keys are searched for in order, fewer are compared all at once."""
+
+
+def item(container: Any, *indices: Any) -> Any:
+    """``container[i][j]…``."""
+    if len(indices) > 1 and any(map(is_tracer, indices)):
+        table = _table(container, len(indices)) if all(map(_is_index, indices)) else None
+        if table is not None:
+            return _python_number(jnp.asarray(table)[tuple(map(within, indices, table.shape))], table)
+    for index in indices:
+        container = _item(container, index)
+    return container
+
+
+def _is_index(value: Any) -> bool:
+    return type(value) is int or (is_tracer(value) and value.shape == ())
+
+
+def _item(container: Any, index: Any) -> Any:
+    if isinstance(index, slice):
+        _check_slice(index)
+    if not differs(index):
+        return container[index]
+    if isinstance(container, dict):
+        return gathered(list(container.values()), _place(container, index)[0])
+    if isinstance(container, _SEQUENCES):
+        return gathered(container, index)
+    if isinstance(container, str):
+        raise UnsupportedSyntaxError(
+            "a text is indexed by a value that differs between lanes",
+            help="keep the numbers of its letters: `codes = text.encode()`, and `codes[i]` is a number.",
+        )
+    if isinstance(container, _BYTES):
+        return gathered(list(container), index)
+    return jnp.asarray(container)[index] if isinstance(container, np.ndarray) else container[index]
+
+
+def _check_slice(index: slice) -> None:
+    if differs((index.start, index.stop, index.step)):
+        raise BatchTypeError(
+            "the bounds of this slice differ between lanes, and so would the length of what it gives",
+            help="keep the length, and mask what is beyond, as in `jnp.where(jnp.arange(len(x)) < n, x, 0)`; of a "
+            "known length n it is `jax.lax.dynamic_slice(x, (start,), (n,))`.",
+        )
+
+
+# Sequences
+
+
+def within(index: Any, size: int) -> Any:
+    """An index as one from the beginning. What is out of range is not found out: it is the nearest item's."""
+    index = as_index(index, "an index")
+    if not is_array(index):
+        return range(size)[index]
+    if jnp.issubdtype(index.dtype, jnp.unsignedinteger):
+        return index
+    return jnp.where(index < 0, index + size, index)
+
+
+def gathered(items: Sequence[Any], index: Any) -> Any:
+    """The item at an index that differs between lanes, where all items are alike.
+
+    Raises:
+        BatchTypeError: There is none.
+        UnsupportedSyntaxError: They are not alike.
+    """
+    if not len(items):
+        raise BatchTypeError("an item of an empty sequence", help="there has to be an item at each index that occurs.")
+    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(value) for value in items]
+    if any(treedef != flat[0][1] for _, treedef in flat):
+        raise UnsupportedSyntaxError(
+            "an item is chosen by the lane, and items have different structures",
+            help="let all items be numbers, or arrays of one shape, or tuples of as many of them.",
+        )
+    columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
+    index = within(index, len(items))
+    return jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns])
+
+
+def _from_column(column: Sequence[Any], index: Any) -> Any:
+    first = column[0]
+    if all(value is first for value in column):
+        return first
+    if not all(is_array(value) or isinstance(value, NUMBERS) for value in column):
+        raise UnsupportedSyntaxError(
+            "a Python object is chosen by a value that differs between lanes",
+            help="a Python object is the same in every lane: use numbers in place of it, or `if` and `elif`.",
+        )
+    shapes = {jnp.shape(value) for value in column}
+    if len(shapes) > 1:
+        raise BatchTypeError(
+            f"an item is chosen by the lane, and items have shapes {' and '.join(map(str, map(list, shapes)))}",
+            help="make the shapes equal, as with jnp.broadcast_to or by padding.",
+        )
+    if len(column) <= _FEW and shapes == {()}:
+        result = column[-1]
+        for place in reversed(range(len(column) - 1)):
+            result = select(index == place, column[place], result)
+        return result
+    if not any(map(is_array, column)):
+        table = _numbers(column)
+        return _python_number(jnp.asarray(table)[index], table)
+    return jnp.stack(list(map(jnp.asarray, together(column))))[index]
+
+
+def _table(items: Any, depth: int) -> np.ndarray | None:
+    """Numbers in lists in lists, as many in each, as an array; None if they are nothing of the kind."""
+    shape, level = list[int](), [items]
+    while len(shape) < depth:
+        if not all(isinstance(part, (list, tuple)) for part in level) or len({len(part) for part in level}) != 1:
+            return None
+        shape.append(len(level[0]))
+        level = [value for part in level for value in part]
+    if not level or not all(type(value) in (bool, int, float, complex) for value in level):
+        return None
+    return _numbers(level).reshape(shape)
+
+
+def _numbers(values: Sequence[Any]) -> np.ndarray:
+    """Python's numbers as an array of the dtype that JAX has them in, without a sign if it takes all bits."""
+    kind = type(sum(type(value)() for value in values) if len({*map(type, values)}) > 1 else values[0])
+    dtype = default(kind)
+    if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
+        dtype = np.dtype(f"u{dtype}")
+    return np.array(values, dtype)
+
+
+def _python_number(value: Any, table: np.ndarray) -> Any:
+    """A number of a table of Python's numbers as one of them; one that needs all bits keeps its dtype."""
+    return value if table.dtype.kind == "u" else weakly(value, table.dtype)
+
+
+# Dicts
+
+
+def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
+    """Where an entry of a dict stands, and whether there is one; if not, it is some other."""
+    keys = list(entries)
+    if not keys:
+        raise BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
+    numbers = all(type(known) is int for known in keys) and not isinstance(key, tuple)
+    if not numbers or len(keys) <= _FEW:
+        found = [_is_key(key, known) for known in keys]
+        place: Any = len(keys) - 1
+        for i in reversed(range(len(keys) - 1)):
+            place = select(found[i], i, place)
+        return place, either(found)
+    table = _numbers(keys)
+    key = jnp.asarray(as_index(key, "a dict whose keys are integers"))
+    if keys == list(range(keys[0], keys[0] + len(keys))):
+        return key - keys[0], (key >= keys[0]) & (key <= keys[-1])
+    if len(keys) <= _MANY:
+        found = jnp.asarray(table) == key
+        return jnp.argmax(found), jnp.any(found)
+    order = np.argsort(table)
+    place = jnp.minimum(jnp.searchsorted(jnp.asarray(table[order]), key), len(keys) - 1)
+    return jnp.asarray(order.astype(np.int32))[place], jnp.asarray(table[order])[place] == key
+
+
+def _is_key(key: Any, known: Any) -> Any:
+    if isinstance(known, (str, bytes)) or known is None:
+        return False
+    return equal(key, known)
+
+
+def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    if not differs(key):
+        return entries.get(key, default)
+    place, found = _place(entries, key)
+    return select(truth(found), gathered(list(entries.values()), place), default)
+
+
+def _index(items: Sequence[Any], value: Any, /) -> Any:
+    """Where a value is first; if it is nowhere, that is not found out: it is the last place."""
+    place: Any = len(items) - 1
+    for i in reversed(range(len(items) - 1)):
+        place = select(equal(items[i], value), i, place)
+    return place
+
+
+def _count(items: Sequence[Any], value: Any, /) -> Any:
+    return sum(as_int(equal(other, value)) for other in items)
+
+
+METHODS: Final[dict[tuple[type, str], Function]] = {
+    (dict, "get"): _get,
+    **{(kind, name): method for kind in (list, tuple) for name, method in (("index", _index), ("count", _count))},
+}
+"""Methods of containers, which get the container as their first argument."""

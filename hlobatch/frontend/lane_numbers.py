@@ -1,0 +1,168 @@
+"""Python's numbers where they differ between lanes: made of arrays, brought together, and chosen between.
+
+JAX has them as weak arrays without axes, which adopt the dtype of what they meet. What a function of Python's gives is
+one of these, whatever the dtype of the array that it was given.
+"""
+
+from __future__ import annotations
+
+from collections.abc import ItemsView, Iterator, KeysView, ValuesView
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.objects import gives_values
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.ir.types import Static
+
+NUMBERS: Final = (bool, int, float, complex, np.generic)
+
+
+def default(kind: type) -> Any:
+    """The dtype of Python's numbers of a kind."""
+    return jax.dtypes.canonicalize_dtype(kind)
+
+
+def as_float(value: Any) -> Any:
+    """``float(value)``."""
+    return weakly(_number(value, "float"), default(float))
+
+
+def as_bool(value: Any) -> Any:
+    """``bool(value)``."""
+    known = truth(value)
+    return known if type(known) is bool else weakly(known, jnp.bool_)
+
+
+def as_int(value: Any) -> Any:
+    """``int(value)``, of a float towards zero. What has as many bits without a sign stays what it is."""
+    value = _number(value, "int")
+    dtype = default(int)
+    unsigned = jnp.issubdtype(value.dtype, jnp.unsignedinteger)
+    return value if unsigned and value.dtype.itemsize >= dtype.itemsize else weakly(value, dtype)
+
+
+def as_complex(real: Any, imaginary: Any = None) -> Any:
+    """``complex(real, imaginary)``."""
+    value = jnp.asarray(_scalar(real, "complex"))
+    if imaginary is not None:
+        value = value + jnp.asarray(_scalar(imaginary, "complex")) * 1j
+    return weakly(value, default(complex))
+
+
+def differs(value: Any) -> bool:
+    """Whether anything in a pytree differs between lanes."""
+    return any(map(is_tracer, parts(value)))
+
+
+def parts(value: Any) -> Iterator[Any]:
+    """The leaves of a pytree, and those that a view of a dict gives; an iterator is one itself."""
+    for leaf in jax.tree.leaves(value, is_leaf=gives_values):
+        if isinstance(leaf, (KeysView, ValuesView, ItemsView)):
+            yield from parts(tuple(leaf))
+        else:
+            yield leaf
+
+
+def as_index(value: Any, what: str) -> Any:
+    """A number that has to be an integer; a bool is one."""
+    dtype = jnp.result_type(_scalar(value, what))
+    if dtype == jnp.bool_:
+        return as_int(value)
+    if not jnp.issubdtype(dtype, jnp.integer):
+        raise BatchTypeError(
+            f"{what} takes integers, and this is a {dtype}",
+            help="convert it, as in `int(x)`, which rounds towards zero.",
+        )
+    return value
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a number is an integer, or a bool, which is one."""
+    dtype = jnp.result_type(value)
+    return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
+
+
+def unflagged(value: Any) -> Any:
+    """A number, of a bool the one that it is in Python."""
+    return as_int(value) if is_array(value) and value.dtype == jnp.bool_ and value.shape == () else value
+
+
+def is_number(value: Any) -> bool:
+    """Whether a value is a number, in all lanes the same or not."""
+    return isinstance(value, NUMBERS) or (is_array(value) and value.shape == ())
+
+
+def select(test: Any, then: Any, otherwise: Any) -> Any:
+    """``then if test else otherwise``, both of which are known; they are pytrees of one structure.
+
+    Raises:
+        BatchTypeError: They are not, or of dtypes that no one variable can hold.
+    """
+    if type(test) is bool:
+        return then if test else otherwise
+    treedef: Any
+    leaves, treedef = jax.tree.flatten(then)
+    others, other_treedef = jax.tree.flatten(otherwise)
+    if treedef != other_treedef:
+        raise BatchTypeError(
+            "a choice between values of different structure depends on the lane",
+            help="give both sides the same structure: as many items, and no None where there is a number.",
+        )
+    return jax.tree.unflatten(treedef, [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)])
+
+
+def _selected(test: Any, then: Any, otherwise: Any) -> Any:
+    if Static(then) == Static(otherwise):
+        return then
+    sides = [then, otherwise]
+    if not all(is_array(side) or isinstance(side, NUMBERS) for side in sides):
+        raise UnsupportedSyntaxError(
+            "a choice between Python objects depends on the lane",
+            help="a Python object is the same in every lane: use a number in place of it.",
+        )
+    shapes = [jnp.shape(side) for side in sides]
+    if shapes[0] != shapes[1]:
+        raise BatchTypeError(
+            f"a choice between arrays of shapes {list(shapes[0])} and {list(shapes[1])} depends on the lane",
+            help="make the shapes equal, as with jnp.broadcast_to or by padding.",
+        )
+    return jnp.where(test, *together(sides))
+
+
+def together(values: Any) -> list[Any]:
+    """Numbers or arrays, each in the dtype that can hold all of them.
+
+    Raises:
+        BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
+    """
+    dtype = jnp.result_type(*values)
+    for value in values:
+        own = jnp.result_type(value)
+        loses_sign = jnp.issubdtype(own, jnp.unsignedinteger) and jnp.issubdtype(dtype, jnp.signedinteger)
+        if loses_sign and own.itemsize >= dtype.itemsize:
+            raise BatchTypeError(
+                f"one number is {own}, another is signed, and no dtype holds both",
+                help=f"convert one of them, as in `jnp.{own}(n)` where it is never below zero.",
+            )
+    return list(values)
+
+
+def _scalar(value: Any, what: str) -> Any:
+    if np.shape(value) != ():
+        raise BatchTypeError(
+            f"`{what}` takes a number, and this has shape {list(np.shape(value))}",
+            help="take one element of it, as in `x[0]`, or use the function of jax.numpy, which works on arrays.",
+        )
+    return value
+
+
+def _number(value: Any, what: str) -> Any:
+    value = jnp.asarray(_scalar(value, what))
+    if jnp.issubdtype(value.dtype, jnp.complexfloating):
+        raise BatchTypeError(f"`{what}` of a complex number", help="take its `.real`, its `.imag` or its `abs`.")
+    return value

@@ -1,0 +1,165 @@
+"""Functions on integers that JAX has not, on values that differ between lanes: exact, in as many bits as a number has.
+
+A result that has more bits than that wraps around, as that of a product does.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.lane_numbers import as_index, as_int, default, together
+
+
+def integer(value: Any, what: str) -> Any:
+    """A number that has to be an integer, as one of Python's."""
+    value = as_index(value, what)
+    return as_int(value) if is_array(value) else value
+
+
+def isqrt(n: Any, /) -> Any:
+    """The whole part of a square root: that of the floats, corrected."""
+    n = integer(n, "isqrt")
+    dtype = jnp.dtype(f"uint{8 * n.dtype.itemsize}")
+    whole = n.astype(dtype)
+    top = 2 ** (4 * dtype.itemsize) - 1
+    root = jnp.minimum(jnp.sqrt(whole.astype(default(float))), top).astype(dtype)
+    root = root - (root * root > whole).astype(dtype)
+    more = root + 1
+    root = jnp.where((root < top) & (more * more <= whole), more, root)
+    return as_int(root.astype(n.dtype))
+
+
+def gcd(*numbers: Any) -> Any:
+    """The greatest common divisor of all of them."""
+    return functools.reduce(_pairwise(jnp.gcd, "gcd"), numbers, 0)
+
+
+def lcm(*numbers: Any) -> Any:
+    """The least common multiple of all of them."""
+    return functools.reduce(_pairwise(jnp.lcm, "lcm"), numbers, 1)
+
+
+def _pairwise(function: Any, name: str) -> Any:
+    known = getattr(math, name)
+
+    def pair(a: Any, b: Any) -> Any:
+        a, b = integer(a, name), integer(b, name)
+        if not is_array(a) and not is_array(b):
+            return known(a, b)
+        return as_int(function(*together([jnp.asarray(a), jnp.asarray(b)])))
+
+    return pair
+
+
+def factorial(n: Any, /) -> Any:
+    """``n!``. All bits that a number has are zero from some ``n`` on."""
+    n = integer(n, "factorial")
+    bits = 8 * n.dtype.itemsize
+    known = [math.factorial(i) % 2**bits for i in range(bits + 3)]
+    return as_int(jnp.asarray(np.array(known, f"uint{bits}").astype(n.dtype))[n])
+
+
+def perm(n: Any, k: Any = None, /) -> Any:
+    """``n (n - 1) … (n - k + 1)``."""
+    if k is None:
+        return factorial(n)
+    n, k = jnp.asarray(integer(n, "perm")), integer(k, "perm")
+    result = jnp.ones((), n.dtype)
+    for i in range(8 * n.dtype.itemsize + 3):
+        result = jnp.where(i < k, result * (n - i), result)
+    return as_int(jnp.where(k > n, 0, result))
+
+
+def comb(n: Any, k: Any, /) -> Any:
+    """The number of ways to choose ``k`` of ``n``.
+
+    It has more bits than numbers have where more than about half of them are chosen, from those or from the rest. A
+    product of ``i`` numbers in a row can be divided by ``i``, of which what divides the product so far goes first.
+    """
+    n, k = (jnp.asarray(integer(v, "comb")) for v in (n, k))
+    fewer = jnp.minimum(k, n - k)
+    result = jnp.ones((), n.dtype)
+    for i in range(4 * n.dtype.itemsize + 1):
+        common = jnp.asarray(np.gcd(np.arange(i + 1), i + 1).astype(n.dtype))[result % (i + 1)]
+        next_ = result // common * ((n - i) // ((i + 1) // common))
+        result = jnp.where(i < fewer, next_, result)
+    return as_int(jnp.where((k < 0) | (k > n), 0, result))
+
+
+def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
+    """``pow(base, exponent, modulus)``, which has the modulus's sign; a negative exponent is one of the inverse."""
+    base, exponent, modulus = (jnp.asarray(integer(v, "pow")) for v in (base, exponent, modulus))
+    signed = jnp.result_type(*together([base, modulus]))
+    dtype = jnp.dtype(f"uint{8 * signed.itemsize}")
+    size = abs(modulus.astype(signed))
+    whole, bits = size.astype(dtype), abs(exponent).astype(f"uint{8 * exponent.dtype.itemsize}")
+    start = (base.astype(signed) % size).astype(dtype)
+    start = _inverse_where(exponent < 0, start, whole)
+
+    def step(state: tuple[Any, Any, Any]) -> tuple[Any, Any, Any]:
+        result, power, left = state
+        result = jnp.where(left % 2 == 1, multiply_modulo(result, power, whole), result)
+        return result, multiply_modulo(power, power, whole), left // 2
+
+    one = jnp.where(whole == 1, 0, jnp.ones_like(whole))
+    result, *_ = lax.while_loop(lambda state: state[2] > 0, step, (one, start, bits))
+    result = result.astype(signed)
+    return as_int(jnp.where((modulus < 0) & (result > 0), result - size, result))
+
+
+def _inverse_where(wanted: Any, number: Any, modulus: Any) -> Any:
+    """The inverse of a number where it is wanted, by Euclid's algorithm, else the number."""
+
+    def step(state: tuple[Any, ...]) -> tuple[Any, ...]:
+        old, rest, factor, other = state
+        times = old // rest
+        return rest, old - times * rest, other, factor - times * other
+
+    zero, one = jnp.zeros_like(modulus), jnp.ones_like(modulus)
+    begin = (number, jnp.where(wanted, modulus, zero), one, zero)
+    _, _, factor, _ = lax.while_loop(lambda state: state[1] > 0, step, begin)
+    is_negative = lax.clz(factor) == 0
+    return jnp.where(wanted, jnp.where(is_negative, factor + modulus, factor), number)
+
+
+def multiply_modulo(a: Any, b: Any, modulus: Any) -> Any:
+    """``a * b % modulus`` of unsigned numbers below the modulus, whose product has twice as many bits.
+
+    The remainder of a number of two digits by one of one, in digits of half as many bits.
+
+    Reference: Warren, Hacker's Delight (2012), figure 9-3.
+    """
+    dtype = modulus.dtype
+    bits = 8 * dtype.itemsize
+    half, low = bits // 2, 2 ** (bits // 2) - 1
+    high_part, low_part = _product(a, b)
+    shift = lax.clz(modulus)
+    divisor = modulus << shift
+    top, bottom = divisor >> half, divisor & low
+    carried = jnp.where(shift == 0, 0, low_part >> ((bits - shift) % bits))
+    rest, low_part = (high_part << shift) | carried, low_part << shift
+    for digit in (low_part >> half, low_part & low):
+        quotient = rest // top
+        left = rest - quotient * top
+        for _ in range(2):
+            is_large = (left <= low) & ((quotient > low) | (quotient * bottom > ((left << half) | digit)))
+            quotient, left = jnp.where(is_large, quotient - 1, quotient), jnp.where(is_large, left + top, left)
+        rest = ((rest << half) | digit) - quotient * divisor
+    return rest >> shift
+
+
+def _product(a: Any, b: Any) -> tuple[Any, Any]:
+    """The upper and the lower half of the bits of a product of unsigned numbers."""
+    bits = 8 * a.dtype.itemsize
+    half, low = bits // 2, 2 ** (bits // 2) - 1
+    (a1, a0), (b1, b0) = ((x >> half, x & low) for x in (a, b))
+    cross = a1 * b0 + (a0 * b0 >> half)
+    other = a0 * b1 + (cross & low)
+    return a1 * b1 + (cross >> half) + (other >> half), a * b

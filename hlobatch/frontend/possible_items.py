@@ -1,0 +1,64 @@
+"""Items of a comprehension whose ``if`` differs between lanes: each has a flag that says whether it is there.
+
+Functions that go over items, such as ``sum``, ``any`` and ``min``, leave out those that are not. There is no list of
+them: its length would differ between lanes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.sequences import both
+
+
+@jax.tree_util.register_dataclass
+@dataclass(frozen=True, eq=False)
+class Possible:
+    """An item, and whether it is there: a bool, or one that differs between lanes."""
+
+    value: Any
+    is_there: Any = True
+
+
+def possible(conditions: Sequence[Any], value: Any) -> Any:
+    """An item under conditions, none of which is known not to hold; the item itself if all are known to."""
+    is_there = both(conditions)
+    return value if is_there is True else Possible(value, is_there)
+
+
+def items_of(iterable: Iterable[Any]) -> list[Possible]:
+    """The items of what is gone over."""
+    return [item if isinstance(item, Possible) else Possible(item) for item in iterable]
+
+
+def certain(items: Sequence[Possible]) -> bool:
+    """Whether all items are there."""
+    return all(item.is_there is True for item in items)
+
+
+def whole(items: Any) -> Any:
+    """What a comprehension gives where it is kept, or used where the number of its items has to be known.
+
+    Raises:
+        UnsupportedSyntaxError: That differs between lanes.
+    """
+    if isinstance(items, Iterator):
+        return map(_there, items)
+    for item in items.values() if isinstance(items, dict) else items:
+        _there(item)
+    return items
+
+
+def _there(item: Any) -> Any:
+    if isinstance(item, Possible):
+        raise UnsupportedSyntaxError(
+            "the `if` of this comprehension depends on the lane, and so would its length",
+            help="go over it where it stands, as in `sum(x for x in items if x > 0)`: any, all, min, max and len leave "
+            "out what is not there as well; or keep all items, `[x if x > 0 else 0 for x in items]`.",
+        )
+    return item

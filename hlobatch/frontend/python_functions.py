@@ -1,0 +1,269 @@
+"""Python's own functions -> what they mean on values that differ between lanes."""
+
+from __future__ import annotations
+
+import builtins
+import functools
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax.numpy as jnp
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend import number_theory
+from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.lane_numbers import (
+    as_bool,
+    as_complex,
+    as_float,
+    as_index,
+    as_int,
+    default,
+    differs,
+    is_integer,
+    is_number,
+    select,
+    together,
+    unflagged,
+)
+from hlobatch.frontend.meaning import entries
+from hlobatch.frontend.possible_items import Possible, certain, items_of
+from hlobatch.frontend.python_numbers import power
+from hlobatch.frontend.sequences import LaneRange, both, either, less
+from hlobatch.frontend.sorting import in_order
+
+_NONE: Final = object()
+_MANY: Final = 8
+"""Of more numbers a reduction is made, and no chain of operations."""
+
+
+# Numbers
+
+
+def _int(value: Any = 0, *base: Any, **named: Any) -> Any:
+    if base or named:
+        raise BatchTypeError("`int` of a text that differs between lanes", help="keep numbers, and no texts.")
+    return as_int(value)
+
+
+def _complex(real: Any = 0, imag: Any = None) -> Any:
+    return as_complex(real, imag)
+
+
+def _abs(value: Any, /) -> Any:
+    return abs(unflagged(value))
+
+
+def _round(number: Any, ndigits: Any = None) -> Any:
+    """To even where two are as near; without digits it is an integer."""
+    if is_tracer(ndigits):
+        raise BatchTypeError(
+            "the number of digits that `round` leaves differs between lanes",
+            help="scale the number yourself: `round(x * scale) / scale`.",
+        )
+    number = unflagged(number)
+    if not is_integer(number):
+        rounded = jnp.round(number, ndigits or 0)
+        return as_int(rounded) if ndigits is None else rounded
+    if ndigits is None or ndigits >= 0:
+        return number
+    unit = 10**-ndigits
+    below = number // unit * unit
+    twice, is_odd = 2 * (number - below), number // unit % 2 == 1
+    return below + jnp.where((twice > unit) | ((twice == unit) & is_odd), unit, 0)
+
+
+def _divmod(x: Any, y: Any, /) -> Any:
+    return divmod(unflagged(x), unflagged(y))
+
+
+def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
+    if mod is None:
+        return power(unflagged(base), unflagged(exp), False)
+    return number_theory.power_modulo(*(as_index(value, "pow") for value in (base, exp, mod)))
+
+
+# Items
+
+
+def _any(iterable: Any, /) -> Any:
+    if is_array(iterable) and iterable.ndim == 1:
+        return as_bool(jnp.any(iterable))
+    return as_bool(either(both(truth(part) for part in (item.is_there, item.value)) for item in items_of(iterable)))
+
+
+def _all(iterable: Any, /) -> Any:
+    if is_array(iterable) and iterable.ndim == 1:
+        return as_bool(jnp.all(iterable))
+    return as_bool(both(either((_not(item.is_there), truth(item.value))) for item in items_of(iterable)))
+
+
+def _not(value: Any) -> Any:
+    return not value if type(value) is bool else jnp.logical_not(value)
+
+
+def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    items = items_of(iterable)
+    values = [item.value for item in items]
+    if len(items) > _MANY and certain(items) and all(is_array(v) for v in values):
+        return _sum_of_array(jnp.stack(values), start)
+    if is_array(iterable):
+        return _sum_of_array(jnp.asarray(iterable), start)
+    return functools.reduce(_added, items, start)
+
+
+def _added(total: Any, item: Possible) -> Any:
+    new = unflagged(total) + unflagged(item.value)
+    return new if item.is_there is True else select(item.is_there, new, unflagged(total))
+
+
+def _sum_of_array(array: Any, start: Any) -> Any:
+    if array.dtype == jnp.bool_ and array.ndim == 1:
+        return start + weakly(jnp.sum(array, axis=0), default(int))
+    total = jnp.sum(array, axis=0, dtype=array.dtype)
+    return start + (weakly(total, total.dtype) if array.weak_type else total)
+
+
+def _length(sized: Any, /) -> Any:
+    if isinstance(sized, (list, tuple)) and any(isinstance(item, Possible) for item in sized):
+        return functools.reduce(lambda n, item: n + as_int(item.is_there), items_of(sized), 0)
+    return len(sized)
+
+
+# The least and the greatest
+
+
+def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> Any:
+    """``min`` or ``max``: the first of those that are not surpassed."""
+    if len(args) == 1 and is_array(args[0]) and args[0].ndim == 1 and key is None and args[0].shape[0] > 0:
+        return _extreme_of_array(name, jnp.asarray(args[0]))
+    items = items_of(args[0]) if len(args) == 1 else [Possible(value) for value in args]
+    if not items:
+        return getattr(builtins, name)([], **({} if default is _NONE else {"default": default}))
+    values = [item.value for item in items]
+    if len(items) > _MANY and key is None and certain(items) and all(map(_is_real, values)):
+        return _extreme_of_array(name, jnp.stack([jnp.asarray(v) for v in together(values)]))
+    best = items[0]
+    rank = best.value if key is None else key(best.value)
+    for item in items[1:]:
+        own = item.value if key is None else key(item.value)
+        if certain([best, item]) and key is None and _are_integers(best.value, own):
+            rank = jnp.minimum(*together([rank, own])) if name == "min" else jnp.maximum(*together([rank, own]))
+            best = Possible(rank)
+            continue
+        better = less(own, rank) if name == "min" else less(rank, own)
+        better = both([item.is_there, either([_not(best.is_there), better])])
+        best = Possible(select(better, item.value, best.value), either([best.is_there, item.is_there]))
+        rank = best.value if key is None else select(better, own, rank)
+    if best.is_there is True or default is _NONE:
+        return best.value
+    return select(best.is_there, best.value, default)
+
+
+def _is_real(value: Any) -> bool:
+    return is_number(value) and not jnp.issubdtype(jnp.result_type(value), jnp.complexfloating)
+
+
+def _are_integers(*values: Any) -> bool:
+    """Whether of equal numbers one is as good as the other; a bool is not the integer that it is equal to."""
+    return all(
+        is_number(value) and jnp.issubdtype(jnp.result_type(value), jnp.integer) and is_array(value) for value in values
+    )
+
+
+def _extreme_of_array(name: str, array: Any) -> Any:
+    """Nothing surpasses a NaN that is first, and one that is not surpasses nothing."""
+    reduce = jnp.min if name == "min" else jnp.max
+    if not jnp.issubdtype(array.dtype, jnp.floating):
+        result = reduce(array)
+    else:
+        worst = jnp.inf if name == "min" else -jnp.inf
+        result = jnp.where(jnp.isnan(array[0]), array[0], reduce(jnp.where(jnp.isnan(array), worst, array)))
+    return weakly(result, result.dtype) if array.weak_type else result
+
+
+# Sequences
+
+
+def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+    if is_tracer(reverse):
+        raise BatchTypeError(
+            "whether `sorted` goes down differs between lanes", help="sort up, and index from the other end."
+        )
+    items = items_of(iterable)
+    if not certain(items):
+        raise _refused_length("sorted")
+    values = [item.value for item in items]
+    keys = values if key is None else list(map(key, values))
+    if differs(keys):
+        return in_order(values, keys, reverse)
+    return [values[i] for i in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
+
+
+def _range(*bounds: Any) -> Any:
+    start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
+    if is_tracer(step):
+        raise BatchTypeError(
+            "the step of a range has to be known when the program is built",
+            help="write a number, pass it through static_argnames, or write a `while`.",
+        )
+    return LaneRange(as_index(start, "range"), as_index(stop, "range"), step)
+
+
+def _filter(function: Any, iterable: Any, /) -> list[Any]:
+    kept = []
+    for value in iterable:
+        test = truth(value if function is None else function(value))
+        if type(test) is not bool:
+            raise _refused_length("filter")
+        if test:
+            kept.append(value)
+    return kept
+
+
+def _refused_length(name: str) -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"how many items `{name}` gives would differ between lanes",
+        help="keep all items, and a flag for each: sum(x for x in items if x > 0), and any, all, min, max and len so, "
+        "go over those for which a condition holds.",
+    )
+
+
+def _text(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise BatchTypeError(
+            f"`{name}` makes a text of a value that differs between lanes",
+            help="compare and compute with the number itself; to look at it, run one example: `hb.disable_batching()`.",
+        )
+
+    return refuse
+
+
+def _hashed(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise BatchTypeError(
+            f"`{name}` looks at the value of what differs between lanes",
+            help="keep what differs in arrays: a flag for each possible member is a set.",
+        )
+
+    return refuse
+
+
+_TEXTS: Final = (bin, hex, oct, chr)
+_HASHED: Final = (set, frozenset, hash)
+MEANINGS: Final = {
+    **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
+    **entries({abs: _abs, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
+    **entries({any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter}, uses_items=True),
+    **entries(
+        {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},
+        uses_items=True,
+    ),
+    **entries({function: _text(function.__name__) for function in _TEXTS}, converts=True),
+    **entries({function: _hashed(function.__name__) for function in _HASHED}, converts=True, uses_items=True),
+}
+REFUSED: Final = (*_TEXTS, *_HASHED)
+"""Functions whose meaning is an error that says what to do."""
+CALLERS: Final = frozenset((min, max, sorted, map, filter))
+"""Functions that call what they are given, which then means there what it means elsewhere."""

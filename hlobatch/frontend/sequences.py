@@ -1,0 +1,143 @@
+"""Comparisons of what has items, and membership, where items differ between lanes -> what Python makes of them.
+
+Two tuples compare as their first items that are not equal. All items are compared: which of them decide is a choice.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Iterable, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend import comparisons
+from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
+
+_MANY: Final = 8
+"""Of more integers a number is compared with all at once."""
+
+
+@dataclass(frozen=True)
+class LaneRange:
+    """A ``range`` whose bounds differ between lanes: it can be asked what is in it, and has no items."""
+
+    start: Any
+    stop: Any
+    step: int
+
+    def __iter__(self) -> Any:
+        raise BatchTypeError(
+            "a comprehension, or a function that goes over all items, has a range whose length differs between lanes",
+            help="write a `for` loop with this range; or go over the longest range there is, and leave out items by an "
+            "`if`, as in `sum(x[i] for i in range(len(x)) if i < n)`.",
+        )
+
+
+def compare(operation: str, left: Any, right: Any) -> Any:
+    """A comparison, by its name in the module ``operator``; ``in`` and ``not_in`` as well."""
+    if operation in ("in", "not_in"):
+        found = contains(right, left)
+        return found if operation == "in" else _not(found)
+    for kind in (tuple, list):
+        if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
+            return _of_sequences(operation, left, right)
+    if isinstance(left, dict) and isinstance(right, dict) and operation in ("eq", "ne") and differs((left, right)):
+        same = left.keys() == right.keys()
+        found = both(equal(left[key], right[key]) for key in left) if same else False
+        return found if operation == "eq" else _not(found)
+    return comparisons.compare(operation, left, right)
+
+
+def equal(left: Any, right: Any) -> Any:
+    """Whether two values are equal, as a bool or as one that differs between lanes."""
+    return truth(compare("eq", left, right))
+
+
+def less(left: Any, right: Any) -> Any:
+    """Whether one value is less than another, likewise."""
+    return truth(compare("lt", left, right))
+
+
+def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:
+    if operation in ("eq", "ne"):
+        same = both(map(equal, left, right)) if len(left) == len(right) else False
+        return same if operation == "eq" else _not(same)
+    result: Any = getattr(operator, operation)(len(left), len(right))
+    for a, b in reversed(list(zip(left, right, strict=False))):
+        decides = _not(equal(a, b))
+        if decides is True:
+            result = truth(compare(operation, a, b))
+        elif decides is not False:
+            result = jnp.where(decides, truth(compare(operation, a, b)), result)
+    return as_bool(result)
+
+
+def both(values: Iterable[Any]) -> Any:
+    """Whether all of some truths hold; no more are asked for once one is known not to."""
+    result: Any = True
+    for value in values:
+        if value is False:
+            return False
+        result = value if result is True else result if value is True else jnp.logical_and(result, value)
+    return result
+
+
+def either(values: Iterable[Any]) -> Any:
+    """Whether any of some truths holds; no more are asked for once one is known to."""
+    result: Any = False
+    for value in values:
+        if value is True:
+            return True
+        result = value if result is False else result if value is False else jnp.logical_or(result, value)
+    return result
+
+
+def _not(value: Any) -> Any:
+    return not value if type(value) is bool else jnp.logical_not(value)
+
+
+def contains(container: Any, item: Any) -> Any:
+    """``item in container``."""
+    if isinstance(container, (str, bytes)) or not differs((container, item)):
+        return item in container
+    if isinstance(container, (range, LaneRange)):
+        return as_bool(_in_range(item, container.start, container.stop, container.step))
+    if is_array(container):
+        return as_bool(jnp.any(jnp.asarray(container) == item))
+    if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
+        return item in container
+    items = list(container)
+    if is_array(item) and len(items) > _MANY and all(type(other) is int for other in items) and is_integer(item):
+        return as_bool(jnp.any(_table(items) == item))
+    return as_bool(either(_same(item, other) for other in items))
+
+
+_CONTAINERS: Final[tuple[type, ...]] = (tuple, list, AbstractSet, Mapping, ValuesView)
+
+
+def _table(items: Sequence[int]) -> Any:
+    return jnp.asarray(np.asarray(items, jax.dtypes.canonicalize_dtype(int)))
+
+
+def _same(item: Any, other: Any) -> Any:
+    """Whether an item is another, or equal to it; what is no number is not equal to one."""
+    if item is other:
+        return True
+    if isinstance(other, (str, bytes)) or other is None or isinstance(item, (str, bytes)) or item is None:
+        return item == other
+    return equal(item, other)
+
+
+def _in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Whether a number is one of a range's."""
+    low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
+    steps = (item - start) % abs(step) == 0 if abs(step) != 1 else True
+    whole = True if is_integer(item) else item % 1 == 0
+    return both([item >= low, item <= high, steps, whole])

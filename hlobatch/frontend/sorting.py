@@ -1,0 +1,58 @@
+"""Items in a list of known length -> the same in order, as ``sorted`` has them: equal ones stay as they were."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.frontend.lane_numbers import is_number, select, together
+from hlobatch.frontend.sequences import less
+
+_FEW: Final = 6
+"""Of no more items neighbours are exchanged until all are in order."""
+
+
+def in_order(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
+    """Values sorted by their keys, which may be the values themselves."""
+    parts = [k if isinstance(k, tuple) else (k,) for k in keys]
+    is_flat = len({len(part) for part in parts}) == 1 and all(is_number(number) for part in parts for number in part)
+    if len(values) <= _FEW or not is_flat:
+        return _exchanged(list(values), list(keys), reverse)
+    columns = [jnp.stack(list(map(jnp.asarray, together(column)))) for column in zip(*parts, strict=True)]
+    places = _order(columns, reverse)
+    columns = [jnp.stack([jnp.asarray(leaf) for leaf in together(leaves)]) for leaves in _leaves(values)]
+    ordered = [column[places] for column in columns]
+    treedef = jax.tree.structure(values[0])
+    return [jax.tree.unflatten(treedef, [column[i] for column in ordered]) for i in range(len(values))]
+
+
+def _leaves(values: Sequence[Any]) -> list[tuple[Any, ...]]:
+    return list(zip(*map(jax.tree.leaves, values), strict=True))
+
+
+def _order(columns: Sequence[Any], reverse: bool) -> Any:
+    """The places of items, the least first; the first column matters most."""
+    if not reverse:
+        return jnp.lexsort(columns[::-1])
+    last = columns[0].shape[0] - 1
+    return last - jnp.lexsort([column[::-1] for column in columns[::-1]])[::-1]
+
+
+def _exchanged(values: list[Any], keys: list[Any], reverse: bool) -> list[Any]:
+    """By exchanging neighbours that are in the wrong order."""
+    for last in range(len(values) - 1, 0, -1):
+        for i in range(last):
+            wrong = less(keys[i], keys[i + 1]) if reverse else less(keys[i + 1], keys[i])
+            if wrong is False:
+                continue
+            pair = [(values[i], keys[i]), (values[i + 1], keys[i + 1])]
+            if values[i] is keys[i] and values[i + 1] is keys[i + 1]:
+                first, second = (select(wrong, pair[b][0], pair[a][0]) for a, b in ((0, 1), (1, 0)))
+                pair = [(first, first), (second, second)]
+            else:
+                pair = [select(wrong, pair[1], pair[0]), select(wrong, pair[0], pair[1])]
+            (values[i], keys[i]), (values[i + 1], keys[i + 1]) = pair
+    return values

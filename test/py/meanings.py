@@ -1,0 +1,289 @@
+"""Expressions that mean on a lane's values what they mean in Python, by subject, and what they stand on.
+
+Each is written as in Python: ``n`` and ``k`` are integers, of which ``k`` may be negative, ``x`` and ``y`` are floats,
+of which ``y`` may be negative, ``b`` is a bool.
+"""
+
+NUMBERS = """
+min(n, 3)
+max(n, 2, k)
+min(n, k, 1, 4)
+max(x, y)
+float(min(x, 2))
+max([n, k, 3])
+min((x, y, 0.5))
+max(n for _ in range(3))
+min([n, k], key=abs)
+max([n, k, -k], key=lambda v: v * v)
+max(n, k, key=lambda v: -v)
+min([x], default=3.0)
+max([v for v in (n, k, 2) if v > 2], default=-1)
+min(v * n for v in range(4) if v != n)
+min((n, 1), (2, k))
+max([(n % 3, x), (k % 3, y), (1, 0.0)])
+max(enumerate([n, k, 3]), key=lambda pair: pair[1])
+int(min(b, n))
+abs(k)
+abs(y)
+abs(b)
+sum([n, k, 3])
+sum((x, y), 0.5)
+sum(v * n for v in range(5))
+sum([b, n > 2, k > 0])
+sum(v for v in range(10) if v % 2 == n % 2)
+sum(1 for v in (n, k, 3) if v > 0)
+sum([[n], [k]], [])
+any([n > 3, k > 0])
+any(v == n for v in (1, 3))
+any(v > n for v in range(6) if v != k)
+all((n > 1, k < 1))
+all(v != n for v in range(2, 4))
+all(v < n for v in range(6) if v < k)
+any([])
+len([v for v in range(8) if v < n])
+len([n, k])
+round(x)
+round(y)
+round(x * 2.5)
+round(n)
+round(x, 1)
+round(n * 37, -1)
+round(n * 25, -1)
+round(n, 2)
+int(x)
+int(y)
+int(y * 3.7)
+int(b)
+int(n)
+float(n)
+float(b)
+float(x)
+bool(n)
+bool(x)
+complex(x, y)
+complex(n)
+abs(complex(x, y))
+divmod(n * 7, 3)
+divmod(k, 3)
+divmod(k, -3)
+divmod(y, 2)
+pow(n, 2)
+pow(x, 3)
+pow(2, n)
+pow(n, 5, 7)
+pow(k, 3, 11)
+pow(n + 3, 10 * n + 1, 1000000007)
+pow(n + 1, -1, 101)
+pow(n, 3, -5)
+sorted([n, 3, k])
+sorted([n, 3, k, n * k, 7, 5, 2, n - 4])
+sorted([n, 3, k], reverse=True)
+sorted([x, y, 1.5, 0.5, 2.5, 3.5, 4.5], reverse=True)
+sorted([n, k, -k], key=abs)
+sorted([n, k, 5, -k, 2, -2, 3], key=abs, reverse=True)
+sorted([(n, 1), (k, 2), (1, 3)])
+sorted([(n % 2, k), (k % 2, n), (1, 0), (0, 3), (1, n), (0, k), (0, 0)], reverse=True)
+sorted(range(5), key=lambda v: abs(v - n))
+list(map(abs, [k, y]))
+list(map(min, [n, k], [k, 2]))
+list(map(int, [x, y]))
+[*filter(lambda v: v > 1, [1, 2, 3])]
+[*reversed([n, k])]
+[u * v for u, v in zip([n, k], (2, 3))]
+[i * v for i, v in enumerate([n, k, 4])]
+"""
+
+COMPARISONS = """
+n in (1, 3, 5)
+n not in (1, 3, 5)
+n in [k, 2]
+n in {0, 2}
+n in {2: 1, 4: 3}
+n in range(2, 7, 2)
+n * 2 in range(2, 9)
+k in range(-3, 3)
+k in range(3, -3, -2)
+x in range(5)
+n in [0, 2, 4, 6, 8, 10, 12, 14, 16, 18]
+(n, k) in [(1, 2), (3, 0), (k, n)]
+n in {1: 2}.keys()
+n in {"a": 1, "b": 3}.values()
+"a" in ("a", n)
+(n, k) == (2, 0)
+(n, k) != (2, 0)
+[n, k] == [n, 1]
+(n, k) == (n, k, 1)
+(n, k) < (3, 0)
+(n, k) <= (k, n)
+(n % 2, x) > (1, 2.0)
+[n, 1] >= [3, k]
+(n,) < (n, k)
+(n, (k, 1)) < (2, (0, x))
+{"a": n} == {"a": 2}
+0 < n < 4
+k < n <= x
+0 <= k < n != 3
+n == 3 or k == 2
+[n and k, n or k, not n]
+n is None
+b is not None
+"""
+
+CHOICES = """
+[v if v > n else -v for v in range(4)]
+[(v, 1) if v > n else (n, v) for v in range(3)]
+[n and v for v in range(3)]
+[n or v for v in range(3)]
+[not (v > n) for v in range(3)]
+[0 < v < n for v in range(4)]
+[1 / v if v else 0.0 for v in range(3)]
+(lambda a: a if a > 2 else -a)(n)
+(lambda a, c: a and c)(n, k)
+{v: v + n for v in range(2)}
+[[u * v + n for v in range(2) if v != u] for u in range(3)]
+sum(u * v for u in range(4) if u > n % 3 for v in range(3) if v < k)
+sum(v if v % 2 else -v for v in range(6) if v < n)
+[v + n for v in range(4) if v % 2]
+"""
+
+ITEMS = """
+PRIMES[n % 6]
+PRIMES[-1 - n % 6]
+PRIMES[k % 3 - 3]
+(1.5, 2.5, 3.5)[n % 3]
+[True, False, True][n % 3]
+[n, k, 7][n % 3]
+[x, y][n % 2]
+GRID[n % 2][abs(k) % 3]
+GRID[n % 2]
+GRID[1][n % 3]
+MOVES[n % 5]
+MOVES[n % 5][1]
+sum(MOVES[n % 5])
+CUBE[n % 2][1][abs(k) % 2]
+TABLE[n % 4]
+MATRIX[n % 2, 1]
+MATRIX[n % 2][abs(k) % 2]
+range(3, 30, 4)[n % 5]
+b"abcdef"[n % 6]
+FEW[n % 3 * 5]
+SCATTERED[[3, -7, 100, 41, 58][n % 5]]
+PAIRS[n % 2, abs(k) % 2]
+FEW.get(n, -1)
+float(FEW.get(n % 3 * 5, x))
+CONTIGUOUS[n % 6]
+PRIMES.index(PRIMES[n % 6])
+[n, k, n].count(n)
+(n, k, 3).index(3)
+LARGE[n % 8] ^ 1
+[[n, k], [k, n]][n % 2][n % 2]
+"""
+
+MATH = """
+math.sqrt(x)
+root(x + 1)
+math.floor(y)
+math.ceil(y)
+math.trunc(y)
+math.floor(n)
+math.sin(x) * math.pi
+math.cos(n)
+math.tan(x)
+math.asin(x / 10)
+math.acos(y / 10)
+math.atan(y)
+math.atan2(y, x)
+math.sinh(y)
+math.cosh(y)
+math.tanh(y)
+math.asinh(y)
+math.acosh(x + 1)
+math.atanh(y / 10)
+math.exp(y)
+math.exp2(y)
+math.expm1(y)
+math.log(x)
+math.log(x, 3)
+math.log(x + 1, n + 2)
+math.log2(x)
+math.log10(x)
+math.log1p(x)
+math.pow(x, y)
+math.cbrt(y)
+math.hypot(x, y)
+math.hypot(x, y, n)
+math.dist((x, y), (n, k))
+math.fabs(k)
+math.copysign(n, y)
+math.degrees(y)
+math.radians(y)
+math.fmod(y, 2)
+math.fmod(y, -1.5)
+math.remainder(y, 2)
+math.remainder(x, 1.5)
+math.modf(y)
+math.frexp(x)
+math.ldexp(x, k)
+math.fsum([x, y, n, 0.1])
+math.fsum(v * x for v in range(5))
+math.prod([n, k, 3])
+math.prod(v + n for v in range(3))
+math.isclose(x, 1.0)
+math.isclose(x, x + 0.001, rel_tol=0.01)
+math.isfinite(x)
+math.isinf(x * math.inf)
+math.isnan(x)
+math.erf(y)
+math.erfc(y)
+math.gamma(x)
+math.gamma(y + 0.4)
+math.lgamma(x)
+math.isqrt(n * 37)
+math.isqrt(2147483647 - n)
+math.gcd(n, 12)
+math.gcd(n * 6, k * 4, 10)
+math.lcm(n, 4)
+math.lcm(n + 1, 4, 6)
+math.comb(n + 5, n)
+math.comb(30 + n % 4, 16)
+math.comb(n, 5)
+math.perm(n + 2, 2)
+math.perm(n)
+math.perm(n, abs(k))
+math.factorial(n)
+math.nextafter(x, 10.0) > x
+math.ulp(x) > 0
+"""
+
+SUBJECTS = {"numbers": NUMBERS, "comparisons": COMPARISONS, "choices": CHOICES, "items": ITEMS, "math": MATH}
+"""Expressions, one on a line, by subject."""
+
+PRELUDE = """
+import math
+from math import sqrt as root
+
+import jax.numpy as jnp
+import numpy as np
+
+PRIMES = [2, 3, 5, 7, 11, 13]
+GRID = [[1, 2, 3], [4, 5, 6]]
+CUBE = [[[1, 2], [3, 4]], [[5, 6], [7, 8]]]
+MOVES = [(0, 1), (1, 0), (0, -1), (-1, 0), (2, 2)]
+TABLE = np.array([0.5, 1.5, 2.5, 3.5], np.float32)
+MATRIX = np.array([[1, 2], [3, 4]], np.int32)
+FEW = {0: 10, 5: 50, 10: -7}
+SCATTERED = {v: v * v for v in (3, -7, 100, 41, 58, 1000)}
+PAIRS = {(0, 0): 1, (0, 1): 2, (1, 0): 3, (1, 1): 4}
+CONTIGUOUS = {v: 2 * v for v in range(6)}
+LARGE = [0x80000000 + v for v in range(8)]
+"""
+"""What the expressions name besides their variables."""
+
+POSITIONS = {
+    "returned": "{}",
+    "in a condition": "(1 if {} else 0)",
+    "in a comprehension": "[{} for _ in (0,)]",
+    "in a lambda": "(lambda n, k, x, y, b: {})(n, k, x, y, b)",
+    "in a helper": "helper{}(n, k, x, y, b)",
+}
+"""Where an expression may stand."""
