@@ -15,12 +15,16 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.frontend import items, math_functions, python_functions
+from hlobatch.frontend import items, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
 
-_MEANINGS: Final[Mapping[Any, Meaning]] = {**python_functions.MEANINGS, **math_functions.MEANINGS}
-_METHODS: Final[Mapping[tuple[type, str], Function]] = items.METHODS
+_MEANINGS: Final[Mapping[Any, Meaning]] = {
+    **numpy_functions.MEANINGS,
+    **math_functions.MEANINGS,
+    **python_functions.MEANINGS,
+}
+_METHODS: Final[Mapping[tuple[type, str], Function]] = {**items.METHODS, **numpy_functions.METHODS}
 _CALLERS: Final[frozenset[Any]] = python_functions.CALLERS
 
 

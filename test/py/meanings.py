@@ -255,7 +255,71 @@ math.nextafter(x, 10.0) > x
 math.ulp(x) > 0
 """
 
-SUBJECTS = {"numbers": NUMBERS, "comparisons": COMPARISONS, "choices": CHOICES, "items": ITEMS, "math": MATH}
+NUMPY = """
+np.sqrt(x)
+np.sin(y) + np.cos(y)
+np.exp([x, y])
+np.minimum(n, k)
+np.maximum(x, [1.0, 2.0, 3.0])
+np.abs(k)
+np.floor(y)
+np.sum([n, k, 3])
+np.sum([x, y])
+np.mean(np.array([x, y, 1.0]))
+np.prod(np.array([n, k]))
+np.array([n, k, 2]) * 2
+np.array([[x, y], [y, x]]) @ np.array([1.0, 2.0])
+np.dot([x, y, 1.0], [1.0, 2.0, 3.0])
+np.linalg.norm(np.array([x, y]))
+np.linalg.solve(np.array([[x, 0.0], [y, 1.0]]), np.array([1.0, 2.0]))
+np.argmax([n, k, 3])
+np.argmin(np.array([x, y]))
+np.where(y > 0, x, y)
+np.clip(k, 0, 2)
+np.stack([np.ones(2) * x, np.zeros(2)])
+np.concatenate([np.array([x]), np.array([y, 1.0])])
+np.cumsum(np.array([n, k, 1]))
+np.sort(np.array([x, y, 1.0]))
+np.argsort(np.array([n, k, 1]))
+np.outer([x, y], [1.0, 2.0])
+np.cross(np.array([x, y, 1.0]), np.array([1.0, 0.0, 2.0]))
+np.any(np.array([n, k]) > 2)
+np.all([n > 0, k > 0])
+np.array_equal(np.array([n, 1]), np.array([2, 1]))
+np.allclose([x], [2.5])
+np.isfinite(x)
+np.sign(y)
+np.hypot(x, y)
+np.arctan2(y, x)
+np.full(3, x)
+np.linspace(0.0, x, 4)
+np.searchsorted(TABLE, x)
+np.searchsorted([1, 3, 5], n)
+np.interp(x, [0.0, 5.0], [1.0, 2.0])
+np.float32(n)
+np.int32(y)
+np.float64(x) * 2
+np.bool_(n)
+np.add.reduce(np.array([n, k]))
+np.maximum.accumulate(np.array([n, k, 3]))
+np.round(x, 1)
+np.diff(np.array([n, k, 1]))
+np.zeros(3) + x
+np.eye(2) * n
+TABLE.dot(np.array([n, k, 1, 2]))
+TABLE.take(n % 4)
+np.sum(x * np.arange(4))
+np.trapezoid([x, y, 1.0])
+"""
+
+SUBJECTS = {
+    "numbers": NUMBERS,
+    "comparisons": COMPARISONS,
+    "choices": CHOICES,
+    "items": ITEMS,
+    "math": MATH,
+    "numpy": NUMPY,
+}
 """Expressions, one on a line, by subject."""
 
 PRELUDE = """

@@ -1,0 +1,169 @@
+"""NumPy's functions -> those of ``jax.numpy`` of the same name, on values that differ between lanes.
+
+Where all arguments are known, NumPy itself runs. What it does in place, or writes elsewhere, is refused.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Iterator
+from types import ModuleType
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.meaning import Function, Meaning
+
+_ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
+    ("np", np, jnp),
+    ("np.linalg", np.linalg, jnp.linalg),
+    ("np.fft", np.fft, jnp.fft),
+)
+_NAMESAKES: Final = {"asanyarray": jnp.asarray, "ascontiguousarray": jnp.asarray, "fix": jnp.trunc}
+"""What JAX has under another name."""
+_IN_PLACE: Final = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
+_MANY_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
+"""Words in the annotation of a parameter that takes several arrays, and not only one."""
+
+
+def canonical(dtype: Any) -> Any:
+    """A dtype of NumPy's as the one that JAX has in its place, without a word; anything else as it is."""
+    is_dtype = isinstance(dtype, np.dtype) or (isinstance(dtype, type) and issubclass(dtype, np.generic))
+    return jax.dtypes.canonicalize_dtype(dtype) if is_dtype and np.dtype(dtype).kind in "biufc" else dtype
+
+
+def _counterpart(name: str, known: Any, function: Function) -> Function:
+    """The function of ``jax.numpy``, of arguments as NumPy takes them: sequences for arrays, and any dtype."""
+    is_elementwise = isinstance(known, np.ufunc)
+
+    def meaning(*args: Any, **kwargs: Any) -> Any:
+        _check(name, is_elementwise, kwargs)
+        arrays = _array_parameters(function)
+        positional = [is_elementwise or is_array for is_array in arrays.values()]
+        given = [_array(v) if i < len(positional) and positional[i] else canonical(v) for i, v in enumerate(args)]
+        named = {key: _array(v) if arrays.get(key) else canonical(v) for key, v in kwargs.items() if key != "out"}
+        return function(*given, **named)
+
+    return meaning
+
+
+@functools.cache
+def _array_parameters(function: Function) -> dict[str, bool]:
+    """For each parameter, in order, whether it is one array."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):
+        return {}
+    return {parameter.name: _is_array(str(parameter.annotation)) for parameter in parameters}
+
+
+def _is_array(annotation: str) -> bool:
+    is_any = "ArrayLike" in annotation or "ndarray" in annotation
+    return is_any and not any(word in annotation for word in _MANY_ARRAYS)
+
+
+def _array(value: Any) -> Any:
+    return jnp.asarray(value) if isinstance(value, (list, tuple, range)) else value
+
+
+def _check(name: str, is_elementwise: bool, kwargs: dict[str, Any]) -> None:
+    if kwargs.get("out") is not None:
+        raise UnsupportedSyntaxError(
+            f"`{name}` with `out=` writes into an array", help=f"assign what it gives: `x = {name}(…)`."
+        )
+    if is_elementwise and "where" in kwargs:
+        raise UnsupportedSyntaxError(
+            f"`{name}` with `where=` leaves elements without a value",
+            help=f"choose between two values: `np.where(condition, {name}(…), x)`.",
+        )
+
+
+def _missing(name: str) -> Function:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UnsupportedSyntaxError(
+            f"`{name}` is not in jax.numpy, and so does not work on what differs between lanes",
+            help="compute it with functions that are, or in a loop.",
+        )
+
+    return refuse
+
+
+def _in_place(name: str) -> Function:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UnsupportedSyntaxError(
+            f"`{name}` changes an array in place", help="make another: `x = x.at[…].set(…)`, or `x[…] = …`."
+        )
+
+    return refuse
+
+
+def _conversion(dtype: Any) -> Function:
+    """A dtype that is called."""
+
+    def convert(value: Any = 0, /) -> Any:
+        return jnp.asarray(value).astype(canonical(dtype))
+
+    return convert
+
+
+def _public(module: ModuleType) -> Iterator[tuple[str, Any]]:
+    for name in sorted(vars(module)):
+        value = vars(module)[name]
+        if not name.startswith("_") and callable(value) and not isinstance(value, type):
+            yield name, value
+
+
+def _table() -> dict[Any, Meaning]:
+    found: dict[Any, Meaning] = {}
+    for room, module, counterparts in _ROOMS:
+        for name, function in _public(module):
+            known = vars(counterparts).get(name, _NAMESAKES.get(name))
+            if name in _IN_PLACE:
+                meaning = _in_place(f"{room}.{name}")
+            elif callable(known):
+                meaning = _counterpart(f"{room}.{name}", function, known)
+            else:
+                meaning = _missing(f"{room}.{name}")
+            found.setdefault(function, Meaning(meaning, converts=True))
+    kinds = {kind for kind in np.sctypeDict.values() if np.dtype(kind).kind in "biufc"}
+    return found | {kind: Meaning(_conversion(kind), converts=True) for kind in kinds}
+
+
+# Methods
+
+
+def _of_ufunc(method: str) -> Function:
+    def meaning(ufunc: np.ufunc, *args: Any, **kwargs: Any) -> Any:
+        name = f"np.{ufunc.__name__}.{method}"
+        _check(name, is_elementwise=False, kwargs=kwargs)
+        known = getattr(jnp, ufunc.__name__, None)
+        if method == "at":
+            return _in_place(name)()
+        if not hasattr(known, method):
+            return _missing(name)()
+        return getattr(known, method)(*map(_array, args), **{key: v for key, v in kwargs.items() if key != "out"})
+
+    return meaning
+
+
+def _of_array(method: str) -> Function:
+    """A method of an array of NumPy's whose arguments differ between lanes."""
+
+    def meaning(array: np.ndarray, *args: Any, **kwargs: Any) -> Any:
+        known = jnp.asarray(array)
+        if not hasattr(known, method):
+            return _missing(f"numpy.ndarray.{method}")()
+        return getattr(known, method)(*args, **kwargs)
+
+    return meaning
+
+
+MEANINGS: Final = _table()
+METHODS: Final[dict[tuple[type, str], Function]] = {
+    **{(np.ufunc, name): _of_ufunc(name) for name in ("accumulate", "at", "outer", "reduce", "reduceat")},
+    **{(np.ndarray, name): _of_array(name) for name in dir(np.ndarray) if not name.startswith("_")},
+}
