@@ -181,6 +181,11 @@ class Meanings:
                 return _item(value, index, node)
             case ast.Compare():
                 return self._comparison(node)
+        return self._trace_time(node)
+
+    def _trace_time(self, node: Any) -> Any:
+        """Control inside a lambda or a comprehension; elsewhere there is none in straight-line code."""
+        match node:
             case ast.IfExp(test, body, otherwise):
                 return helper("__hb_choose", [test, _later(body), _later(otherwise)], node)
             case ast.BoolOp(op, values):

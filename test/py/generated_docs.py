@@ -90,7 +90,7 @@ def functions() -> str:
     """The functions that mean something on a lane's values, by the module that they are of."""
     rows = [f"| {module} | {', '.join(f'`{name}`' for name in names)} |" for module, names in known_functions().items()]
     rows.append(
-        "| `numpy` | what `jax.numpy` has under the same name, `np.linalg`, `np.fft`, dtypes, `np.add.reduce` |"
+        "| `numpy` | what `jax.numpy` has by the same name, `np.linalg` and `np.fft` too; dtypes; `np.add.reduce` |"
     )
     return "\n".join(["| Of | Functions |", "|---|---|", *rows]) + "\n"
 
