@@ -42,7 +42,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
 from hlobatch.modules import Module
 from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
-from hlobatch.stages import Traced
+from hlobatch.stages import DIALECTS, Traced
 from hlobatch.transforms.pipeline import Optimizations, observed
 
 MODULES: Final = (".mlir", ".mlirbc")
@@ -50,7 +50,6 @@ MODULES: Final = (".mlir", ".mlirbc")
 STAGES: Final = ("frontend", "typed", "lowered", "machine")
 OF_DIALECT: Final = ("typed", "lowered")
 """Stages at which a program is one of the dialect."""
-DIALECTS: Final = ("autobatch", "stablehlo", "hlo")
 PASSES: Final = tuple(field.name.replace("_", "-") for field in fields(Optimizations))
 
 ARGS_HELP: Final = """\
@@ -386,8 +385,14 @@ def _parser() -> argparse.ArgumentParser:
     trace.add_argument("--mlir", action="store_true", help="as a module of the autobatch dialect, for hlobatch-opt")
     trace.add_argument("--debug-info", action="store_true", help="with places in the source (--mlir only)")
     lower = _command(commands, "lower", lower_command, "print the module that XLA is given")
-    lower.add_argument("--dialect", choices=DIALECTS, default="stablehlo", help="default: stablehlo")
-    lower.add_argument("--debug-info", action="store_true", help="with places in the source (stablehlo only)")
+    lower.add_argument(
+        "--dialect",
+        choices=DIALECTS,
+        default="stablehlo",
+        help="autobatch: the program with explicit stacks; stablehlo: the module that is compiled here, for a part of "
+        "the batch if that is divided (default); hlo: the same as XLA reads it; portable: StableHLO for any platform",
+    )
+    lower.add_argument("--debug-info", action="store_true", help="with places in the source (StableHLO only)")
     run = _command(commands, "run", run_command, "run on arrays from a file and print the results as nested lists")
     run.add_argument("--stats", action="store_true", help="also print how often each block ran, and for how many lanes")
     for command in (trace, lower):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -15,11 +15,13 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.division import Division, divide, entry_point, has_several_devices, placed_like
+from hlobatch.runtime.division import Division, divide, has_several_devices, placed_like
 from hlobatch.runtime.execute import complete
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 
+DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable")
+"""What a lowered function can be printed as."""
 Bind = Callable[..., Call]
 """Checks a call's arguments."""
 
@@ -81,9 +83,9 @@ class Lowered:
 
     @cached_property
     def _jax(self) -> Any:
-        entry: Any = entry_point(self.plan, self.call.size, Room(self.depth), spread=self._division.is_spread)
+        """What JAX made of it, for a part of the batch if that is divided: what is compiled."""
         with self.plan.as_typed():
-            return entry.lower(*self.plan.captures.avals, *self._inputs)
+            return self._division.lower(Room(self.depth), self._inputs)
 
     @cached_property
     def _division(self) -> Division:
@@ -113,37 +115,41 @@ class Lowered:
         """The module as text.
 
         Args:
-            dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module made from it,
-                ``"hlo"`` for what XLA is given.
+            dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module that
+                ``compile`` compiles, ``"hlo"`` for the same as XLA reads it, ``"portable"`` for StableHLO for any
+                platform. Of a batch of symbolic size, which nothing compiles, ``"stablehlo"`` is that, too.
             debug_info: Whether StableHLO operations carry their places in the source.
 
         Raises:
-            BatchTypeError: For ``"hlo"``, the batch has a symbolic size.
+            BatchTypeError: For ``"hlo"``, the batch has a symbolic size; or it is empty, and nothing is run for it.
             ValueError: Another dialect.
         """
-        match dialect:
-            case "autobatch":
-                return str(self.program)
-            case "stablehlo":
-                return str(self.module().operation.get_asm(enable_debug_info=debug_info))
-            case "hlo":
-                return str(self._jax.as_text(dialect="hlo"))
-        raise ValueError(f"dialect is 'autobatch', 'stablehlo' or 'hlo', not {dialect!r}")
+        if dialect not in DIALECTS:
+            raise ValueError(f"dialect is {', '.join(map(repr, DIALECTS[:-1]))} or {DIALECTS[-1]!r}, not {dialect!r}")
+        if dialect == "autobatch":
+            return str(self.program)
+        if dialect == "portable" or (dialect == "stablehlo" and not isinstance(self.call.size, int)):
+            return str(self.module().operation.get_asm(enable_debug_info=debug_info))
+        self._check_size()
+        return str(self._jax.as_text(dialect, debug_info=debug_info))
 
     def module(self, *, keep_state: bool = False) -> Any:
-        """The StableHLO module, results ``[results…, stopped, status]``, or the state in place of the status.
+        """The StableHLO module for any platform, results ``[results…, stopped, status]``, or the state for the status.
 
         Raises:
             BatchTypeError: The batch is empty, of which nothing is run.
         """
+        self._check_size()
+        with self.plan.as_typed():
+            return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
+
+    def _check_size(self) -> None:
         if isinstance(self.call.size, int) and self.call.size == 0:
             raise BatchTypeError(
                 f"the batch of {self.plan.name!r} is empty, and nothing is run for it",
                 caller(),
                 help="trace it for arrays of some size, or a symbolic one.",
             )
-        with self.plan.as_typed():
-            return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
 
     @hiding_internal_frames
     def compile(self) -> Compiled:

@@ -123,23 +123,36 @@ class Division:
         """What runs the whole batch in one thread."""
         return entry_point(self.plan, self.size, room, stats=self.stats, resume=resume, spread=self.is_spread)
 
+    def lower(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Any:
+        """The module that runs a part, as ``jax.jit(…).lower`` gives it, for what the whole batch's inputs are like."""
+        if self.threads == 1:
+            return self.entry_point(room).lower(*self.plan.captures.avals, *inputs)  # type: ignore[attr-defined]
+        return self._jitted(room, resume=False).lower(*self._given(inputs))
+
     def compile(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
-        """What runs a part, given what the whole batch's inputs are like."""
+        """What runs a part, given what the whole batch's inputs are like; that is divided."""
+        return self._executable(room, False, self._given(inputs))
+
+    def _given(self, inputs: Sequence[jax.ShapeDtypeStruct]) -> list[Any]:
+        """What a part of a divided batch is given."""
         operands = [*self.plan.captures.avals, *inputs]
         if self._shares:
             operands += jax.eval_shape(self._shared_values, *operands)
-        return self._executable(room, False, [_number(0), *operands])
+        return [_number(0), *operands]
 
     def _executable(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
         key = (self.threads, self.size, default_device(), self.devices, room, self.stats, resume)
         return self.plan.executable(key, lambda: self._compiled(room, resume, arguments))
 
-    def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+    def _jitted(self, room: Room, *, resume: bool) -> Any:
+        """The jitted function of a part's number and the whole batch."""
         layout = self.layout(room)
         part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
-        jitted = _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
-        lowered, joining = jitted.lower(*arguments), self._join()
+        return _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
+
+    def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
+        lowered, joining = self._jitted(room, resume=resume).lower(*arguments), self._join()
         executable: Callable[..., Any] = together([lowered.compile, joining.compile])[0]
         return executable
 

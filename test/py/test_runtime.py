@@ -1,5 +1,6 @@
 """Running: growth of stacks, limits, the queue, counts, caches, and what must never be silently wrong."""
 
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from unittest import mock
@@ -497,6 +498,28 @@ def test_stages() -> None:
         compiled(INPUTS[:2])
     with pytest.raises(ValueError, match="dialect"):
         lowered.as_text("llvm")
+
+
+@pytest.mark.parametrize("one_kernel", [True, False])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_is_printed_is_what_is_compiled(threads: int, one_kernel: bool) -> None:
+    """A part of the batch, in as many kernels."""
+    inputs = np.arange(1000, dtype=np.int32) % 9
+    lowered = variant(threads=threads, optimizations=hb.Optimizations(one_kernel=one_kernel)).trace(inputs).lower()
+    text, compiled = lowered.as_text(), lowered.compile()
+    assert compiled.threads == threads
+    assert ("xla_cpu_small_call" in text) == ("xla_cpu_small_call" in compiled.as_text()) == one_kernel
+    parameters = re.search(r"entry_computation_layout={\((.*?)\)->", compiled.as_text())[1]
+    main = re.search(r"func public @main\((.*?)\) ->", text)[1]
+    assert (parameters.count("s32[]"), main.count("tensor<i32>")) == (threads - 1, threads - 1), (
+        "the number of the part"
+    )
+    assert f"-> (tensor<{1000 // threads}xi32>" in text
+    assert f"s32[{1000 // threads}]" in compiled.as_text().splitlines()[0]
+    assert "xla_cpu_small_call" not in lowered.as_text("portable")
+    assert "tensor<1000xi32>" in lowered.as_text("portable")
+    for dialect in ("stablehlo", "portable"):
+        assert "test_runtime.py" in lowered.as_text(dialect, debug_info=True)
 
 
 @pytest.mark.usefixtures("state_given_back")

@@ -1,6 +1,6 @@
 """A branch picks the next program counter per lane; the block touches nothing but what it changes."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

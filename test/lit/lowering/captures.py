@@ -1,6 +1,6 @@
 """An array from the closure is an operand of the module, once, however many blocks use it; a small one is a constant."""
 
-# RUN: hlobatch lower %s:f --args "f32[8,100]" --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8,100]" --dispatch chain --dialect portable | filecheck %s
 import jax.numpy as jnp
 
 import hlobatch as hb

@@ -1,6 +1,6 @@
 """dispatch=case is the paper's figure 5: one case on the earliest program counter, each branch a block."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """dispatch=chain: for each block in order a loop that runs it while it is the earliest anyone waits at."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,7 +1,9 @@
-"""The three dialects of one program, and StableHLO with places in the source."""
+"""The dialects of one program: StableHLO as it is compiled, in one kernel, and for any platform; with places, too."""
 
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect autobatch | filecheck %s --check-prefix=AUTOBATCH
 # RUN: hlobatch lower %s:f --args "i32[8]" --dialect hlo | filecheck %s --check-prefix=HLO
+# RUN: hlobatch lower %s:f --args "i32[8]" | filecheck %s --check-prefix=COMPILED
+# RUN: hlobatch lower %s:f --args "i32[8]" --dialect portable | filecheck %s --check-prefix=PORTABLE
 # RUN: hlobatch lower %s:f --args "i32[8]" --debug-info | filecheck %s --check-prefix=DEBUG
 import hlobatch as hb
 
@@ -17,4 +19,6 @@ def f(n):
 # AUTOBATCH: push_jump f.entry, return to f.after_if.return by %f.$return
 # HLO: HloModule
 # HLO: while(
+# COMPILED: call @kernel({{.*}}xla_cpu_small_call
+# PORTABLE-NOT: xla_cpu_small_call
 # DEBUG: loc("{{.*}}dialects.py":

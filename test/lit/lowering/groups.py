@@ -1,7 +1,7 @@
 """Small blocks that lead to each other run in one step where the cost decides; the expensive one runs alone."""
 
-# RUN: hlobatch lower %s:f --args "f32[8]" | filecheck %s
-# RUN: hlobatch lower %s:f --args "f32[8]" --dispatch chain | filecheck %s --check-prefix=PAPER
+# RUN: hlobatch lower %s:f --args "f32[8]" --dialect portable | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8]" --dispatch chain --dialect portable | filecheck %s --check-prefix=PAPER
 import jax.numpy as jnp
 
 import hlobatch as hb

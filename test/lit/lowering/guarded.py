@@ -1,6 +1,6 @@
 """dispatch=guarded: a sweep over all blocks, each in a loop that turns once if anyone waits there."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch guarded --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch guarded --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

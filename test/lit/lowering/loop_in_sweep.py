@@ -1,6 +1,6 @@
 """dispatch=sweep: a block that goes on to itself runs, four turns at a time, while most lanes stand there."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch sweep | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch sweep --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """max_steps: each lane counts its blocks, and one that has used them up is done; why is in an array of its own."""
 
-# RUN: hlobatch lower %s:f --args "f32[8]" --max-steps 77 --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8]" --max-steps 77 --dispatch chain --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """A loop carries the program counter and registers: what lives in one block is not part of it, nor is any stack."""
 
-# RUN: hlobatch lower %s:f --args "f32[8]" --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8]" --dispatch chain --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """What a call saves has one pointer, its return address included; a return reads that address and no stack."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --depth 5 --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --depth 5 --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """Before anything else a block that pushes takes lanes whose stacks are full out of its mask."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --depth 5 --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch case --depth 5 --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """A push is a scatter with unique indices into a stack of depth + 1 rows: what a masked lane writes goes to the last row."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --depth 5 --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch chain --depth 5 --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

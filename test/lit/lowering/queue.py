@@ -1,7 +1,7 @@
 """lanes=4 for 64 inputs: lanes that are done hand in their results and take the next inputs, inside the loop."""
 
-# RUN: hlobatch lower %s:f --args "i32[64]" --lanes 4 --dispatch chain | filecheck %s
-# RUN: hlobatch lower %s:f --args "i32[4]" --lanes 4 --dispatch chain | filecheck %s --check-prefix=FITS
+# RUN: hlobatch lower %s:f --args "i32[64]" --lanes 4 --dispatch chain --dialect portable | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[4]" --lanes 4 --dispatch chain --dialect portable | filecheck %s --check-prefix=FITS
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """in_axes=None: a shared operand, and what is computed from it, never gets a batch axis."""
 
-# RUN: hlobatch lower %s:f --args "f32[8,3], f32[100,3]" --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8,3], f32[100,3]" --dispatch chain --dialect portable | filecheck %s
 import hlobatch as hb
 
 

@@ -1,6 +1,6 @@
 """dispatch=sweep: every block in order, masked, without any conditional."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch sweep --disable ask-ahead | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dispatch sweep --disable ask-ahead --dialect portable | filecheck %s
 import hlobatch as hb
 
 

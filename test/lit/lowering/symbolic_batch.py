@@ -1,6 +1,6 @@
 """A batch of any size: one module whose first operand is the size."""
 
-# RUN: hlobatch lower %s:f --args "i32[b]" --depth 5 --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[b]" --depth 5 --dispatch chain --dialect portable | filecheck %s
 import hlobatch as hb
 
 

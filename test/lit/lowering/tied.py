@@ -1,6 +1,6 @@
 """A register that a passed-over block reads and does not change is chosen by a condition on the next block."""
 
-# RUN: hlobatch lower %s:f --args "f32[8], i32[8]" --dispatch chain | filecheck %s
+# RUN: hlobatch lower %s:f --args "f32[8], i32[8]" --dispatch chain --dialect portable | filecheck %s
 import hlobatch as hb
 
 
