@@ -19,6 +19,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -107,10 +108,15 @@ class Artifact:
             self._stop(np.asarray(status), outputs)
         return outputs
 
+    @cached_property
+    def _compiled(self) -> Any:
+        """What runs, traced once: ``exported.call`` by itself is traced at each call."""
+        return jax.jit(self.exported.call)
+
     def _run(self, arrays: Sequence[Any]) -> list[Any]:
         """The results, what stopped the run, a number, and what became of each input."""
         try:
-            *results, stopped, status = self.exported.call(*arrays)
+            *results, stopped, status = self._compiled(*arrays)
             return [*results, int(stopped), status]
         except ValueError as error:
             if "platform" not in str(error):

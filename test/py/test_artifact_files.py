@@ -287,10 +287,11 @@ def test_no_part_is_unpacked_that_is_too_large(parts: dict[str, bytes], tmp_path
 def test_what_is_not_trusted_is_tried_elsewhere_first(
     artifact: hb.Artifact, parts: dict[str, bytes], tmp_path: Path
 ) -> None:
-    """MLIR's reader ends the process at the second of these files, in which a property of an operation is another."""
+    """MLIR's reader ends the process at the second of these, in which a property of an operation is another."""
+    ends_the_reader = (FOLDER / "ends_the_reader.mlirbc").read_bytes()
     assert hb.load(artifact.save(tmp_path / "f"), untrusted=True).call(INPUTS).tolist() == (INPUTS * 2).tolist()
     with pytest.raises(hb.ArtifactError, match=r"its module cannot be read|too much memory, or ends the process"):
-        hb.load(FOLDER / "ends_the_reader.hlob", untrusted=True)
+        hb.load(written(tmp_path / "f", {**parts, "module.mlirbc": ends_the_reader}), untrusted=True)
     wrong = with_manifest(parts, lambda manifest: manifest.update(depth=0))
     with pytest.raises(hb.ArtifactError, match="its manifest says 0 for 'depth'"):
         hb.load(written(tmp_path / "f", wrong), untrusted=True)
