@@ -72,3 +72,19 @@ def kept_error(name: str) -> UnsupportedSyntaxError:
         f"a function kept in a variable uses {name!r}, which is assigned again later",
         help="use another name for the later value.",
     )
+
+
+def given_twice(name: str) -> UnsupportedSyntaxError:
+    """A function that changes an argument would see the change in another."""
+    return UnsupportedSyntaxError(
+        f"a function is given {name!r} twice, or a part of it beside it, and changes it",
+        help=f"give it a copy of one, as in `{name}.copy()`.",
+    )
+
+
+def apart(value: Any, name: str) -> Any:
+    """A part of a variable's value, which is given to a function that changes the variable: it has to be a number."""
+    leaves = jax.tree.leaves(value)
+    if len(leaves) != 1 or leaves[0] is not value or np.shape(value) != ():
+        raise given_twice(name)
+    return value

@@ -17,6 +17,7 @@ from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 from hlobatch.analysis.facts import Copy, Facts, of_function
 from hlobatch.diagnostics import HloBatchError, Location
+from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
 from hlobatch.frontend.failures import Failures, Raises
 from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.nested import Template
@@ -57,6 +58,8 @@ class Callee:
         type_inference: The user's word on its result type.
         template: What it captures, if it is defined inside another function.
         raises: Whether it may raise: it gives back which failure there was, and what that is made of, at the end.
+        changes: Its parameters whose arguments it changes, itself or by what it calls.
+        gives_back: Whether calls take those back.
         types: The types of arguments that this copy of the function is made for; None for the first one.
         called_from: The first call of it in the program.
     """
@@ -66,6 +69,8 @@ class Callee:
     type_inference: Callable[..., Any] | None = None
     template: Template | None = None
     raises: bool = False
+    changes: tuple[str, ...] = ()
+    gives_back: bool = False
     types: Hashable = None
     called_from: Location | None = None
 
@@ -81,8 +86,13 @@ class Callee:
 
     @property
     def changed(self) -> tuple[str, ...]:
-        """Its variables that each call gives back beside the result, for the caller's of those names."""
+        """Variables of functions around it that each call gives back beside the result."""
         return self.template.changed if self.template else ()
+
+    @property
+    def given_back(self) -> tuple[str, ...]:
+        """Its own variables that each call gives back beside the result."""
+        return (*self.changed, *(self.changes if self.gives_back else ()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +137,8 @@ class Callees:
         plain = plain_function(function)
         key = plain, None
         if key not in self.by_key:
-            self.by_key[key] = Callee(self._name(plain), read_source(plain), type_inference, raises=self._raises(key))
+            made = Callee(self._name(plain), read_source(plain), type_inference)
+            self.by_key[key] = self._as_known(key, made)
         return self.by_key[key]
 
     def of_template(self, template: Template) -> Callee:
@@ -135,7 +146,7 @@ class Callees:
         key = template, None
         if key not in self.by_key:
             source = template.source
-            self.by_key[key] = Callee(self._name(source.function), source, template=template, raises=self._raises(key))
+            self.by_key[key] = self._as_known(key, Callee(self._name(source.function), source, template=template))
         return self.by_key[key]
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
@@ -150,13 +161,21 @@ class Callees:
             if sum(known == function for known, _ in self.by_key) >= MOST_COPIES:
                 raise first
             name = self._name(callee.source.function)
-            raises = self._raises((function, fact.types))
-            made = replace(callee, name=name, types=fact.types, raises=raises, called_from=None)
-            self.by_key[function, fact.types] = made
+            made = replace(callee, name=name, types=fact.types, called_from=None)
+            self.by_key[function, fact.types] = self._as_known((function, fact.types), made)
         return self.by_key[function, fact.types]
 
-    def _raises(self, key: Hashable) -> bool:
-        return self.facts.of(Raises, of_function(key)) is not None
+    def _as_known(self, key: Hashable, callee: Callee) -> Callee:
+        """A callee with what is known about it: whether it raises, and what it changes."""
+        site = of_function(key)
+        by_calls = self.facts.of(ChangesByCalls, site)
+        own = changed_parameters(callee.source.node)
+        return replace(
+            callee,
+            raises=self.facts.of(Raises, site) is not None,
+            changes=tuple(dict.fromkeys((*own, *(by_calls.names if by_calls else ())))),
+            gives_back=self.facts.of(GivesBack, site) is not None,
+        )
 
     def _name(self, plain: types.FunctionType) -> str:
         taken = {callee.name for callee in self.by_key.values()} | {"main"}

@@ -15,6 +15,22 @@ from dataclasses import dataclass
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 
 
+@dataclass(frozen=True, slots=True)
+class ChangesByCalls:
+    """The fact that a function changes parameters, or variables around it, since a function that it calls does.
+
+    Attributes:
+        names: Those.
+    """
+
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class GivesBack:
+    """The fact that the program has a call of a function that changes its arguments: it gives them back."""
+
+
 @dataclass(frozen=True)
 class Changes:
     """What the statements of a function change.
@@ -47,10 +63,37 @@ def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Changes:
 
 
 def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
-    """The parameters of a function that it changes, each with the first target that says so."""
+    """The parameters of a function whose arguments it changes, each with the first target that says so.
+
+    A parameter that the function first binds to something else, as in ``items = list(items)``, is not among them.
+    """
     arguments = node.args
-    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    own = {name for statement in _before_changes(node) for name in _bound_by(statement)}
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - own
     return {name: part for name, part in changes_of(node).places.items() if name in names}
+
+
+def rebinding(node: ast.FunctionDef, name: str) -> ast.AST | None:
+    """A statement that binds a name to another object, if there is one."""
+    return next((part for statement in node.body for part in _own(statement) if name in _bound_by(part)), None)
+
+
+def _before_changes(node: ast.FunctionDef) -> Iterator[ast.stmt]:
+    """The statements that a function begins with, up to the first that changes something or has statements in it."""
+    for statement in node.body:
+        changes = any(True for target in _targets([statement], inside=True) for _ in places_in(target))
+        if changes or any(isinstance(part, ast.stmt) for part in ast.iter_child_nodes(statement)):
+            return
+        yield statement
+
+
+def _bound_by(node: ast.AST) -> list[str]:
+    match node:
+        case ast.Assign(targets):
+            return [name for target in targets for name in target_names(target)]
+        case ast.AnnAssign(target, value=ast.expr()) | ast.For(target):
+            return target_names(target)
+    return []
 
 
 def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:

@@ -92,9 +92,14 @@ class ExceptionLowering(ExpressionLowering):
             self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, "no result", self.location(node)))
             self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
-    def given_back(self, callee: Callee) -> tuple[str, ...]:
-        """Variables that a function gives back beside its result."""
-        return (*callee.changed, *((FAILURE, DETAILS) if callee.raises else ()))
+    @property
+    def given_back(self) -> tuple[str, ...]:
+        """Variables that the function gives back beside its result."""
+        return (*self.callee.given_back, *((FAILURE, DETAILS) if self.callee.raises else ()))
+
+    def told(self, callee: Callee) -> tuple[str, ...]:
+        """Variables that a call's failure goes to."""
+        return (FAILURE, DETAILS) if callee.raises else ()
 
     @property
     def _words(self) -> int:

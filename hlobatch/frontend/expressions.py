@@ -18,7 +18,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlobatch.analysis.facts import Copy, MayBeNone, Site
+from hlobatch.analysis.facts import Copy, Learned, MayBeNone, Site, of_function
 from hlobatch.analysis.optional import narrow
 from hlobatch.diagnostics import (
     BatchTypeError,
@@ -30,12 +30,12 @@ from hlobatch.diagnostics import (
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
-from hlobatch.frontend.changes import changed_parameters
+from hlobatch.frontend.changes import ChangesByCalls, GivesBack, rebinding
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper
-from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names
+from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names, root_of
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
@@ -140,11 +140,11 @@ class ExpressionLowering:
 
     def _with_sites(self, node: Any) -> Any:
         """Straight-line code whose calls of what may be a function of the user's know where they stand."""
-        if not any(isinstance(part, ast.Call) and self._may_be_followed(part) for part in ast.walk(node)):
+        if not any(isinstance(part, ast.Call) and self.may_be_followed(part) for part in ast.walk(node)):
             return node
         return _Sites(self).visit(copy.deepcopy(node))
 
-    def _may_be_followed(self, node: ast.Call) -> bool:
+    def may_be_followed(self, node: ast.Call) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return False
         value = static_value(node.func, self.source, self.local)
@@ -251,9 +251,15 @@ class ExpressionLowering:
 
     def _changed_by(self, parts: Sequence[ast.expr]) -> frozenset[str]:
         """Variables that calls of functions in some expressions assign."""
-        nodes = (node for part in parts for node in ast.walk(part))
-        called = (self.called(node) for node in nodes) if self.scope else ()
-        return frozenset(name for one in called if one is not None for name in one.callee.changed)
+        found = set[str]()
+        for node in (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call)):
+            if (one := self.called(node)) is None:
+                continue
+            found.update(one.callee.changed)
+            if one.callee.changes:  # of its arguments, whichever that is
+                roots = (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
+                found.update(root.id for root in roots if isinstance(root, ast.Name))
+        return frozenset(found)
 
     def _trace_time(self, node: ast.expr) -> ast.expr:
         """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
@@ -470,19 +476,98 @@ class ExpressionLowering:
         callee, site = self._copy(called.callee, node), self.site(node)
         location = self.location(node)
         callee.called_from = callee.called_from or location
-        self._check_changes(callee, location)
-        values = (self._argument(value, node) for value in self._bind(node, called).values())
+        bound = self._apart(callee, self._bind(node, called), node)
+        changed = self._taken_back(callee, bound, node)
+        values = (self._argument(value, node) for value in bound.values())
         arguments = self.in_order([*self._captured(node, called), *values])
         names = [self.variable(self.as_variable(argument, node)) for argument in arguments]
-        results = tuple(map(self.variable, (result, *self.given_back(callee))))
+        results = (result, *callee.changed, *(name for name, _ in changed), *self.told(callee))
         places = tuple(map(self.location, arguments))
-        self.blocks.add(FunctionCallOp(callee.name, tuple(names), results, location, places, site))
+        outputs = tuple(map(self.variable, results))
+        self.blocks.add(FunctionCallOp(callee.name, tuple(names), outputs, location, places, site))
+        for name, place in changed:
+            if place is not None:
+                self.put_back(place, name, node)
         if callee.raises:
             self.after_call(node)
         return result
 
-    def given_back(self, callee: Callee) -> tuple[str, ...]:
-        """Variables that a call gives back beside its result."""
+    def _taken_back(
+        self, callee: Callee, bound: Mapping[str, Any], node: ast.Call
+    ) -> list[tuple[str, ast.expr | None]]:
+        """For each parameter that a callee changes: the variable that takes it back, and the place it belongs to.
+
+        Raises:
+            Learned: The callee does not give it back yet, or this function changes a parameter of its own by that.
+            UnsupportedSyntaxError: It cannot be given back.
+        """
+        if callee.changes and not callee.gives_back:
+            raise Learned(of_function(callee.key), GivesBack())
+        found: list[tuple[str, ast.expr | None]] = []
+        for parameter in callee.changes:
+            argument = bound.get(parameter)
+            if parameter in callee.captured:
+                argument = ast.copy_location(ast.Name(parameter, ast.Load()), node)
+            root = root_of(argument) if isinstance(argument, ast.expr) else ast.Constant(None)
+            other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
+            if other is not None:
+                raise self._lost(callee, parameter, other, node)
+            if not isinstance(root, ast.Name):  # what has no name is nobody's
+                found.append((self.temporary(), None))
+                continue
+            if root.id not in self.local and not root.id.startswith(_TEMPORARY):
+                raise self._outside(callee, parameter, root, node)
+            self._changes_own(root.id)
+            found.append((root.id, None) if argument is root else (self.temporary(), argument))
+        return found
+
+    def _apart(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> dict[str, Any]:
+        """Arguments of which none is a part of another one that the callee changes, which it would not see."""
+        given = (bound.get(name) for name in callee.changes)
+        changed = {value.id for value in given if isinstance(value, ast.Name)}
+        found = dict(bound)
+        for parameter, value in bound.items():
+            if not isinstance(value, ast.expr) or (parameter in callee.changes and isinstance(value, ast.Name)):
+                continue
+            root = root_of(value)
+            if isinstance(root, ast.Name) and root.id in changed:
+                found[parameter] = helper("__hb_apart", [value, self.constant(root.id)], value)
+        names = [value.id for value in bound.values() if isinstance(value, ast.Name)]
+        if twice := next((name for name in changed if names.count(name) > 1), None):
+            raise batched_builtins.given_twice(twice).at(self.location(node))
+        return found
+
+    def _changes_own(self, name: str) -> None:
+        """Note that a function changes what a parameter stands for, or a variable around it, by a call."""
+        callee = self.callee
+        parameters = callee.source.signature.parameters
+        if name in callee.given_back or name in callee.changes:
+            return
+        if name in callee.captured or (name in parameters and rebinding(callee.source.node, name) is None):
+            raise Learned(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
+
+    def _lost(self, callee: Callee, parameter: str, other: ast.AST, node: ast.Call) -> UnsupportedSyntaxError:
+        return UnsupportedSyntaxError(
+            f"{callee.source.node.name!r} changes its argument {parameter!r}, and gives the name to another value, too",
+            self.location(node),
+            notes=[Note("here", callee.source.location(other))],
+            help=f"give the other value a name of its own, or begin with a copy, `{parameter} = {parameter}.copy()`.",
+        )
+
+    def _outside(self, callee: Callee, parameter: str, root: ast.Name, node: ast.Call) -> UnsupportedSyntaxError:
+        return UnsupportedSyntaxError(
+            f"{callee.source.node.name!r} changes its argument {parameter!r} in place, which is {root.id!r}, "
+            "outside of the function, once for all lanes and turns",
+            self.location(node),
+            help=f"work on a copy, as in `own = {root.id}.copy()`.",
+        )
+
+    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
+        """Let an item or an attribute be what a callee made of it."""
+        raise NotImplementedError
+
+    def told(self, callee: Callee) -> tuple[str, ...]:
+        """Variables that a call's failure goes to."""
         raise NotImplementedError
 
     def after_call(self, node: ast.Call) -> None:
@@ -523,16 +608,6 @@ class ExpressionLowering:
         if fact is not None:
             return self.callees.copy(callee, fact)
         return self.callee if callee.source is self.source else callee
-
-    def _check_changes(self, callee: Callee, location: Location) -> None:
-        """Refuse calls of functions that change their arguments."""
-        for name, target in changed_parameters(callee.source.node).items():
-            raise UnsupportedSyntaxError(
-                f"{callee.name!r} changes its argument {name!r} in place, which its caller would not see",
-                location,
-                notes=[Note("here", callee.source.location(target))],
-                help=f"let it begin with a copy, `own = {name}.copy()`, and return that.",
-            )
 
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""
@@ -578,7 +653,7 @@ class _Sites(ast.NodeTransformer):
 
     def visit_Call(self, node: ast.Call) -> ast.Call:
         site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
-        is_one = self.lowering._may_be_followed(node)
+        is_one = self.lowering.may_be_followed(node)
         new = self.generic_visit(node)
         assert isinstance(new, ast.Call)
         if not is_one:

@@ -21,7 +21,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.mutation import has_changed, parts
+from hlobatch.analysis.mutation import has_changed, parts, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
@@ -102,7 +102,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise Learned(site, target)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     try:
-        return function(*args, **kwargs)
+        result = function(*args, **kwargs)
     except Learned:
         raise
     except Exception as error:
@@ -110,6 +110,11 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
             raise
         has_changed(known)  # and puts back what it was
         raise Learned(site, target) from error
+    if has_changed(known):
+        for part in known:
+            refuse_generator(part.item)
+        raise Learned(site, target)  # its caller has to see that
+    return result
 
 
 def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: Any) -> tuple[Any, ...]:

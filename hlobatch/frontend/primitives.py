@@ -42,6 +42,7 @@ HELPERS: Final = {
     "__hb_AssertionError": AssertionError,
     "__hb_IndexError": IndexError,
     "__hb_ZeroDivisionError": ZeroDivisionError,
+    "__hb_apart": batched_builtins.apart,
     "__hb_bound": following.bound,
     "__hb_caught": failures.Failures.caught,
     "__hb_has_failed": failures.has_failed,

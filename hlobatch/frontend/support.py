@@ -62,6 +62,11 @@ _CHANGES: Final = frozenset(
 """Methods by which Python's own containers are changed in place, but for the one that has an advice of its own."""
 
 
+def changes_a_container(method: str) -> bool:
+    """Whether a method of Python's own containers, of that name, changes them."""
+    return method in _CHANGES or method in ("append", "popleft", "appendleft", "setdefault", "popitem", "rotate")
+
+
 def instead_of_effect(node: ast.expr) -> str:
     """What to write instead of an expression that is there for what it does, and not for its value."""
     match node:

@@ -17,7 +17,7 @@ from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
-from hlobatch.frontend.support import instead_of_effect, refusal
+from hlobatch.frontend.support import changes_a_container, instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
@@ -42,7 +42,7 @@ class FunctionLowering(ExceptionLowering):
             self.callee.name,
             self.blocks.graph(),
             tuple(map(self.variable, (*self.callee.captured, *parameter_names(self.source)))),
-            tuple(map(self.variable, (RESULT, *self.given_back(self.callee)))),
+            tuple(map(self.variable, (RESULT, *self.given_back))),
             self.callee.type_inference,
             self.source.definition,
         )
@@ -126,12 +126,20 @@ class FunctionLowering(ExceptionLowering):
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
         elif self.called(node.value):
             self.simple(node.value)
+        elif self._may_change_its_arguments(node.value):
+            self.assign(self.temporary(), self.simple(node.value), node)
         else:
             raise UnsupportedSyntaxError(
                 "the value of this expression is not used",
                 self.location(node),
                 help=instead_of_effect(node.value),
             )
+
+    def _may_change_its_arguments(self, node: ast.expr) -> bool:
+        """Whether an expression calls what may be a function of the user's; tracing finds out what that does."""
+        if not isinstance(node, ast.Call) or not self.may_be_followed(node):
+            return False
+        return not (isinstance(node.func, ast.Attribute) and changes_a_container(node.func.attr))
 
     @statement.register
     def _global(self, node: ast.Global) -> None:
@@ -246,6 +254,11 @@ class FunctionLowering(ExceptionLowering):
                 self.location(part),
                 help="give the value a name first, and assign to a part of that.",
             )
+
+    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
+        """Let an item or an attribute be what a callee made of it."""
+        target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
+        self._assign_places([target], self._load(name, node), ast.copy_location(ast.Expr(node), node))
 
     @statement.register
     def _return(self, node: ast.Return) -> None:

@@ -75,8 +75,10 @@ def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:
 def _with_main(callee: Callee, functions: tuple[Function, ...]) -> Program:
     location = callee.source.definition
     parameters = tuple(f"{MAIN}.{name}" for name in parameter_names(callee.source))
-    given_back = ("$result", "$failure", "$details") if callee.raises else ("$result",)
-    result = tuple(f"{MAIN}.{name}" for name in given_back)
-    call = FunctionCallOp(callee.name, parameters, result, location=location)
+    failure = ("$failure", "$details") if callee.raises else ()
+    changed = tuple(f"$changed_{name}" for name in callee.given_back)  # which nobody sees who calls a batch
+    given_back = tuple(f"{MAIN}.{name}" for name in ("$result", *changed, *failure))
+    result = tuple(f"{MAIN}.{name}" for name in ("$result", *failure))
+    call = FunctionCallOp(callee.name, parameters, given_back, location=location)
     entry = Block("entry", (call,), GotoOp(HALT, location=location), location)
     return Program(ControlFlowGraph((entry,)), functions, {}, parameters, result, {}, location)

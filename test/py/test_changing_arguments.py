@@ -1,0 +1,228 @@
+"""Functions that change their arguments: who calls them inside of a program sees that, who calls a batch does not."""
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+ROWS = np.random.default_rng(0).integers(0, 100, (6, 9)).astype(np.int32)
+NUMBERS = np.arange(1, 7, dtype=np.int32)
+
+
+def swap(a, i, j):
+    a[i], a[j] = a[j], a[i]
+
+
+def partition(a, low, high):
+    pivot, i = a[high], low
+    for j in range(low, high):
+        if a[j] < pivot:
+            swap(a, i, j)
+            i += 1
+    swap(a, i, high)
+    return i
+
+
+def quicksort(a, low, high):
+    if low < high:
+        p = partition(a, low, high)
+        quicksort(a, low, p - 1)
+        quicksort(a, p + 1, high)
+
+
+def sift(a, n, i):
+    while True:
+        most = i
+        for child in (2 * i + 1, 2 * i + 2):
+            if child < n and a[child] > a[most]:
+                most = child
+        if most == i:
+            return
+        swap(a, i, most)
+        i = most
+
+
+def sorted_copy(a):
+    a = a.copy()
+    quicksort(a, 0, len(a) - 1)
+    return a
+
+
+def heapsort(a):
+    n = len(a)
+    for i in range(n // 2 - 1, -1, -1):
+        sift(a, n, i)
+    for end in range(n - 1, 0, -1):
+        swap(a, 0, end)
+        sift(a, end, 0)
+    return a
+
+
+@pytest.mark.parametrize("function", [sorted_copy, heapsort])
+def test_sorting_in_place(function):
+    rows = ROWS.copy()
+    assert np.array_equal(hb.batch(function)(rows), np.sort(ROWS))
+    assert np.array_equal(rows, ROWS)  # whoever calls a batch keeps what they have
+
+
+def test_a_batched_function_that_sorts_and_calls_itself():
+    @hb.batch
+    def sort(a, low, high):
+        if low < high:
+            p = partition(a, low, high)
+            sort(a, low, p - 1)
+            sort(a, p + 1, high)
+        return a
+
+    assert np.array_equal(sort(ROWS, np.zeros(6, int), np.full(6, 8)), np.sort(ROWS))
+
+
+def mark(row, k, value):
+    row[k] = value
+    if value > 2:
+        row[0] = -1
+
+
+def rows_of_a_list(n):
+    grid = [[0, 0, 0], [0, 0, 0]]
+    mark(grid[1], 2, n)
+    mark(grid[0], 1, n + 1)
+    return jnp.array(grid)
+
+
+def part_of_a_dict(n):
+    state = {"a": np.zeros(3, int), "b": [1, 2, 3]}
+    mark(state["a"], n % 3, n)
+    mark(state["b"], 2, n)
+    return jnp.concatenate([state["a"], jnp.array(state["b"])])
+
+
+def through_two_calls(n):
+    a = np.zeros(4, int)
+
+    def both(b, k):
+        mark(b, k, n)
+        mark(b, k + 1, 2 * n)
+
+    both(a, 1)
+    return a
+
+
+def of_the_function_around(n):
+    a = np.zeros(5, int)
+
+    def bump(i):
+        a[i] += n
+        if i > 0:
+            bump(i - 1)
+
+    bump(3)
+    return a
+
+
+def nobody_has_it(n):
+    mark(np.zeros(3, int), 1, n)
+    return n
+
+
+def what_comes_before(n):
+    a = [n, 0]
+
+    def add(items):
+        items[0] += 10
+        return items[0]
+
+    return a[0] + add(a) + a[0] * 100 + add(a) * 1000
+
+
+def first_copied(a, n):
+    a = list(a)
+    a[0] = n
+    return a[0]
+
+
+def a_parameter_that_is_copied(n):
+    a = [1, 2]
+    return first_copied(a, n) + a[0]
+
+
+PROGRAMS = [
+    rows_of_a_list,
+    part_of_a_dict,
+    through_two_calls,
+    of_the_function_around,
+    nobody_has_it,
+    what_comes_before,
+    a_parameter_that_is_copied,
+]
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_what_a_function_changes_its_caller_sees(function):
+    expected = [np.asarray(function(int(n))) for n in NUMBERS]
+    assert np.array_equal(hb.batch(function)(NUMBERS), expected)
+
+
+def test_two_names_for_one_argument_are_one_change():
+    def both(a, b):
+        a[0] = 1
+        b[1] = 2
+
+    def f(n):
+        a = [n, n, n]
+        both(a, a)
+        return a[0] + 10 * a[1]
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="a function is given 'a' twice"):
+        hb.batch(f)(NUMBERS)
+
+
+def test_a_part_beside_the_whole():
+    def fill(a, value):
+        a[0] = a[0] * 0 + value
+
+    def f(n):
+        a = [n, 2 * n]
+        fill(a, a[1])
+        return a[0]
+
+    def g(n):
+        a = [[n, n], [3, 4]]
+        fill(a, a[1])
+        return jnp.array(a)
+
+    assert hb.batch(f)(NUMBERS).tolist() == (2 * NUMBERS).tolist()
+    with pytest.raises(hb.UnsupportedSyntaxError, match="or a part of it beside it"):
+        hb.batch(g)(NUMBERS)
+
+
+TABLE = [0, 0, 0]
+
+
+def test_what_stands_outside_is_not_changed():
+    def f(n):
+        mark(TABLE, 1, n)
+        return n
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="changes its argument 'row' in place, which is 'TABLE'"):
+        hb.batch(f)(NUMBERS)
+    assert TABLE == [0, 0, 0]
+
+
+def test_a_parameter_that_stands_for_two_values():
+    def confuse(a, n):
+        a[0] = n
+        if n > 2:
+            a = [5, 6]
+            a[1] = 7
+        return a[0]
+
+    def f(n):
+        a = [0, 0]
+        return confuse(a, n) + a[0]
+
+    with pytest.raises(
+        hb.UnsupportedSyntaxError, match="changes its argument 'a', and gives the name to another value"
+    ):
+        hb.batch(f)(NUMBERS)
