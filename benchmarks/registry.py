@@ -28,6 +28,7 @@ ABLATIONS: Final = (
     "ablation_fibonacci",
     "ablation_takeuchi",
     "ablation_collatz",
+    "ablation_walk",
     "ablation_nuts",
     "ablation_logistic",
 )

@@ -220,7 +220,7 @@ class BatchedFunction:
         key = (*call.key, tracing_context())
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
-            specialized = learned_program(self._program, types)
+            specialized = learned_program(self._program, types, writes_out=self.options.optimizations.write_out_loops)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:

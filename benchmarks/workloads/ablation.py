@@ -1,8 +1,9 @@
 """Each optimization off in turn, each schedule instead of the chosen one, one thread: what they are worth.
 
-Five workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
-(Takeuchi), a nested loop (Collatz), and a sampler, of a density that costs next to nothing (a Gaussian) and of one that
-has a lot to compute from data that all chains share (logistic regression).
+Six workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
+(Takeuchi), a nested loop (Collatz), a loop over a short table in a loop (a walk), and a sampler, of a density that
+costs next to nothing (a Gaussian) and of one that has a lot to compute from data that all chains share (logistic
+regression).
 """
 
 from __future__ import annotations
@@ -11,6 +12,9 @@ import dataclasses
 from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
+
+import jax.numpy as jnp
+from jax import Array
 
 import hlobatch as hb
 from benchmarks import compile as ready
@@ -53,6 +57,28 @@ def loops(size: Size, **options: Any) -> Prepared:
     )
 
 
+STRIDES: Final = ((0, 3), (1, 1), (2, 4), (0, 2))
+
+
+@hb.batch
+def walk(place: Array) -> Array:
+    """Strides until a goal, each by where it begins."""
+    count = 0
+    while place < 1000:
+        for remainder, stride in STRIDES:
+            if place % 3 == remainder:
+                place += stride
+            elif stride > 3:
+                place += 1
+        count += len(STRIDES)
+    return count
+
+
+def strides(size: Size, **options: Any) -> Prepared:
+    places = jnp.arange(size.inputs, dtype=jnp.int32) % 900
+    return ready.batched(walk, (places,), work=ready.total, comparable=fibonacci.everything, **options)
+
+
 def chains(size: Size, **options: Any) -> Prepared:
     return ours.prepare(problems.gaussian(size.inputs, num_draws=10), **options)
 
@@ -83,6 +109,7 @@ WORKLOADS: Final = {
         workload("fibonacci", "recursive Fibonacci", "call", calls, Size(2_000, 2_000)),
         workload("takeuchi", "the Takeuchi function", "call", calls_in_calls, Size(2_000, 2_000)),
         workload("collatz", "nested Collatz", "step", loops, Size(2_000, 2_000)),
+        workload("walk", "a walk by a table of strides", "stride", strides, Size(10_000, 10_000)),
         workload("nuts", "NUTS on the correlated Gaussian", "gradient", chains, Size(100, 100)),
         workload("logistic", "NUTS on logistic regression 10,000 × 100", "gradient", regressions, Size(100, 100)),
     )

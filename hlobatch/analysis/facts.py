@@ -40,9 +40,12 @@ class LoopSite(Site):
 
     Attributes:
         size: How many statements it is made of.
+        is_plain: Whether its turns, written out, are few blocks: none of them ends early within a loop around it, or
+            calls a function of the user's.
     """
 
     size: int = 0
+    is_plain: bool = False
 
     @property
     def anywhere(self) -> LoopSite:
@@ -124,18 +127,27 @@ class MayBeNone:
 MOST_STATEMENTS: Final = 1_000
 """Statements that the turns of a loop may be written out to; they take tens of seconds to compile."""
 
+FEW_STATEMENTS: Final = 32
+"""Statements that the turns of a plain loop over what is known are written out to, for it runs several times faster."""
+
 _counted: contextvars.ContextVar[dict[LoopSite, int] | None] = contextvars.ContextVar("hlobatch_counted", default=None)
+_writes_out: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_writes_out", default=False)
 
 
 @contextlib.contextmanager
-def counted() -> Iterator[Mapping[LoopSite, int]]:
-    """Within it, the numbers of turns of loops that are known when the program is built, as tracing comes by them."""
+def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
+    """Within it, the numbers of turns of loops that are known when the program is built, as tracing comes by them.
+
+    Args:
+        writes_out: Whether the turns of short loops are written out where they need not be.
+    """
     found: dict[LoopSite, int] = {}
-    token = _counted.set(found)
+    tokens = _counted.set(found), _writes_out.set(writes_out)
     try:
         yield found
     finally:
-        _counted.reset(token)
+        _counted.reset(tokens[0])
+        _writes_out.reset(tokens[1])
 
 
 def count_turns(site: LoopSite, turns: int | None) -> None:
@@ -153,6 +165,11 @@ def turns_of(site: LoopSite) -> int | None:
     """How often a loop turns, as far as tracing has come by it."""
     found = _counted.get()
     return None if found is None else found.get(site)
+
+
+def pays_written_out(site: LoopSite, turns: int) -> bool:
+    """Whether the turns of a loop over what is known are to be written out, though they need not be."""
+    return _writes_out.get() and site.is_plain and turns * site.size <= FEW_STATEMENTS
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong

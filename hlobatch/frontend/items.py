@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
@@ -95,6 +96,11 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
     """
     if not len(items):
         raise BatchTypeError("an item of an empty sequence", help="there has to be an item at each index that occurs.")
+    if any_optional(items):
+        raise UnsupportedSyntaxError(
+            "an item is chosen by the lane, and items are None in some lanes",
+            help="keep a number in place of None, or a list of flags beside the items.",
+        )
     flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(value) for value in items]
     if any(treedef != flat[0][1] for _, treedef in flat):
         raise UnsupportedSyntaxError(

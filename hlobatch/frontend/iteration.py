@@ -6,17 +6,17 @@ have to be written out, and tracing says so.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, turns_of
-from hlobatch.analysis.optional import any_optional
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, pays_written_out, turns_of
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.items import gathered
 from hlobatch.frontend.ranges import range_item
 
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
@@ -41,47 +41,28 @@ def length(value: Any) -> int:
     return len(items(value))
 
 
-def item_of(value: Any, turn: Any, site: LoopSite) -> Any:
+def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     """The item of a turn.
 
+    Args:
+        value: What is gone over.
+        turn: Which turn it is.
+        site: The loop, if its turns can be written out.
+
     Raises:
-        Learned: There are arrays that would have to be put together first, which is dearer than to write out the turns.
+        Learned: It is better to write them out: items are known, or arrays that would have to be put together first.
     """
     sequence = items(value)
     if not is_tracer(turn) or is_array(sequence):
         return sequence[turn]
     if isinstance(sequence, range):
         return range_item(turn, sequence.start, sequence.step, sequence.stop)
-    arrays = any(is_tracer(leaf) and leaf.ndim for leaf in jax.tree.leaves(sequence))
-    count = turns_of(site)
-    if arrays and count is not None and count * site.size <= MOST_STATEMENTS:
-        raise Learned(site, Turns(count))
-    if any_optional(sequence):
-        raise _unlike("Nones")
-    structures = {jax.tree.structure(value) for value in sequence}
-    if len(structures) != 1:
-        raise _unlike("structures")
-    columns = zip(*map(jax.tree.leaves, sequence), strict=True)
-    return jax.tree.unflatten(structures.pop(), [_of_column(column, turn) for column in columns])
-
-
-def _of_column(column: Sequence[Any], turn: Any) -> Any:
-    """The value of a turn, of those that all turns have in one place."""
-    if all(value is column[0] for value in column):
-        return column[0]
-    if not all(is_array(value) or type(value) in (bool, int, float, complex) for value in column):
-        raise _unlike("Python objects")
-    if len({jnp.shape(value) for value in column}) > 1:
-        raise _unlike("shapes")
-    table = jnp.stack(list(map(jnp.asarray, column)))
-    return table[turn] if any(map(is_array, column)) else weakly(table[turn], table.dtype)
-
-
-def _unlike(what: str) -> UnsupportedSyntaxError:
-    return UnsupportedSyntaxError(
-        f"the items that this loop goes over have different {what}",
-        help="let all be numbers, or arrays of one shape, or tuples of as many of them.",
-    )
+    if site is not None and (count := turns_of(site)) is not None:
+        differ = [leaf for leaf in jax.tree.leaves(sequence) if is_tracer(leaf)]
+        arrays = any(leaf.ndim for leaf in differ) and count * site.size <= MOST_STATEMENTS
+        if arrays or (not differ and pays_written_out(site, count)):
+            raise Learned(site, Turns(count))
+    return gathered(sequence, turn)
 
 
 def turns(count: Any, site: LoopSite, expected: int | None) -> Any:

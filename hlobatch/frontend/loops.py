@@ -23,8 +23,10 @@ from typing import TYPE_CHECKING, Any, Final
 from hlobatch.analysis.facts import LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.following import called
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, stored_names, target_names
+from hlobatch.frontend.source import MISSING
 from hlobatch.ir.ops import BranchOp, GotoOp
 
 if TYPE_CHECKING:
@@ -63,9 +65,10 @@ class ForLowering:
         self.blocks = lowering.blocks
         self.node = node
         site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in ast.walk(node))
-        self.site = LoopSite(site.function, site.path, site.span, statements)
+        self.site = LoopSite(site.function, site.path, site.span, statements, self._is_plain())
         known = lowering.callees.facts.of(Turns, self.site)
         self.written_out = None if known is None else known.count
+        self.may_be_written_out = known is None or known.count is not None
         self.location = lowering.location(node)
         self.after = ""
         self.otherwise = ""
@@ -77,6 +80,21 @@ class ForLowering:
             self._counted(iteration)
         else:
             self._written_out(iteration, self.written_out)
+
+    def _is_plain(self) -> bool:
+        """Whether turns that are written out are few blocks."""
+        lowering = self.lowering
+        inside = len(lowering.loops) > len(lowering.path)
+        leaves: tuple[type[ast.stmt], ...] = (ast.While, ast.For, ast.Try, ast.With)
+        leaves = (*leaves, ast.Break, ast.Continue, ast.Return, ast.Raise) if inside else leaves
+        for part in (part for statement in self.node.body for part in ast.walk(statement)):
+            if isinstance(part, leaves) or (isinstance(part, ast.Call) and self._may_be_users(part.func)):
+                return False
+        return True
+
+    def _may_be_users(self, function: ast.expr) -> bool:
+        value = static_value(function, self.lowering.source, self.lowering.local)
+        return isinstance(function, ast.Name) if value is MISSING else called(value) is not None
 
     # Both ways of going over what there is
 
@@ -262,7 +280,8 @@ class ForLowering:
         turns = self._turns(helper("__hb_length", [self._load(name)], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
-            return helper("__hb_item_of", [self._load(name), turn, self._site()], self.node.target)
+            site = self._site() if self.may_be_written_out else self._constant(None)
+            return helper("__hb_item_of", [self._load(name), turn, site], self.node.target)
 
         return Iteration(turns, item)
 

@@ -32,17 +32,20 @@ MOST_FACTS: Final = 2_000
 """Facts after which a program is given up: functions that make ever new functions would go on for ever."""
 
 
-def learned_program(make: Callable[[Facts], Program], in_types: Mapping[str, Type]) -> Program:
+def learned_program(
+    make: Callable[[Facts], Program], in_types: Mapping[str, Type], *, writes_out: bool = True
+) -> Program:
     """The typed program.
 
     Args:
         make: From facts to the untyped program; with more facts it may differ.
         in_types: Types of the program's inputs.
+        writes_out: Whether the turns of short loops over what is known are written out, though they need not be.
 
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
-    with remembered(), counted() as turns:
+    with remembered(), counted(writes_out) as turns:
         attempt = _attempt(make, in_types, Facts(), frozenset(), turns)
         while attempt.error is not None:
             others = list[_Attempt]()

@@ -45,6 +45,8 @@ class Optimizations:
     """What makes runs faster; each may be switched off, and the meaning stays.
 
     Attributes:
+        write_out_loops: Write out the turns of short loops over what is known when the program is built; not a pass,
+            but how the program is made.
         reduce_strength: Shift and mask whole numbers that are divided by powers of two.
         hoist_shared: Compute what is the same in every lane once.
         split_shared: Do so where it is a part of a primitive that computes what differs.
@@ -69,6 +71,7 @@ class Optimizations:
         one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
 
+    write_out_loops: bool = True
     reduce_strength: bool = True
     hoist_shared: bool = True
     split_shared: bool = True

@@ -95,3 +95,50 @@ def test_each_switch_turns_its_pass_off() -> None:
     assert blocks(hb.batch(mandelbrot.function, optimizations=plain_blocks), C, C) == 4
     unrotated = hb.Optimizations(rotate_loops=False)
     assert blocks(hb.batch(mandelbrot.function, optimizations=unrotated), C, C) == 3
+
+
+DIRECTIONS = ((0, 1), (1, 0), (0, -1), (-1, 0))
+
+
+@hb.batch
+def neighbors(n: np.ndarray) -> np.ndarray:
+    total = 0
+    while n > 0:
+        for dx, dy in DIRECTIONS:
+            if n % 3 == dx:
+                total += dy * n
+        n -= 2
+    return total
+
+
+@hb.batch
+def first_neighbor(n: np.ndarray) -> np.ndarray:
+    total = 0
+    while n > 0:
+        for dx, dy in DIRECTIONS:
+            if n % 3 == dx:
+                total += dy * n
+                break
+        n -= 2
+    return total
+
+
+def constants(program: hb.Program) -> set[str]:
+    """Texts of the primitives that get an item of the table by the turn."""
+    return {op.text for op in program.ops if "item_of" in getattr(op, "text", "")}
+
+
+def test_short_loops_over_constants_are_written_out() -> None:
+    n = np.arange(-1, 12).astype(np.int32)
+    assert neighbors(n).tolist() == plain(neighbors, n)
+    assert blocks(neighbors, n) == 2
+    kept = hb.batch(neighbors.function, optimizations=hb.Optimizations(write_out_loops=False))
+    assert kept(n).tolist() == plain(neighbors, n)
+    assert any("$turn" in text for text in constants(kept.trace(n).program))
+    assert not any("$turn" in text for text in constants(neighbors.trace(n).program))
+
+
+def test_loops_that_are_left_early_inside_of_others_are_not_written_out() -> None:
+    n = np.arange(-1, 12).astype(np.int32)
+    assert first_neighbor(n).tolist() == plain(first_neighbor, n)
+    assert any("$turn" in text for text in constants(first_neighbor.trace(n).program))
