@@ -27,6 +27,7 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.identity import NOTHING, Identity, identity_of, noting
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
@@ -88,12 +89,14 @@ class TracedFunction:
             array on another path.
         jaxpr: What it computes on the tensors of one lane.
         doubts: What is wrong with it if these are the types to stay.
+        identity: Which objects are which, before and after.
     """
 
     in_types: tuple[Type, ...]
     out_types: tuple[Type, ...]
     jaxpr: ClosedJaxpr
     doubts: tuple[HloBatchError, ...] = field(default=(), kw_only=True)
+    identity: Identity = field(default=NOTHING, kw_only=True)
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """Run on one lane's pytrees."""
@@ -256,6 +259,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         Learned: The blocks around it have to be made otherwise.
     """
     out_types: list[Type] = []
+    identity: list[Identity] = []
 
     def on_tensors(*tensors: Any) -> list[Any]:
         supply = iter(tensors)
@@ -269,21 +273,16 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
             if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
                 refuse_kept(leaf)
-        flat: list[Any] = []
-        out_types.clear()
-        for result, keep in zip(results, keep_scalars, strict=True):
-            leaves, treedef = jax.tree.flatten(result)
-            kinds = [leaf_type(leaf) for leaf in leaves]
-            kinds = kinds if keep else [widened_leaf(kind) for kind in kinds]
-            flat += [leaf for leaf, kind in zip(leaves, kinds, strict=True) if isinstance(kind, TensorType)]
-            out_types.append(Type.of_leaves(tuple(kinds), treedef))
+        identity.append(identity_of(notes, [value for value, *_ in given], results, _named(op.function)))
+        flat, out_types[:] = _flattened(results, keep_scalars)
         return flat
 
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
     doubts: list[HloBatchError] = []
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
-        jaxpr = jax.make_jaxpr(on_tensors)(*avals)
+        with noting() as notes:
+            jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except Learned:
         raise
     except HloBatchError as error:
@@ -296,7 +295,11 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         _one_lane.reset(token)
         _doubts.reset(noted)
     function = TracedFunction(
-        tuple(in_types), tuple(out_types), jaxpr, doubts=tuple(error.at(op.location) for error in doubts)
+        tuple(in_types),
+        tuple(out_types),
+        jaxpr,
+        doubts=tuple(error.at(op.location) for error in doubts),
+        identity=identity[-1],
     )
     _check_effects(op, function)
     return function
@@ -319,6 +322,19 @@ def zero(leaf: TensorType) -> Any:
     return jnp.zeros(leaf.shape, leaf.dtype)
 
 
+def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[list[Any], list[Type]]:
+    """The tensors of results, and their types."""
+    flat: list[Any] = []
+    types_: list[Type] = []
+    for result, keep in zip(results, keep_scalars, strict=True):
+        leaves, treedef = jax.tree.flatten(result)
+        kinds = [leaf_type(leaf) for leaf in leaves]
+        kinds = kinds if keep else [widened_leaf(kind) for kind in kinds]
+        flat += [leaf for leaf, kind in zip(leaves, kinds, strict=True) if isinstance(kind, TensorType)]
+        types_.append(Type.of_leaves(tuple(kinds), treedef))
+    return flat, types_
+
+
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
     """Refuse code that does more than to compute."""
     effects = traced.jaxpr.effects
@@ -337,15 +353,21 @@ def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
         )
 
 
-def _outside(function: Any) -> dict[str, list[Part]]:
-    """By name, what the objects outside of some code consist of that it names or draws from."""
+def _named(function: Any) -> dict[str, Any]:
+    """The objects outside of some code that it names."""
     if not isinstance(function, types.FunctionType):
         return {}
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     named = {name: cell.cell_contents for name, cell in cells}
-    named |= {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
+    return named | {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
+
+
+def _outside(function: Any) -> dict[str, list[Part]]:
+    """By name, what the objects outside of some code consist of that it names or draws from."""
+    if not isinstance(function, types.FunctionType):
+        return {}
     drawn = {f"{type(g).__name__} {id(g)}": parts(g) for g in generators_of(function)}
-    return {name: parts(value, remembers=True) for name, value in named.items()} | drawn
+    return {name: parts(value, remembers=True) for name, value in _named(function).items()} | drawn
 
 
 def _parts_of(type_: Type) -> list[Part]:

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
@@ -109,7 +110,9 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         )
     columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
     index = within(index, len(items))
-    return jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns])
+    chosen = jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns])
+    is_one_of(chosen, items)
+    return chosen
 
 
 def _from_column(column: Sequence[Any], index: Any) -> Any:

@@ -67,6 +67,8 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 _GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len)
 """Functions that leave out the items of a comprehension that are not there in a lane."""
+_NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
+"""Functions that make a copy in Python, of which JAX makes none where it need not."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
 _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
 _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
@@ -79,6 +81,16 @@ def _may_be_flag(node: ast.expr) -> bool:
     if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
         return _may_be_flag(node.left) and _may_be_flag(node.right)
     return not isinstance(node, (ast.BinOp, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
+
+
+def _called_name(node: ast.Call) -> str:
+    """The name, or the attribute, that is called, through ``following.follow`` too."""
+    match node:
+        case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [_, ast.Attribute(_, name) | ast.Name(name), *_]):
+            return name
+        case ast.Call(ast.Attribute(_, name) | ast.Name(name)):
+            return name
+    return ""
 
 
 def _is_negated(node: ast.AST) -> bool:
@@ -173,6 +185,8 @@ class Meanings:
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
                 return ast.copy_location(new, node)
+            case ast.Call() if _called_name(node) in _NEW_OBJECTS:
+                return helper("__hb_fresh", [self._call(node)], node)
             case ast.Call(ast.Attribute(ast.Constant(str()), "format"), arguments, keywords):
                 return self._of_known(node, arguments, keywords)
             case ast.Call():

@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis import optional, tracing
+from hlobatch.analysis.identity import fresh
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
     calls,
@@ -53,6 +54,7 @@ HELPERS: Final = {
     "__hb_follow": following.follow,
     "__hb_see": following.see,
     "__hb_augment": python_numbers.augment,
+    "__hb_fresh": fresh,
     "__hb_slice": slice_of,
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,

@@ -6,6 +6,7 @@ and whoever traces the code adds it.
 
 from __future__ import annotations
 
+import copy
 import operator
 from typing import Any, Final
 
@@ -14,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis import identity
 from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
@@ -57,7 +59,12 @@ def _as_number(value: Any) -> Any:
 
 
 def augment(operation: str, target: Any, value: Any) -> Any:
-    """``target += value`` and the like."""
+    """``target += value`` and the like; a list or a dict is another one, which stands for the one that there was."""
+    if isinstance(target, (list, dict)):
+        new = getattr(operator, f"i{operation}")(copy.copy(target), value)
+        identity.has_changed(target)
+        identity.is_now(new, target)
+        return new
     if operation in _BITWISE:
         return getattr(operator, f"i{operation}")(target, value)
     return operate(f"i{operation}", target, value)

@@ -10,25 +10,25 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
+from hlobatch.analysis.identity import has_changed, is_now, is_one_of
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.items import gathered
 from hlobatch.ir.types import TensorType, Type
 
 Step = tuple[str, Any]
 """``("[]", key)`` or ``(".", name)``, as ``places.py`` writes them."""
-MOST_CHOICES: Final = 8
-"""Items of a list among which are chosen one by one; of more an array is made."""
 
 
 def item(value: Any, key: Any) -> Any:
@@ -37,7 +37,7 @@ def item(value: Any, key: Any) -> Any:
         return array_stores.taken(value, key) if _has_span(key) else value[_as_python(key)]
     if isinstance(value, (list, tuple)):
         if is_lane_index(key):
-            return _chosen(value, key)
+            return gathered(value, key)
         if isinstance(key, Span):
             return type(value)([item(value, key.start + k) for k in range(key.size)])
     return value[_as_python(key)]
@@ -69,8 +69,12 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
     """A value in which the part that the last step leads to is another."""
     step, *rest = steps
+    if not rest or is_array(base):
+        has_changed(base)
     if not rest:
-        return assigned(base, step)
+        new = assigned(base, step)
+        is_now(new, base)
+        return new
     if is_array(base) and step[0] == "[]" and rest[0][0] == "[]":
         if not array_stores.is_view(step[1]):
             raise BatchTypeError(
@@ -80,8 +84,9 @@ def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], A
         keys = [key if isinstance(key, tuple) else (key,) for key in (step[1], rest[0][1])]
         if all(map(_is_number, keys[0])):
             return _changed(base, [("[]", (*keys[0], *keys[1])), *rest[1:]], assigned)
-    new = _changed(_read(base, step), rest, assigned)
-    return _with_part(base, step, new)
+    new = _with_part(base, step, _changed(_read(base, step), rest, assigned))
+    is_now(new, base)
+    return new
 
 
 def _read(base: Any, step: Step) -> Any:
@@ -100,11 +105,18 @@ def _assigned(base: Any, step: Step, value: Any) -> Any:
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, tuple):
         raise TypeError(f"{type(base).__name__!r} object does not support item assignment")
-    return _with_part(base, step, value)
+    return _with_part(base, step, value, is_other=True)
 
 
-def _with_part(base: Any, step: Step, value: Any) -> Any:
-    """A value with another item or attribute; of a tuple too, which then is not assigned to, but what is in it."""
+def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> Any:
+    """A value with another item or attribute; of a tuple too, which then is not assigned to, but what is in it.
+
+    Args:
+        base: The value.
+        step: Where the part is.
+        value: What is there then.
+        is_other: Whether that is another object, and not the one that is there with a change in it.
+    """
     kind, key = step
     if kind == ".":
         if hasattr(base, "_replace"):
@@ -118,6 +130,8 @@ def _with_part(base: Any, step: Step, value: Any) -> Any:
         new = list(base)
         if is_lane_index(key):
             new = _all_chosen(new, key, value)
+            for one, old in zip(new, base, strict=True):
+                is_one_of(one, [old, value] if is_other else [old])
         elif isinstance(key, (Span, Stretch)):
             raise BatchTypeError(
                 "a slice of a list begins or ends where the lane says",
@@ -155,34 +169,6 @@ def _like(base: Any, items: list[Any]) -> Any:
     return type(base)(*items) if hasattr(base, "_fields") else tuple(items)
 
 
-def _chosen(items: Sequence[Any], index: Any) -> Any:
-    """The item at a lane's index."""
-    if not items:
-        raise IndexError(f"{type(items).__name__} index out of range")
-    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(item) for item in items]
-    if any(tree != flat[0][1] for _, tree in flat):
-        other = next(i for i, (_, tree) in zip(items, flat, strict=True) if tree != flat[0][1])
-        raise _of_several_types(type_of(items[0]), type_of(other))
-    size = len(items)
-    index = jnp.where(index < 0, index + size, index)
-    columns = zip(*(leaves for leaves, _ in flat), strict=True)
-    return jax.tree.unflatten(flat[0][1], [_choice(leaves, index) for leaves in columns])
-
-
-def _choice(leaves: Sequence[Any], index: Any) -> Any:
-    """One of several leaves."""
-    first = leaves[0]
-    if all(leaf is first for leaf in leaves):
-        return first
-    leaves = _of_one_type(leaves)
-    if len(leaves) > MOST_CHOICES:
-        return jnp.stack(leaves)[index]
-    chosen = leaves[-1]
-    for k, leaf in reversed(list(enumerate(leaves[:-1]))):
-        chosen = jnp.where(index <= k, leaf, chosen)
-    return chosen
-
-
 def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """Items of a list after the one at a lane's index is assigned to."""
     size = len(items)
@@ -194,7 +180,8 @@ def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, items), strict=True):
         new, *olds = _of_one_type(column)
         columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(olds)])
-    return [jax.tree.unflatten(tree, row) for row in zip(*columns, strict=True)] if columns else list(items)
+    new = [jax.tree.unflatten(tree, row) for row in zip(*columns, strict=True)] if columns else list(items)
+    return new
 
 
 def _of_one_type(leaves: Sequence[Any]) -> list[Any]:

@@ -15,6 +15,7 @@ from collections.abc import Collection, Mapping
 from typing import Final
 
 from hlobatch.analysis import machine_flow
+from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.optional import has_maybe
 from hlobatch.analysis.tracing import TracedFunction
@@ -43,6 +44,7 @@ def specialize(program: Program, in_types: Mapping[str, Type], optional: Collect
     """
     folded, found = _defined(*_decided(program, in_types, optional), in_types, optional)
     _check_returns(folded, found)
+    check_aliases(folded, found.types, lambda function, block, i: found.traced.get(((function, block), i)))
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
     raise_what_is_reached(typed, found)

@@ -1,5 +1,6 @@
 """Items that are assigned to: batched, a function gives what plain Python gives on arrays of NumPy's and lists."""
 
+import copy
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -238,6 +239,92 @@ def chosen_in_a_call(n):
 @hb.batch
 def where(n):
     return n % 4 if n > 2 else 3 - n
+
+
+# Two names for one object, and copies
+
+
+@case
+def containers_added_to(n):
+    items, both = [1, 2], {"a": 1}
+    items += [n]
+    items += (n, 3)
+    both |= {"b": n}
+    state = {"items": [n]}
+    state["items"] += [1]
+    return items, both["b"], state["items"]
+
+
+@case
+def copies(x):
+    typed, flat, array, listed = x.astype(x.dtype), x.flatten(), jnp.array(x), copy.deepcopy([x])
+    copied, more = x.copy(), x + 0
+    x[0] = 3
+    return typed, flat, array, listed, copied, more, x
+
+
+@case
+def the_other_name_alone_is_read(n):
+    a = np.zeros(3)
+    b = a
+    b[0] = n
+    return b
+
+
+@case
+def best_and_current(x):
+    best, current = x.copy(), x
+    for i in range(4):
+        current[i] += i
+        if current[i] > best[i]:
+            best = current.copy()
+    return best, current
+
+
+@case
+def two_arrays_take_turns(n):
+    a, b = np.zeros(3), np.ones(3)
+    for i in range(n):
+        a, b = b, a
+        a[i % 3] += b[(i + 1) % 3]
+    new = old = [0] * 3
+    for i in range(n):
+        new = list(old)
+        new[i % 3] += 1
+        old = new
+    return a, b, old
+
+
+@case
+def numbers_are_no_parts(n):
+    grid, lists = np.zeros((3, 3)), [[0] * 2 for _ in range(2)]
+    number, total, row = grid[0, 1], grid[1].sum(), grid[0] + 1
+    grid[0][1] = n
+    lists[0][1] = n
+    item = lists[0][1]
+    lists[0][1] = 7
+    return number, total, row, grid, lists, item
+
+
+@case
+def rows_that_are_copies(n):
+    grid = np.arange(6.0).reshape(3, 2)
+    grid[[0, 1]] = grid[np.array([1, 0])]
+    grid[0], grid[2] = grid[2].copy(), grid[0].copy()
+    seen = [grid[0].copy()]
+    grid[0] = n
+    return grid, seen
+
+
+@case
+def rebound_before_it_changes(x):
+    old = x
+    x = x + 1
+    x[0] = 3
+    items = [0, 0]
+    part, longer = items[:], [*items, 1]
+    items[0] = 5
+    return old, items, part, longer
 
 
 def test_a_write_past_the_end_changes_nothing() -> None:

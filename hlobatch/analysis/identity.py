@@ -1,0 +1,187 @@
+"""Which of the objects that a statement gives are, in Python, objects that it was given, and which of those it changed.
+
+::
+
+    b = a                 b is a
+    row = grid[1]         row is a part of grid, or, of an array, a view of it
+    a[i] = v              a is the object that it was, and has changed
+
+A statement is traced on pytrees that are made anew for it, and whose arrays do not change: what says that an object is
+another one that has changed is noted here while the statement is traced.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.types import Static, TensorType
+
+Path = tuple[int, ...]
+"""Positions of children, from a value to a part of it."""
+Node = tuple[int, Path]
+"""A part of one of several values: which value, and where."""
+
+
+@dataclass
+class _Notes:
+    """What is noted while a statement is traced. Objects are kept, so that no other gets the id of one of them."""
+
+    became: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
+    changed: list[Any] = field(default_factory=list)
+    fresh: dict[int, Any] = field(default_factory=dict)
+
+
+_notes: contextvars.ContextVar[_Notes | None] = contextvars.ContextVar("hlobatch_identity", default=None)
+
+
+@contextlib.contextmanager
+def noting() -> Iterator[_Notes]:
+    """Within it, notes are taken."""
+    notes = _Notes()
+    token = _notes.set(notes)
+    try:
+        yield notes
+    finally:
+        _notes.reset(token)
+
+
+def is_now(new: Any, *old: Any) -> None:
+    """Note that an object stands for another, or for one of several, where Python has one object."""
+    if (notes := _notes.get()) is not None and not any(new is one for one in old):
+        notes.became[id(new)] = new, list(old)
+
+
+def has_changed(value: Any) -> None:
+    """Note that a statement changes an object in place."""
+    if (notes := _notes.get()) is not None:
+        notes.changed.append(value)
+
+
+def fresh(value: Any) -> Any:
+    """The value, noting that it and its parts are new objects in Python, where JAX may give those that there were."""
+    if (notes := _notes.get()) is not None:
+        notes.fresh |= {id(part): part for _, part in mutable_parts(value)}
+    return value
+
+
+def is_one_of(new: Any, values: Sequence[Any]) -> None:
+    """Note that a value and all that it consists of stand for one of several that are alike."""
+    parts = [dict(mutable_parts(value)) for value in values]
+    for path, part in mutable_parts(new):
+        is_now(part, *(each[path] for each in parts if path in each))
+
+
+@dataclass(frozen=True)
+class Identity:
+    """What a statement says about objects.
+
+    Attributes:
+        sources: For parts of its results, the parts of what it is given that may be the same objects.
+        alike: Parts of its results that are one object which is none of those.
+        outside: Parts of its results that stand outside of the function, by the name that it has there.
+        fresh: Parts of its results that are new objects, whatever the code says.
+        changed: Parts of what it is given that it changes.
+    """
+
+    sources: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
+    alike: Sequence[tuple[Node, Node]] = ()
+    outside: Mapping[Node, str] = field(default_factory=dict)
+    fresh: frozenset[Node] = frozenset()
+    changed: Sequence[Node] = ()
+
+
+NOTHING: Final = Identity()
+
+
+def identity_of(
+    notes: _Notes, arguments: Sequence[Any], results: Sequence[Any], outside: Mapping[str, Any]
+) -> Identity:
+    """What is known after a statement has been traced.
+
+    Args:
+        notes: What was noted.
+        arguments: The values that it was given.
+        results: Those that it gives.
+        outside: The objects that it names and that are not its own.
+    """
+    given = {id(part): (index, path) for index, value in enumerate(arguments) for path, part in mutable_parts(value)}
+    named = {id(part): name for name, value in outside.items() for _, part in mutable_parts(value)}
+    made: dict[int, Node] = {}
+    sources: dict[Node, Sequence[Node]] = {}
+    others: dict[Node, str] = {}
+    fresh = set[Node]()
+    alike = []
+    for index, value in enumerate(results):
+        for path, part in mutable_parts(value):
+            node = index, path
+            if id(part) in notes.fresh:
+                fresh.add(node)
+            elif found := _origins(part, notes, given):
+                sources[node] = found
+            elif id(part) in named:
+                others[node] = named[id(part)]
+            elif id(part) in made:
+                alike.append((node, made[id(part)]))
+            made.setdefault(id(part), node)
+    changed = dict.fromkeys(node for value in notes.changed for node in _origins(value, notes, given))
+    if not (sources or alike or others or fresh or changed):
+        return NOTHING
+    return Identity(sources, alike, others, frozenset(fresh), tuple(changed))
+
+
+def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The parts of a value that can change: containers, and arrays that are more than a number."""
+    if isinstance(value, Maybe):
+        yield from mutable_parts(value.value, path)
+        return
+    children = children_of(value)
+    if children is None:
+        if isinstance(value, (jax.Array, np.ndarray)) and value.ndim:
+            yield path, value
+        return
+    if not isinstance(value, (tuple, type(None))):
+        yield path, value
+    for index, child in enumerate(children):
+        yield from mutable_parts(child, (*path, index))
+
+
+def children_of(value: Any) -> list[Any] | None:
+    """What a pytree consists of, one level down; None of a leaf."""
+    children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
+    return None if len(children) == 1 and children[0] is value else children
+
+
+def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
+    """The parts of a type that are containers or leaves, in the order of its leaves."""
+    if isinstance(tree, Maybe):
+        yield (*path, -1), tree.is_there
+        yield from parts_of_type(tree.value, path)
+        return
+    children = None if isinstance(tree, (TensorType, Static)) else children_of(tree)
+    yield path, tree
+    for index, child in enumerate(children or ()):
+        yield from parts_of_type(child, (*path, index))
+
+
+def _origins(part: Any, notes: _Notes, given: Mapping[int, Node]) -> tuple[Node, ...]:
+    """The parts of what was given that an object may be."""
+    found: dict[Node, None] = {}
+    pending, seen = [part], set[int]()
+    while pending:
+        one = pending.pop()
+        if id(one) in seen:
+            continue
+        seen.add(id(one))
+        if id(one) in given:
+            found[given[id(one)]] = None
+        if id(one) in notes.became:
+            pending += notes.became[id(one)][1]
+    return tuple(found)

@@ -1,0 +1,55 @@
+"""A traced statement -> which of its resulting arrays are, in NumPy, views of arrays that it was given.
+
+``a[i]`` of a matrix, ``a[1:3]``, ``a.T`` and ``a.reshape(-1)`` are; ``a + 1``, ``a[[0, 2]]`` and ``a.copy()`` are not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hlobatch._jax import ClosedJaxpr, Literal
+
+_VIEWS: Final = frozenset(
+    {"slice", "dynamic_slice", "squeeze", "reshape", "transpose", "rev", "expand_dims", "broadcast_in_dim"}
+)
+
+
+def views(code: ClosedJaxpr) -> Mapping[int, int]:
+    """For positions of results that are views of an argument, the position of that; both count tensors."""
+    jaxpr: Any = code.jaxpr
+    defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
+    places = {v: i for i, v in enumerate(jaxpr.invars)}
+    found = {}
+    for index, result in enumerate(jaxpr.outvars):
+        origin = viewed(result, defined)
+        if origin in places and _is_array(result):
+            found[index] = places[origin]
+    return found
+
+
+def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
+    """What an array is a view of; itself if it is none, and None for a number that is written out."""
+    while not isinstance(variable, Literal) and variable in defined:
+        equation = defined[variable]
+        if not (equation.primitive.name in _VIEWS or _takes_one(equation)):
+            break
+        variable = equation.invars[0]
+    return None if isinstance(variable, Literal) else variable
+
+
+def overwritten_views(code: ClosedJaxpr, updates: Sequence[int], array: Any) -> bool:
+    """Whether one of several updates of an array, but the first, writes a view of what the array was before."""
+    jaxpr: Any = code.jaxpr
+    defined = {v: equation for equation in jaxpr.eqns for v in equation.outvars}
+    written = (jaxpr.eqns[index].invars[1:] for index in sorted(updates)[1:])
+    return any(_is_array(v) and viewed(v, defined) is array for values in written for v in values)
+
+
+def _is_array(variable: Any) -> bool:
+    return not isinstance(variable, Literal) and bool(variable.aval.ndim)
+
+
+def _takes_one(equation: Any) -> bool:
+    """Whether it is a gather at one index, as ``a[i]`` is, and not at an array of them."""
+    return bool(equation.primitive.name == "gather" and equation.invars[1].aval.ndim == 1)
