@@ -112,7 +112,7 @@ WORKLOADS: Final = {
         Workload(
             name="own_table",
             title="Binary search, a table for each lane",
-            unit="search",
+            unit="lookup",
             description=(
                 f"Each lane looks for a number in a sorted table of its own, {NUMBERS:,} numbers of which it looks at "
                 "fourteen. All lanes take as many turns or one less: what is compared is what tables cost."

@@ -7,20 +7,23 @@ or as a line of its own.
 
 import ast
 import contextlib
+import dataclasses
 import io
+import json
 import re
 import shlex
 import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import hlobatch as hb
 from hlobatch import cli
 from hlobatch.frontend.calls import known_functions
 from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
 from hlobatch.ir import verifier
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md")
+DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md", ROOT / "docs/design.md")
 
 SECTION = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CONSOLE = re.compile(r"(```console\n\$ hlobatch ([^\n]*)\n)(.*?)(```)", re.DOTALL)
@@ -95,6 +98,19 @@ def functions() -> str:
     return "\n".join(["| Of | Functions |", "|---|---|", *rows]) + "\n"
 
 
+def optimizations() -> str:
+    """What each optimization is worth where it is worth the most, as `benchmarks/results` has it."""
+    rows = json.loads((ROOT / "benchmarks/results/cpu.json").read_text(encoding="utf-8"))["rows"]
+    lines = ["| Optimization | Without it | Measured by |", "|---|---:|---|"]
+    for name in [field.name for field in dataclasses.fields(hb.Optimizations)] + ["all of them"]:
+        measured = [row for row in rows if row["contender"].removeprefix("hlobatch, ") == f"without {name}"]
+        row = max(measured, key=lambda row: row["slower"])
+        title = name if " " in name else f"`{name}`"
+        size = f"{row['lanes']:,} lanes, {row['inputs']:,} inputs"
+        lines.append(f"| {title} | {row['slower']:.2f} | `python -m benchmarks {row['workload']}`, {size} |")
+    return "\n".join(lines) + "\n"
+
+
 SECTIONS: dict[str, Callable[[], str]] = {
     "modules": modules,
     "layers": numbered_layers,
@@ -102,6 +118,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "supported": supported,
     "unsupported": unsupported,
     "functions": functions,
+    "optimizations": optimizations,
 }
 
 
