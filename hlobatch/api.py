@@ -10,7 +10,7 @@ import types
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, overload
+from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
 
 import jax
 import numpy as np
@@ -24,10 +24,11 @@ from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
-from hlobatch.runtime.arguments import Binder, Call
+from hlobatch.runtime.arguments import Binder, Call, is_deleted
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.choice import Options, is_int
 from hlobatch.runtime.execute import execute, trace
+from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
@@ -35,6 +36,10 @@ from hlobatch.stages import Traced
 from hlobatch.transforms.learning import learned_program
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
+P = ParamSpec("P")
+Q = ParamSpec("Q")
+R = TypeVar("R")
+S = TypeVar("S")
 _disabled: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_disabled", default=False)
 
 
@@ -76,7 +81,7 @@ setattr(sync, SYNC_MARK, True)
 
 
 @dataclass(eq=False)
-class BatchedFunction:
+class BatchedFunction(Generic[P, R]):
     """A function whose arguments and results have a batch axis; made by ``hb.batch``.
 
     Attributes:
@@ -88,7 +93,7 @@ class BatchedFunction:
         follow: Whether functions without a decorator that branch on what differs between lanes become parts of it.
     """
 
-    function: Callable[..., Any]
+    function: Callable[P, R]
     in_axes: Any = 0
     static: frozenset[str] = frozenset()
     type_inference: Callable[..., Any] | None = None
@@ -103,11 +108,17 @@ class BatchedFunction:
         if isinstance(self.function, types.FunctionType):
             lines_of(self.function)  # as they are now: the file may change before the first call
 
+    @overload
+    def __get__(self, instance: None, owner: type | None = None) -> Self: ...
+    @overload
+    def __get__(
+        self: BatchedFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None
+    ) -> BoundFunction[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """As a method of an object, which is its first argument."""
         return self if instance is None else BoundFunction(self, instance)
 
-    def __deepcopy__(self, memo: Any) -> BatchedFunction:
+    def __deepcopy__(self, memo: Any) -> Self:
         """As functions are, it is a value that does not change."""
         return self
 
@@ -119,7 +130,7 @@ class BatchedFunction:
     def __hlobatch_type_inference__(self) -> Callable[..., Any] | None:
         return self.type_inference
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
         """Run the batch.
 
         Args:
@@ -138,10 +149,19 @@ class BatchedFunction:
         """
         try:  # a decorator would take a fifth of what a call like an earlier one takes here
             if not kwargs and not _disabled.get() and (known := self._shortcuts.look_up_arrays(args)) is not None:
-                return known(args)
-            return self._call(args, kwargs)
+                return known(args)  # type: ignore[no-any-return]  # what it is, the function says
+            return self._call(args, kwargs)  # type: ignore[no-any-return]
         except HloBatchError as error:
             raise shown(error)  # noqa: B904  # it is the same error, with the cause it has
+        except (RuntimeError, ValueError):
+            self._check_held(args, kwargs)
+            raise
+
+    @hiding_internal_frames
+    def _check_held(self, args: Any, kwargs: Any) -> None:
+        """Say of a run that failed whether it was for an argument that has been deleted."""
+        if any(map(is_deleted, jax.tree.leaves((args, kwargs)))):
+            self._bind(args, kwargs)
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """The same, whatever the arguments are."""
@@ -161,7 +181,7 @@ class BatchedFunction:
         return plan.result(results)
 
     @hiding_internal_frames
-    def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
+    def with_stats(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, RunStats]:
         """Run the batch and count what ran.
 
         Returns:
@@ -231,7 +251,7 @@ class BatchedFunction:
 
 
 @dataclass(frozen=True, eq=False)
-class BoundFunction:
+class BoundFunction(Generic[Q, R]):
     """A batched function as a method of an object, which is the first argument of each call.
 
     Attributes:
@@ -239,14 +259,14 @@ class BoundFunction:
         __self__: The object.
     """
 
-    __func__: BatchedFunction
+    __func__: BatchedFunction[..., R]
     __self__: Any
 
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+    def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> R:
         """``BatchedFunction.__call__``."""
         return self.__func__(self.__self__, *args, **kwargs)
 
-    def with_stats(self, *args: Any, **kwargs: Any) -> tuple[Any, RunStats]:
+    def with_stats(self, *args: Q.args, **kwargs: Q.kwargs) -> tuple[R, RunStats]:
         """``BatchedFunction.with_stats``."""
         return self.__func__.with_stats(self.__self__, *args, **kwargs)
 
@@ -269,7 +289,14 @@ class BoundFunction:
         return id(self.__func__), id(self.__self__)
 
 
-def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
+class Decorator(Protocol):
+    """``hb.batch`` with its options."""
+
+    def __call__(self, fun: Callable[P, R], /) -> BatchedFunction[P, R]:
+        """The batched function."""
+
+
+def _unseen_call(called: BatchedFunction[..., Any]) -> UnsupportedSyntaxError:
     """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
     return UnsupportedSyntaxError(
         f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
@@ -278,13 +305,29 @@ def _unseen_call(called: BatchedFunction) -> UnsupportedSyntaxError:
     )
 
 
-@overload
-def batch(fun: Callable[..., Any], /, **options: Any) -> BatchedFunction: ...
-@overload
-def batch(**options: Any) -> Callable[[Callable[..., Any]], BatchedFunction]: ...
+class BatchOptions(TypedDict, total=False):
+    """The options of ``hb.batch``, which says what they mean."""
+
+    in_axes: Any
+    static_argnames: str | Collection[str]
+    type_inference: Callable[..., Any] | None
+    follow: bool
+    max_stack_depth: int
+    max_steps: int | None
+    lanes: int | None
+    threads: int | None
+    schedule: str
+    dispatch: str
+    optimizations: Optimizations
 
 
-def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list of keywords
+@overload
+def batch(fun: Callable[P, R], /, **options: Unpack[BatchOptions]) -> BatchedFunction[P, R]: ...
+@overload
+def batch(**options: Unpack[BatchOptions]) -> Decorator: ...
+
+
+def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     fun: Callable[..., Any] | None = None,
     /,
     *,
@@ -299,7 +342,8 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
     schedule: str = "auto",
     dispatch: str = "auto",
     optimizations: Optimizations = ALL,
-) -> BatchedFunction | Callable[[Callable[..., Any]], BatchedFunction]:
+    **others: Any,
+) -> Any:
     """Turn a single-example function into one of a batch. A decorator, with or without options.
 
     The function is ordinary Python: branches, loops, early returns, recursion. Arguments and results are pytrees of
@@ -323,6 +367,7 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``.
         optimizations: Passes to switch off, for measurement.
+        **others: Those of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:
         The batched function. It may be called, traced, lowered and compiled, and used inside ``jax.jit``, ``jax.vmap``,
@@ -340,11 +385,13 @@ def batch(  # type: ignore[misc]  # noqa: PLR0913  # users expect one flat list 
 
     Reference: Radul et al. (2020), "Automatically batching control-intensive programs for modern accelerators".
     """
+    if others:
+        raise refused(others, fun, BatchOptions.__annotations__, caller())
     _check_axes(in_axes)
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
     options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations)
 
-    def decorate(function: Callable[..., Any]) -> BatchedFunction:
+    def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:
         if not callable(function):
             raise TypeError(f"hb.batch makes a batched function of a function, not of {function!r}")
         return BatchedFunction(function, in_axes, names, type_inference, options, follow)

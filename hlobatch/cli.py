@@ -168,14 +168,14 @@ def _run_module(options: argparse.Namespace) -> None:
     print(as_json(result), *([stats] if options.stats else []), sep="\n")
 
 
-def _traced(function: BatchedFunction, options: argparse.Namespace) -> Traced:
+def _traced(function: BatchedFunction[..., Any], options: argparse.Namespace) -> Traced:
     if options.args is None:
         raise UsageError('this needs the types of the arguments, as in --args "i32[8]"')
     arguments = parse_arguments(options.args)
     return function.trace(*arguments.positional, **arguments.keyword)
 
 
-def _print_after(function: BatchedFunction, options: argparse.Namespace) -> None:
+def _print_after(function: BatchedFunction[..., Any], options: argparse.Namespace) -> None:
     """Print the program as each named pass leaves it."""
     seen: list[str] = []
 
@@ -198,7 +198,7 @@ _MODULE: Final = "__hlobatch_main__"
 """What the user's file is called as a module, as Python calls a script ``__main__``."""
 
 
-def load(target: str) -> BatchedFunction:
+def load(target: str) -> BatchedFunction[..., Any]:
     """The batched function that ``FILE.py:FUNCTION`` names.
 
     The file is run as a script would be, its folder first on the path; a plain function is batched.
@@ -228,7 +228,7 @@ def load(target: str) -> BatchedFunction:
     return batch(function)
 
 
-def _with_options(function: BatchedFunction, options: argparse.Namespace) -> BatchedFunction:
+def _with_options(function: BatchedFunction[..., Any], options: argparse.Namespace) -> BatchedFunction[..., Any]:
     """The function with the options of the command line in place of its own."""
     changed = {
         "max_stack_depth": options.depth,

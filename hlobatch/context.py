@@ -28,7 +28,7 @@ class ContextFunction:
         batched: The same function as ``hb.batch`` makes it.
     """
 
-    batched: BatchedFunction
+    batched: BatchedFunction[..., Any]
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.batched.function, updated=())
@@ -78,7 +78,7 @@ class ContextFunction:
         return result
 
     @functools.lru_cache(maxsize=16)  # noqa: B019  # as many as there are depths, and as long-lived as the function
-    def _compiled(self, max_stack_depth: int | None) -> BatchedFunction:
+    def _compiled(self, max_stack_depth: int | None) -> BatchedFunction[..., Any]:
         if max_stack_depth is None:
             return self.batched
         return batch(self.batched.function, type_inference=self.batched.type_inference, max_stack_depth=max_stack_depth)

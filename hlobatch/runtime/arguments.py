@@ -16,6 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_tracer
 from hlobatch.analysis.tracing import LARGE_NUMBERS, widened_leaf
 from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.diagnostics import BatchTypeError, Location, Note
@@ -207,14 +208,26 @@ class Binder:
         return np.asarray(value)
 
     def _dtype(self, where: str, leaf: Any) -> Any:
-        """The dtype that JAX takes an array for."""
-        dtype = jax.dtypes.canonicalize_dtype(leaf.dtype, allow_extended_dtype=True)
-        if isinstance(dtype, np.dtype) and (dtype.kind not in _KINDS or not dtype.isnative):
+        """The dtype that JAX takes an array for, which has to be one of numbers that are there."""
+        if isinstance(leaf, np.ma.MaskedArray):
             raise self._error(
-                f"{where} is an array of {leaf.dtype}, and JAX has none of them",
-                help="convert it to numbers of this machine, as in x.astype(np.float32).",
+                f"{where} is a masked array, and JAX has no masks",
+                help=f"pass `{where}.filled(…)`, or `{where}.data` and `{where}.mask` as two arguments.",
             )
-        return dtype
+        if is_deleted(leaf):
+            raise self._error(
+                f"{where} is an array that has been deleted, or donated to another computation",
+                help="pass the result of that computation, or a copy that was made before.",
+            )
+        own = leaf.dtype
+        if isinstance(own, np.dtype) and (own.type in _FOREIGN or own.kind not in _KINDS or not own.isnative):
+            raise self._error(
+                f"{where} is an array of {own}, and JAX has none of them",
+                help="pass each field as an argument of its own."
+                if own.names
+                else "convert it to numbers of this machine, as in x.astype(np.float32).",
+            )
+        return jax.dtypes.canonicalize_dtype(own, allow_extended_dtype=True)
 
     def _static(self, name: str, value: Any) -> Static:
         """A Python object, which has to be hashable: a list or a dict may change under a plan that was made for it."""
@@ -305,6 +318,15 @@ def as_batches(call: Call) -> list[Any]:
 
 _KINDS: Final = "biufcV"
 """Booleans, integers, floating-point and complex numbers, and those that NumPy does not know itself, as bfloat16."""
+
+
+_FOREIGN: Final = {np.void, np.longdouble, np.clongdouble} - {np.float64, np.complex128}
+"""Of these kinds what JAX has not: fields, and more bits than numbers have there."""
+
+
+def is_deleted(leaf: Any) -> bool:
+    """Whether an argument is an array of JAX that has no numbers any more."""
+    return isinstance(leaf, jax.Array) and not is_tracer(leaf) and leaf.is_deleted()
 
 
 @dataclass(frozen=True)
