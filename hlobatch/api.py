@@ -7,7 +7,7 @@ import contextvars
 import functools
 import inspect
 import types
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, TypedDict, TypeVar, Unpack, overload
@@ -29,6 +29,7 @@ from hlobatch.runtime.callers import caller
 from hlobatch.runtime.choice import Options, is_int
 from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.foreign_options import refused
+from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Executables, Plan
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
@@ -121,6 +122,13 @@ class BatchedFunction(Generic[P, R]):
     def __deepcopy__(self, memo: Any) -> Self:
         """As functions are, it is a value that does not change."""
         return self
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """By the name that it can be imported by, as functions are; else what it is made of."""
+        return reduced(self, {name: getattr(self, name) for name in _PARTS})
+
+    def __setstate__(self, state: Mapping[str, Any]) -> None:
+        restore(self, state)
 
     @property
     def __hlobatch_function__(self) -> Callable[..., Any]:
@@ -250,6 +258,10 @@ class BatchedFunction(Generic[P, R]):
         return self._plans[key]
 
 
+_PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow")
+"""What a batched function is made of."""
+
+
 @dataclass(frozen=True, eq=False)
 class BoundFunction(Generic[Q, R]):
     """A batched function as a method of an object, which is the first argument of each call.
@@ -265,6 +277,9 @@ class BoundFunction(Generic[Q, R]):
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> R:
         """``BatchedFunction.__call__``."""
         return self.__func__(self.__self__, *args, **kwargs)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return BoundFunction, (self.__func__, self.__self__)
 
     def with_stats(self, *args: Q.args, **kwargs: Q.kwargs) -> tuple[R, RunStats]:
         """``BatchedFunction.with_stats``."""

@@ -11,7 +11,7 @@ import functools
 import linecache
 import os
 import types
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
@@ -21,6 +21,7 @@ from hlobatch import config
 P = ParamSpec("P")
 T = TypeVar("T")
 E = TypeVar("E", bound=BaseException)
+H = TypeVar("H", bound="HloBatchError")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +53,11 @@ class Location:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
+
+    def __reduce__(self) -> str | tuple[Any, ...]:
+        """``UNKNOWN`` is one object in each process."""
+        fields = (self.file, self.line, self.column, self.end_line, self.end_column, self.function)
+        return "UNKNOWN" if self is UNKNOWN else (Location, fields)
 
     @property
     def source_line(self) -> str:
@@ -147,10 +153,33 @@ class HloBatchError(Exception):
         return self if self.location is not UNKNOWN else self._with(location=location)
 
     def _with(self, **changes: Any) -> Self:
-        copy = type(self).__new__(type(self))
-        copy.__dict__.update(self.__dict__ | changes)
-        copy.args = (copy.render(),)
-        return copy
+        return _restored(type(self), self.__dict__ | changes)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As it is: its class may take other arguments than exceptions do, or be one that was made by ``as_also``."""
+        return _unpickled, (_made_of(type(self)), self.__dict__)
+
+
+def _unpickled(kinds: Sequence[Any], attributes: Mapping[str, Any]) -> HloBatchError:
+    kind: type[HloBatchError] = functools.reduce(as_also, kinds)
+    return _restored(kind, attributes)
+
+
+def _made_of(kind: type) -> tuple[type, ...]:
+    """The classes that ``as_also`` made a class of, or the class itself."""
+    made_of: tuple[type, ...] = vars(kind).get(_PARENTS, (kind,))
+    return made_of
+
+
+_PARENTS: Final = "_made_of"
+
+
+def _restored(kind: type[H], attributes: Mapping[str, Any]) -> H:
+    """The error that has these attributes."""
+    error = kind.__new__(kind)
+    error.__dict__.update(attributes)
+    error.args = (error.render(),)
+    return error
 
 
 class UnsupportedSyntaxError(HloBatchError):
@@ -214,7 +243,8 @@ def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
     if issubclass(kind, other):
         return kind
     try:
-        return type(kind.__name__, (kind, other), {"__doc__": f"A {kind.__name__} that is a {other.__name__}."})
+        text = f"A {kind.__name__} that is a {other.__name__}."
+        return type(kind.__name__, (kind, other), {"__doc__": text, _PARENTS: (*_made_of(kind), other)})
     except TypeError:  # instances of the two are laid out differently
         return kind
 

@@ -44,6 +44,14 @@ def lines_of(function: types.FunctionType) -> Sequence[str]:
     return _KNOWN[function]
 
 
+def remember(function: types.FunctionType, lines: Sequence[str]) -> None:
+    """Take lines for those of a function that was made in another process, whose file may not be here."""
+    file = function.__code__.co_filename
+    _KNOWN[function] = lines
+    if not linecache.getlines(file):
+        linecache.cache[file] = (sum(map(len, lines)), None, list(lines), file)
+
+
 def _may_have_changed(function: types.FunctionType) -> bool:
     """Whether the file is younger than this process; a loader that is not Python's own may change it as it loads it."""
     loader = function.__globals__.get("__loader__")
