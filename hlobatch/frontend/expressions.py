@@ -31,6 +31,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, rebinding
+from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
@@ -268,16 +269,32 @@ class ExpressionLowering:
             return self._assigning(node, assigned)
         for child in ast.walk(node):
             if isinstance(child, ast.Call) and self.called(child):
+                if not isinstance(node, ast.Lambda):
+                    return self._written_out(node)
                 raise UnsupportedSyntaxError(
-                    "a batched function is called inside a lambda or a comprehension",
+                    "a function with branches of its own is called inside a lambda",
                     self.location(child),
-                    help="call it in a `for … in range(…)` loop, or in a statement of its own.",
+                    help="give the lambda a name, or call it in a loop or in a statement of its own.",
                 )
         reads = [name for name in read_names(node) if name in self.scope]
         if not reads:
             return node
         kept = {name: self.as_variable(self._closure(self.scope[name], node), node) for name in reads}
-        return _renamed(node, kept)
+        return renamed(node, kept)
+
+    def _written_out(self, node: ast.expr) -> ast.expr:
+        """A comprehension with a call that the program carries out: a loop. All items are computed, at once."""
+        assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        result = self.temporary()
+        self.statements(as_loop(node, result, self.temporary))
+        items = self._load(result, node)
+        if isinstance(node, ast.SetComp):
+            return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
+        return items
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Lower statements up to the first that control cannot pass."""
+        raise NotImplementedError
 
     def name_of(self, function: ast.Lambda) -> str | None:
         """The name of a lambda that has one once and for all."""
@@ -667,17 +684,6 @@ def _returned(node: ast.FunctionDef) -> ast.expr | None:
     """What a lambda returns, seen as a definition."""
     (statement,) = node.body
     return statement.value if isinstance(statement, ast.Return) else None
-
-
-def _renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
-    """An expression with other names for some that it reads from around it."""
-
-    class Renaming(ast.NodeTransformer):
-        def visit_Name(self, name: ast.Name) -> ast.Name:
-            return ast.copy_location(ast.Name(names.get(name.id, name.id), name.ctx), name)
-
-    renamed: ast.expr = Renaming().visit(copy.deepcopy(node))
-    return renamed
 
 
 def _collected(value: Any, node: ast.Call) -> Any:

@@ -250,6 +250,14 @@ def inside_in_a_comprehension(n):
     return sum([square(i) for i in range(3)])
 
 
+def followed_in_comprehensions(n):
+    some = [steps(n + k) for k in range(3)]
+    table = {k: steps(n + k) for k in (1, 2)}
+    k = 5
+    more = sum(steps(n) * j + i for i, j in zip((1, 2), (3, 4), strict=True) if j > 3)
+    return some[0] + 10 * some[2] + 100 * table[2] + k * more + max(steps(n) for _ in range(1))
+
+
 def that_is_given_back(n):
     def adder(k):
         def add(x):
@@ -341,6 +349,7 @@ FOLLOWED = [
     with_partial,
     decorated_otherwise,
     inside_in_a_comprehension,
+    followed_in_comprehensions,
     that_is_given_back,
 ]
 
