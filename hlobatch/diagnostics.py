@@ -264,7 +264,11 @@ class StepLimitError(LaneError):
 
 
 class ArtifactError(HloBatchError):
-    """A file is not an artifact of hlobatch, or was written by a version that this one cannot read."""
+    """A function cannot be exported, or a file is no artifact of hlobatch that can be run here.
+
+    Fix: the message says what cannot be described; a file that is damaged, or was written by or for something else, has
+    to be exported again.
+    """
 
 
 class ParseError(HloBatchError):
