@@ -288,6 +288,8 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     except HloBatchError as error:
         if error.location is UNKNOWN:
             raise error.at(_place(error, op)) from None
+        if (error.location.file, error.location.function) == (op.location.file, op.location.function):
+            raise  # it stands in the same function: nothing is called
         raise error.with_note(Note("called from here", op.location)) from None
     except Exception as error:
         raise _explained(error, op, in_types) from error

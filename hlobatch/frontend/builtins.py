@@ -88,3 +88,8 @@ def apart(value: Any, name: str) -> Any:
     if len(leaves) != 1 or leaves[0] is not value or np.shape(value) != ():
         raise given_twice(name)
     return value
+
+
+def refuse(error: Exception) -> None:
+    """Code that is not supported, where tracing comes to it."""
+    raise error

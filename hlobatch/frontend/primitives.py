@@ -45,6 +45,7 @@ HELPERS: Final = {
     "__hb_ZeroDivisionError": ZeroDivisionError,
     "__hb_apart": batched_builtins.apart,
     "__hb_bound": following.bound,
+    "__hb_refuse": batched_builtins.refuse,
     "__hb_caught": failures.Failures.caught,
     "__hb_has_failed": failures.has_failed,
     "__hb_is_outside": failures.is_outside,

@@ -9,13 +9,14 @@ from __future__ import annotations
 import ast
 from functools import singledispatchmethod
 
-from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import changes_a_container, instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
@@ -300,11 +301,23 @@ class FunctionLowering(ExceptionLowering):
             if not body:
                 continue
             self.blocks.start(name, self.location(body[0]))
-            self.statements(body)
+            self._side(body)
             reached |= self.blocks.is_open
             self.blocks.end(GotoOp(after, location=self.location(node)))
         if reached:
             self.blocks.start(after, self.location(node))
+
+    def _side(self, body: list[ast.stmt]) -> None:
+        """One side of a branch; what is not supported in it is refused only if it is reached as the code is traced."""
+        around = list(self.loops), self.tries, self.handled, self.path
+        try:
+            self.statements(body)
+        except HloBatchError as error:
+            self.loops, self.tries, self.handled, self.path = around
+            if not self.blocks.is_open:
+                self.blocks.start(self.blocks.name("refused"), self.location(body[0]))
+            refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), body[0])], body[0])
+            self.assign(self.temporary(), refused, body[0])
 
     @statement.register
     def _while(self, node: ast.While) -> None:

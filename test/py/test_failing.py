@@ -274,3 +274,20 @@ def test_nothing_catches_what_does_not_raise():
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="nothing in this `try` raises for a lane by itself"):
         hb.batch(f)(NUMBERS)
+
+
+def says_much(x, verbose=False):
+    count = 0
+    while x > 1:
+        x, count = x / 2, count + 1
+        if verbose:
+            print("x is", x)
+            with open(undefined_name) as file:  # noqa: F821, PTH123
+                file.write("x")
+    return count
+
+
+def test_what_is_never_reached_is_never_refused():
+    assert hb.batch(says_much)(np.float32([1, 2, 5])).tolist() == [0, 1, 3]
+    with pytest.raises(hb.UnsupportedSyntaxError, match="the value of this expression is not used"):
+        hb.batch(says_much, static_argnames="verbose")(np.float32([1, 2]), verbose=True)
