@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
+import enum
 import itertools
 import re
 import traceback
@@ -215,14 +216,23 @@ def leaf_type(value: Any) -> Leaf:
 
 def is_scalar(leaf: Leaf) -> bool:
     """Whether a leaf is a static Python number, which can be stored as a tensor."""
-    return isinstance(leaf, Static) and type(leaf.value) in (bool, int, float, complex)
+    return isinstance(leaf, Static) and number_kind(leaf.value) is not None
+
+
+def number_kind(value: Any) -> type | None:
+    """The class of Python's numbers that a value is one of; the members of an ``IntEnum`` are integers."""
+    if isinstance(value, enum.IntEnum):
+        return int
+    return type(value) if type(value) in (bool, int, float, complex) else None
 
 
 def widened_leaf(leaf: Leaf) -> Leaf:
     """A static Python number as the tensor JAX takes it for, or would if it fitted."""
     if not (isinstance(leaf, Static) and is_scalar(leaf)):
         return leaf
-    aval = jax.typeof(type(leaf.value)())
+    kind = number_kind(leaf.value)
+    assert kind is not None
+    aval = jax.typeof(kind())
     return TensorType(aval.dtype, (), weak=True)
 
 

@@ -7,6 +7,7 @@ found by the object and not by its name, and where no value differs between lane
 
 from __future__ import annotations
 
+import enum
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
@@ -15,17 +16,18 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.frontend import items, math_functions, numpy_functions, python_functions
+from hlobatch.frontend import items, library_functions, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
 
 _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
     **math_functions.MEANINGS,
+    **library_functions.MEANINGS,
     **python_functions.MEANINGS,
 }
 _METHODS: Final[Mapping[tuple[type, str], Function]] = {**items.METHODS, **numpy_functions.METHODS}
-_CALLERS: Final[frozenset[Any]] = python_functions.CALLERS
+_CALLERS: Final[frozenset[Any]] = python_functions.CALLERS | library_functions.CALLERS
 
 
 def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -36,7 +38,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if known in _CALLERS:
         args = tuple(map(_as_meant, args))
         kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
-    meaning = _MEANINGS.get(known)
+    meaning = _meaning(known)
     if meaning is not None:
         if meaning.uses_items:  # what an iterator gives is not known before
             args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
@@ -52,7 +54,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
 def has_meaning(function: Any) -> bool:
     """Whether calls of an object may mean something else than JAX makes of them."""
     known = _known(function)
-    return known in _MEANINGS or known in _CALLERS or _method(function) is not None
+    return _meaning(known) is not None or known in _CALLERS or _method(function) is not None
 
 
 def known_functions() -> dict[str, list[str]]:
@@ -63,6 +65,12 @@ def known_functions() -> dict[str, list[str]]:
         "`math`": sorted(math_functions.NAMES),
         "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],
     }
+
+
+def _meaning(function: Any) -> Meaning | None:
+    if isinstance(function, type) and issubclass(function, enum.Enum):
+        return python_functions.member_of(function)
+    return _MEANINGS.get(function)
 
 
 def _known(function: Any) -> Any:

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Final
 
 from hlobatch.analysis.draws import code_within
+from hlobatch.diagnostics import is_internal
 from hlobatch.frontend.scopes import HELPER
 
 _BEGUN: Final = time.time()
@@ -83,7 +84,7 @@ def is_users(function: types.FunctionType) -> bool:
 
 @functools.cache
 def _is_users_file(file: str) -> bool:
-    if not file or file.startswith("<frozen"):
+    if not file or file.startswith("<frozen") or is_internal(file):
         return False
     path = Path(file)
     installed = any(root in path.parents for root in _INSTALLED)

@@ -50,6 +50,8 @@ def _is_index(value: Any) -> bool:
 def _item(container: Any, index: Any) -> Any:
     if isinstance(index, slice):
         _check_slice(index)
+    if isinstance(index, list) and is_array(container):
+        index = jnp.asarray(index)
     if not differs(index):
         return container[index]
     if isinstance(container, dict):
@@ -156,7 +158,8 @@ def _table(items: Any, depth: int) -> np.ndarray | None:
 
 def _numbers(values: Sequence[Any]) -> np.ndarray:
     """Python's numbers as an array of the dtype that JAX has them in, without a sign if it takes all bits."""
-    kind = type(sum(type(value)() for value in values) if len({*map(type, values)}) > 1 else values[0])
+    kinds = [next(kind for kind in (bool, int, float, complex) if isinstance(value, kind)) for value in values]
+    kind = kinds[0] if len(set(kinds)) == 1 else type(sum(kind() for kind in kinds))
     dtype = default(kind)
     if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
         dtype = np.dtype(f"u{dtype}")
@@ -176,7 +179,7 @@ def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     keys = list(entries)
     if not keys:
         raise BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
-    numbers = all(type(known) is int for known in keys) and not isinstance(key, tuple)
+    numbers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
     if not numbers or len(keys) <= _FEW:
         found = [_is_key(key, known) for known in keys]
         place: Any = len(keys) - 1
@@ -208,7 +211,7 @@ def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
     return select(truth(found), gathered(list(entries.values()), place), default)
 
 
-def _index(items: Sequence[Any], value: Any, /) -> Any:
+def index(items: Sequence[Any], value: Any, /) -> Any:
     """Where a value is first; if it is nowhere, that is not found out: it is the last place."""
     place: Any = len(items) - 1
     for i in reversed(range(len(items) - 1)):
@@ -216,12 +219,12 @@ def _index(items: Sequence[Any], value: Any, /) -> Any:
     return place
 
 
-def _count(items: Sequence[Any], value: Any, /) -> Any:
+def count(items: Sequence[Any], value: Any, /) -> Any:
     return sum(as_int(equal(other, value)) for other in items)
 
 
 METHODS: Final[dict[tuple[type, str], Function]] = {
     (dict, "get"): _get,
-    **{(kind, name): method for kind in (list, tuple) for name, method in (("index", _index), ("count", _count))},
+    **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
 }
 """Methods of containers, which get the container as their first argument."""

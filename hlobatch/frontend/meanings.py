@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Any, Final, TypeGuard
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
 from hlobatch.frontend.primitives import helper
@@ -193,9 +194,15 @@ class Meanings:
                 return self._call(node)
             case ast.Subscript(value, index, ast.Load()) if not _is_written_out(index):
                 return _item(value, index, node)
+            case ast.Attribute(value, name, ast.Load()) if name in members.NAMES and self._is_found_out(node):
+                return helper("__hb_member", [value, _constant(name, node)], node)
             case ast.Compare():
                 return self._comparison(node)
         return self._trace_time(node)
+
+    def _is_found_out(self, node: ast.expr) -> bool:
+        """Whether only tracing says what an expression stands for."""
+        return static_value(node, self.source, self.local) is MISSING
 
     def _trace_time(self, node: Any) -> Any:
         """Control inside a lambda or a comprehension; elsewhere there is none in straight-line code."""
@@ -218,9 +225,11 @@ class Meanings:
             if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
                 return node
         function = static_value(node.func, self.source, self.local)
-        if function is not MISSING and not has_meaning(function):
+        if function is not MISSING and function is not next and not has_meaning(function):
             return node
         arguments = node.args
+        if function is next and arguments and _is_whole(arguments[0]):
+            return helper("__hb_first", [arguments[0].args[0], *arguments[1:]], node)
         if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
             arguments = [arguments[0].args[0], *arguments[1:]]
         called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)

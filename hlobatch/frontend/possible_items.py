@@ -13,6 +13,7 @@ from typing import Any
 import jax
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both
 
 
@@ -39,6 +40,22 @@ def items_of(iterable: Iterable[Any]) -> list[Possible]:
 def certain(items: Sequence[Possible]) -> bool:
     """Whether all items are there."""
     return all(item.is_there is True for item in items)
+
+
+def first(items: Iterable[Any], *default: Any) -> Any:
+    """``next`` of a comprehension: the first item that is there. That there is none is not found out."""
+    known = list[Possible]()
+    for item in items_of(items):
+        known.append(item)
+        if item.is_there is True:
+            break
+    is_certain = bool(known) and known[-1].is_there is True
+    if not known or (not is_certain and default):
+        known.append(Possible(next(iter(()), *default)))
+    result = known[-1].value
+    for item in reversed(known[:-1]):
+        result = select(item.is_there, item.value, result)
+    return result
 
 
 def whole(items: Any) -> Any:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import enum
 import functools
 from collections.abc import Callable
 from typing import Any, Final
@@ -27,7 +28,8 @@ from hlobatch.frontend.lane_numbers import (
     together,
     unflagged,
 )
-from hlobatch.frontend.meaning import entries
+from hlobatch.frontend.meaning import Meaning, entries
+from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import power
 from hlobatch.frontend.sequences import LaneRange, both, either, less
@@ -250,11 +252,28 @@ def _hashed(name: str) -> Callable[..., Any]:
     return refuse
 
 
-_TEXTS: Final = (bin, hex, oct, chr)
+def member_of(kind: type[enum.Enum]) -> Meaning:
+    """A class of members that is called with a value; those of an ``IntEnum`` are integers."""
+    if issubclass(kind, int):
+        return Meaning(lambda value: as_int(as_index(value, kind.__name__)), converts=True)
+    return Meaning(_no_member(kind.__name__), converts=True)
+
+
+def _no_member(name: str) -> Callable[..., Any]:
+    def refuse(*_: Any, **__: Any) -> Any:
+        raise UnsupportedSyntaxError(
+            f"a member of `{name}` is chosen by a value that differs between lanes",
+            help=f"make it an `enum.IntEnum`, whose members are numbers: `class {name}(IntEnum)`.",
+        )
+
+    return refuse
+
+
+_TEXTS: Final = (hex, oct, chr)
 _HASHED: Final = (set, frozenset, hash)
 MEANINGS: Final = {
     **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
-    **entries({abs: _abs, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
+    **entries({abs: _abs, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter}, uses_items=True),
     **entries(
         {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},

@@ -5,6 +5,7 @@ Two tuples compare as their first items that are not equal. All items are compar
 
 from __future__ import annotations
 
+import enum
 import operator
 from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
@@ -45,6 +46,9 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("in", "not_in"):
         found = contains(right, left)
         return found if operation == "in" else _not(found)
+    if operation in ("is_", "is_not"):
+        found = _is(left, right) if differs((left, right)) else left is right
+        return found if operation == "is_" else _not(found)
     for kind in (tuple, list):
         if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
             return _of_sequences(operation, left, right)
@@ -53,6 +57,16 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         found = both(equal(left[key], right[key]) for key in left) if same else False
         return found if operation == "eq" else _not(found)
     return comparisons.compare(operation, left, right)
+
+
+def _is(left: Any, right: Any) -> Any:
+    """``left is right``, where a flag or a member of an ``IntEnum`` stands for the one object that it is in Python."""
+    for value, known in ((left, right), (right, left)):
+        if isinstance(known, bool) and is_array(value) and value.dtype == jnp.bool_:
+            return equal(value, known)
+        if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
+            return equal(value, int(known))
+    return left is right
 
 
 def equal(left: Any, right: Any) -> Any:

@@ -312,6 +312,65 @@ np.sum(x * np.arange(4))
 np.trapezoid([x, y, 1.0])
 """
 
+MEMBERS = """
+n.bit_length()
+k.bit_count()
+(n * 100).bit_length()
+x.is_integer()
+bin(n).count("1")
+np.array([n, k]).tolist()
+np.array([[x, y], [y, x]]).tolist()
+np.array([x]).item()
+np.array([x, y]).item(1)
+np.array([x, y]).sum().item()
+np.array([n, k]).astype(np.float64) / 2
+np.array([x, y]).astype(float).sum()
+(np.array([x, y]) * 2).astype(int).tolist()
+n.numerator
+Heading(n % 4)
+TURNS[Heading(n % 4)]
+Heading.EAST + n
+b is True
+b is not False
+(n > 3) is False
+next(v for v in (9, 7, 5, 3, 1, -9) if v < n)
+next((v * n for v in (1, 3, 5) if v > n), -1)
+next(i for i, v in enumerate([k, n, 9, 2]) if v > 2)
+np.array([n, k, 7])[[0, 2]]
+"""
+
+LIBRARY = """
+operator.add(n, k)
+operator.lt((n, k), (k, n))
+operator.contains([1, 2, 3], n)
+operator.getitem(PRIMES, n % 6)
+operator.not_(n > 2)
+operator.truth(n)
+operator.pow(n, 2)
+operator.is_(n > 2, True)
+operator.itemgetter(1)([n, k])
+functools.reduce(max, [n, k, 3])
+functools.reduce(lambda a, v: a * 2 + v, [n, k, 3], 0)
+functools.partial(max, n)(k)
+functools.reduce(operator.mul, [n, k, 2])
+list(itertools.accumulate([n, k, 3]))
+list(itertools.accumulate([n, k, 3], max))
+[u * v for u, v in itertools.product([n, k], (1, 2))]
+sum(u * v for u, v in itertools.combinations([n, k, 2], 2))
+[*itertools.chain([n], (k, 1))]
+[v - u for u, v in itertools.pairwise([n, k, 4])]
+list(itertools.starmap(min, [(n, k), (k, 2)]))
+list(itertools.islice([n, k, 3], 2))
+[max(p) for p in itertools.permutations([n, k])]
+[u + v for u, v in itertools.zip_longest([n, k], [1], fillvalue=0)]
+cmath.sqrt(k)
+cmath.exp(complex(x, y))
+cmath.phase(complex(y, x))
+cmath.polar(complex(x, y))
+cmath.rect(x, y)
+abs(cmath.log(complex(x, y)))
+"""
+
 SUBJECTS = {
     "numbers": NUMBERS,
     "comparisons": COMPARISONS,
@@ -319,11 +378,18 @@ SUBJECTS = {
     "items": ITEMS,
     "math": MATH,
     "numpy": NUMPY,
+    "library": LIBRARY,
+    "members": MEMBERS,
 }
 """Expressions, one on a line, by subject."""
 
 PRELUDE = """
+import cmath
+import enum
+import functools
+import itertools
 import math
+import operator
 from math import sqrt as root
 
 import jax.numpy as jnp
@@ -339,6 +405,8 @@ FEW = {0: 10, 5: 50, 10: -7}
 SCATTERED = {v: v * v for v in (3, -7, 100, 41, 58, 1000)}
 PAIRS = {(0, 0): 1, (0, 1): 2, (1, 0): 3, (1, 1): 4}
 CONTIGUOUS = {v: 2 * v for v in range(6)}
+Heading = enum.IntEnum("Heading", ["NORTH", "EAST", "SOUTH", "WEST"], start=0)
+TURNS = {Heading.NORTH: (0, 1), Heading.EAST: (1, 0), Heading.SOUTH: (0, -1), Heading.WEST: (-1, 0)}
 LARGE = [0x80000000 + v for v in range(8)]
 """
 """What the expressions name besides their variables."""

@@ -72,8 +72,9 @@ def equal_python(lines: list[str], position: str, tmp_path: Path) -> None:
     check(module, lines, found)
 
 
-CASES = [(s, p) for s in SUBJECTS for p in POSITIONS if (s, p) != ("numpy", "in a condition")]
-"""An array is no condition."""
+OF_ARRAYS = ("numpy", "members")
+"""Subjects whose values may be arrays, which are no conditions."""
+CASES = [(s, p) for s in SUBJECTS for p in POSITIONS if s not in OF_ARRAYS or p != "in a condition"]
 
 
 @pytest.mark.parametrize(("subject", "position"), CASES)

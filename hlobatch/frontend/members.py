@@ -1,0 +1,109 @@
+"""``value.name`` of a number or an array that differs between lanes, where JAX's arrays have no such attribute.
+
+Python's numbers and NumPy's arrays have methods that JAX's have not, or have only where a value is known.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax.numpy as jnp
+from jax import lax
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, is_integer
+from hlobatch.frontend.numpy_functions import canonical
+
+
+def member(value: Any, name: str) -> Any:
+    """The attribute of a value."""
+    if not is_tracer(value):
+        return getattr(value, name)
+    return _PROPERTIES[name](value) if name in _PROPERTIES else functools.partial(METHODS[name], value)
+
+
+def _size(value: Any) -> Any:
+    """The absolute value of an integer, in unsigned bits."""
+    value = abs(jnp.asarray(as_int(as_index(value, "a method of integers"))))
+    return value.astype(f"uint{8 * value.dtype.itemsize}")
+
+
+def bit_count(value: Any) -> Any:
+    """How many bits of the absolute value are set."""
+    return as_int(lax.population_count(_size(value)))
+
+
+def _bit_length(value: Any) -> Any:
+    size = _size(value)
+    return as_int(8 * size.dtype.itemsize - lax.clz(size).astype(jnp.int32))
+
+
+def _is_integer(value: Any) -> Any:
+    return True if is_integer(value) else as_bool(jnp.isfinite(value) & (jnp.floor(value) == value))
+
+
+def _tolist(value: Any) -> Any:
+    """Python's numbers in lists in lists."""
+    if value.ndim == 0:
+        return _item(value)
+    return [_tolist(value[i]) for i in range(value.shape[0])]
+
+
+def _item(value: Any, *index: int) -> Any:
+    if index:
+        value = value[index if len(index) > 1 else jnp.unravel_index(index[0], value.shape)]
+    if value.size != 1:
+        raise BatchTypeError(
+            f"`item` of an array of shape {list(value.shape)}", help="say which: `x.item(0)`, or index it: `x[0]`."
+        )
+    value = value.reshape(())
+    return as_int(value) if is_integer(value) and value.dtype != jnp.bool_ else weakly(value, value.dtype)
+
+
+def _astype(value: Any, dtype: Any, *_: Any, **__: Any) -> Any:
+    return value.astype(canonical(dtype))
+
+
+def _fill(*_: Any) -> Any:
+    raise UnsupportedSyntaxError(
+        "`fill` changes an array in place, where it is no variable's", help="make another: `np.full_like(x, value)`."
+    )
+
+
+def _no_text(*_: Any, **__: Any) -> Any:
+    raise BatchTypeError(
+        "this code makes a text, or bytes, of a value that differs between lanes",
+        help="compare and compute with the number itself.",
+    )
+
+
+METHODS: Final[Mapping[str, Callable[..., Any]]] = {
+    "as_integer_ratio": _no_text,
+    "astype": _astype,
+    "bit_count": bit_count,
+    "bit_length": _bit_length,
+    "fill": _fill,
+    "hex": _no_text,
+    "is_integer": _is_integer,
+    "item": _item,
+    "to_bytes": _no_text,
+    "tolist": _tolist,
+}
+"""Methods by their names."""
+_PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda value: value, "denominator": lambda _: 1}
+NAMES: Final = frozenset({*METHODS, *_PROPERTIES})
+
+
+@dataclass(frozen=True, eq=False)
+class Bits:
+    """What ``bin`` gives of a number that differs between lanes: a text of which nothing but its ones is known."""
+
+    value: Any
+
+    def count(self, text: str) -> Any:
+        """How many ones there are in it."""
+        return bit_count(self.value) if text == "1" else _no_text(self.value)
