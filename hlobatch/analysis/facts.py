@@ -14,7 +14,7 @@ from collections.abc import Hashable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeVar
 
-from hlobatch.diagnostics import HloBatchError
+from hlobatch.diagnostics import HloBatchError, Location
 
 Fact = TypeVar("Fact")
 
@@ -122,6 +122,22 @@ class MayBeNone:
     def site(self) -> Site:
         """All of the variable."""
         return Site(self.variable, (), (0, 0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class Changes:
+    """The fact that the code of a statement changes in place what variables hold: it binds them to that, too.
+
+    Attributes:
+        names: The user's names of the variables.
+    """
+
+    names: frozenset[str]
+
+
+def of_code(place: Location) -> Site:
+    """The site of what is known about straight-line code, in all copies of the function and all turns of loops."""
+    return Site(place, (), (0, 0, 0, 0))
 
 
 MOST_STATEMENTS: Final = 1_000

@@ -21,6 +21,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType
 
@@ -32,9 +33,19 @@ Node = tuple[int, Path]
 
 @dataclass
 class _Notes:
-    """What is noted while a statement is traced. Objects are kept, so that no other gets the id of one of them."""
+    """What is noted while a statement is traced. Objects are kept, so that no other gets the id of one of them.
 
+    Attributes:
+        given: The parts of what code is given, and what containers among them held then.
+        became: Objects, and those that they stand for.
+        chosen: Containers that stand for one of several, and what they held.
+        changed: Objects that code changes, as it says itself.
+        fresh: Objects that are new ones.
+    """
+
+    given: list[tuple[Node, Any, list[Any]]] = field(default_factory=list)
     became: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
+    chosen: list[tuple[Any, list[Any]]] = field(default_factory=list)
     changed: list[Any] = field(default_factory=list)
     fresh: dict[int, Any] = field(default_factory=dict)
 
@@ -77,6 +88,8 @@ def is_one_of(new: Any, values: Sequence[Any]) -> None:
     parts = [dict(mutable_parts(value)) for value in values]
     for path, part in mutable_parts(new):
         is_now(part, *(each[path] for each in parts if path in each))
+        if (notes := _notes.get()) is not None:
+            notes.chosen.append((part, children_of(part) or []))
 
 
 @dataclass(frozen=True)
@@ -101,18 +114,39 @@ class Identity:
 NOTHING: Final = Identity()
 
 
-def identity_of(
-    notes: _Notes, arguments: Sequence[Any], results: Sequence[Any], outside: Mapping[str, Any]
-) -> Identity:
+def see(arguments: Sequence[Any]) -> None:
+    """Note what code is given, before it runs."""
+    if (notes := _notes.get()) is not None:
+        notes.given = [
+            ((index, path), part, children_of(part) or [])
+            for index, value in enumerate(arguments)
+            for path, part in mutable_parts(value)
+        ]
+
+
+def _holds_other(part: Any, before: Sequence[Any]) -> bool:
+    """Whether a container holds other objects than it did."""
+    now = children_of(part) or []
+    return len(now) != len(before) or any(a is not b for a, b in zip(now, before, strict=True))
+
+
+def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any]) -> Identity:
     """What is known after a statement has been traced.
 
     Args:
         notes: What was noted.
-        arguments: The values that it was given.
-        results: Those that it gives.
+        results: The values that it gives.
         outside: The objects that it names and that are not its own.
+
+    Raises:
+        UnsupportedSyntaxError: It changes an item that is another one in each lane.
     """
-    given = {id(part): (index, path) for index, value in enumerate(arguments) for path, part in mutable_parts(value)}
+    if any(_holds_other(part, before) for part, before in notes.chosen):
+        raise UnsupportedSyntaxError(
+            "this code changes an item of a list in place, which is another one in each lane",
+            help="assign to the item: `items[i] = [*items[i], x]`.",
+        )
+    given = {id(part): node for node, part, _ in notes.given}
     named = {id(part): name for name, value in outside.items() for _, part in mutable_parts(value)}
     made: dict[int, Node] = {}
     sources: dict[Node, Sequence[Node]] = {}
@@ -131,7 +165,8 @@ def identity_of(
             elif id(part) in made:
                 alike.append((node, made[id(part)]))
             made.setdefault(id(part), node)
-    changed = dict.fromkeys(node for value in notes.changed for node in _origins(value, notes, given))
+    values = [*notes.changed, *(part for _, part, before in notes.given if _holds_other(part, before))]
+    changed = dict.fromkeys(node for value in values for node in _origins(value, notes, given))
     if not (sources or alike or others or fresh or changed):
         return NOTHING
     return Identity(sources, alike, others, frozenset(fresh), tuple(changed))

@@ -23,11 +23,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, keys_of, subjaxprs, subjaxprs_of
+from hlobatch.analysis import identity as identities
 from hlobatch.analysis import optional
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
-from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.facts import Changes, Learned, Site, of_code
 from hlobatch.analysis.identity import NOTHING, Identity, identity_of, noting
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
@@ -277,13 +278,18 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
         given: list[Given] = []
-        results = optional.run(op.function, values, lambda seen: given.extend((v, *jax.tree.flatten(v)) for v in seen))
+
+        def see(seen: Sequence[Any]) -> None:
+            given.extend((value, *jax.tree.flatten(value)) for value in seen)
+            identities.see(seen)
+
+        results = optional.run(op.function, values, see)
         _check_unchanged(op, given, states)
         _check_outside(outside)
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
             if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
                 refuse_kept(leaf)
-        identity.append(identity_of(notes, [value for value, *_ in given], results, _named(op.function)))
+        identity.append(identity_of(notes, results, _named(op.function)))
         flat, out_types[:] = _flattened(results, keep_scalars)
         return flat
 
@@ -395,18 +401,29 @@ Given = tuple[Any, list[Any], Any]
 
 
 def _check_unchanged(op: PrimOp, given: Sequence[Given], states: Sequence[Sequence[Part]]) -> None:
-    """Refuse code that changed a list, a dict or an object in place: the variable would still hold it as it was."""
+    """Find out that code changed a list or a dict in place, and refuse code that changed another object.
+
+    Raises:
+        Learned: The variable would still hold it as it was.
+        UnsupportedSyntaxError: What the variable holds is the same in every lane.
+    """
+    bound = set(map(user_name, op.vars_out))
+    others = set[str]()
     for name, (value, leaves, treedef), known in zip(op.vars_in, given, states, strict=True):
         try:
             is_other = any(a is not b for a, b in zip(treedef.flatten_up_to(value), leaves, strict=True))
         except ValueError:
             is_other = True
-        if changed(known) or is_other:
-            short = user_name(name)
+        short = user_name(name)
+        if is_other and short not in bound:
+            others.add(short)
+        if changed(known):
             raise UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
             )
+    if others:
+        raise Learned(of_code(op.location), Changes(frozenset(others)))
 
 
 def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:

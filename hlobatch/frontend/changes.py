@@ -9,8 +9,9 @@ Whoever calls it sees that in Python. A name that is also assigned to as a whole
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Final
 
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 
@@ -71,6 +72,24 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     own = {name for statement in _before_changes(node) for name in _bound_by(statement)}
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - own
     return {name: part for name, part in changes_of(node).places.items() if name in names}
+
+
+_METHODS: Final = frozenset(
+    {"append", "appendleft", "clear", "extend", "insert", "pop", "popitem", "popleft", "remove", "reverse"}
+    | {"setdefault", "update"}
+)
+"""Methods that change lists, deques or dicts in place, and that arrays do not have."""
+
+
+def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
+    """The names of whose values straight-line code changes something by a method that says so."""
+    found = set[str]()
+    for node in (part for statement in body for part in ast.walk(statement)):
+        match node:
+            case ast.Call(ast.Attribute(value, method)) if method in _METHODS:
+                root = root_of(value)
+                found.update([root.id] if isinstance(root, ast.Name) else [])
+    return frozenset(found)
 
 
 def rebinding(node: ast.FunctionDef, name: str) -> ast.AST | None:

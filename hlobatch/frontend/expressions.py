@@ -18,7 +18,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from hlobatch.analysis.facts import Copy, Learned, MayBeNone, Site, of_function
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.facts import Changes, Copy, Learned, MayBeNone, Site, of_code, of_function
 from hlobatch.analysis.optional import narrow
 from hlobatch.diagnostics import (
     BatchTypeError,
@@ -30,7 +31,7 @@ from hlobatch.diagnostics import (
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
-from hlobatch.frontend.changes import ChangesByCalls, GivesBack, rebinding
+from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods, rebinding
 from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
@@ -120,12 +121,14 @@ class ExpressionLowering:
 
     def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
         """Emit one ``PrimOp`` for straight-line statements."""
-        body = self.meanings.of([self._with_sites(statement) for statement in body])
+        written = body
+        body = self.meanings.of([self._with_sites(statement) for statement in written])
         reads = names_before(body)
         inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
         for name, where in reads.items():
             if name not in inputs and name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
+        outputs = [*outputs, *self._changed_in_place(changed_by_methods(written), inputs, outputs, node)]
         constants = {name: value for name, value in self.constants.items() if name in reads}
         function = compile_primitive(self.source, body, inputs, outputs, constants)
         self.blocks.add(
@@ -138,6 +141,17 @@ class ExpressionLowering:
                 tuple(self.location(reads[name]) for name in inputs),
             )
         )
+
+    def _changed_in_place(
+        self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
+    ) -> list[str]:
+        """Variables that code reads, and of whose values it changes something by a method or by what it calls."""
+        changes = self.callees.facts.of(Changes, of_code(self.location(node)))
+        known = changes.names if changes else frozenset[str]()
+        found = [n for n in inputs if n not in outputs and (n in by_methods or user_name(self.variable(n)) in known)]
+        for name in found:
+            self._changes_own(name)
+        return found
 
     def _with_sites(self, node: Any) -> Any:
         """Straight-line code whose calls of what may be a function of the user's know where they stand."""

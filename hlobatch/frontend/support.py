@@ -32,14 +32,14 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.ImportFrom: "`from … import …`",
     ast.Match: "`match` on values, tuples, dicts and classes, with `|`, guards and names that are bound",
     ast.NamedExpr: "`:=`, in comprehensions too",
-    ast.Delete: "`del` of names",
+    ast.Delete: "`del` of names and items",
     ast.Global: "`global`, of what is read",
 }
 
 UNSUPPORTED: Final[dict[type[ast.AST], tuple[str, str]]] = {
     ast.AsyncFunctionDef: ("`async def`", "use an ordinary function."),
     ast.ClassDef: ("a class defined inside", "define it outside the batched function."),
-    ast.Delete: ("`del` of an item or an attribute", "build a new value without it."),
+    ast.Delete: ("`del` of an attribute", "build a new value without it."),
     ast.AsyncFor: ("`async for`", "use `for … in range(…)`."),
     ast.With: ("`with`", "call the function that needs it in an ordinary helper function."),
     ast.AsyncWith: ("`async with`", "use ordinary code."),
@@ -56,31 +56,12 @@ def refusal(node: ast.AST) -> tuple[str, str]:
     return UNSUPPORTED.get(type(node), (f"`{type(node).__name__}`", "see docs/language.md for what is supported."))
 
 
-_CHANGES: Final = frozenset(
-    {"add", "clear", "discard", "extend", "insert", "pop", "remove", "reverse", "sort", "update"}
-)
-"""Methods by which Python's own containers are changed in place, but for the one that has an advice of its own."""
-
-
-def changes_a_container(method: str) -> bool:
-    """Whether a method of Python's own containers, of that name, changes them."""
-    return method in _CHANGES or method in ("append", "popleft", "appendleft", "setdefault", "popitem", "rotate")
-
-
 def instead_of_effect(node: ast.expr) -> str:
     """What to write instead of an expression that is there for what it does, and not for its value."""
     match node:
         case ast.Call(ast.Name("print") | ast.Attribute(ast.Attribute(_, "debug"), "print")):
             return "to look at values, run the plain Python on one example: `with hb.disable_batching():`."
-        case ast.Call(ast.Attribute(ast.Name(name), "append"), [item]):
-            return (
-                f"write `{name} = [*{name}, {ast.unparse(item)}]`; a loop needs an array of fixed size and a count, "
-                f"as in `{name} = {name}.at[count].set({ast.unparse(item)})`."
-            )
-        case ast.Call(ast.Attribute(ast.Name(name), "update")):
-            return f"nothing is changed in place: write `{name} = {{**{name}, …}}`."
-        case ast.Call(ast.Attribute(value, method)) if method in _CHANGES:
+        case ast.Call(ast.Attribute(value, _)):
             name = ast.unparse(value)
-            anew = f"{name} = {name}.at[i].set(…)"
-            return f"nothing is changed in place: keep an array of fixed size, and write `{anew}`."
+            return f"{name} is no variable of the function: work on a copy, `own = list({name})`, and return that."
     return "assign it to a name, or leave it out; batched code has no side effects."

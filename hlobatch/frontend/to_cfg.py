@@ -18,7 +18,7 @@ from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import places_in, root_of, target_names
-from hlobatch.frontend.support import changes_a_container, instead_of_effect, refusal
+from hlobatch.frontend.support import instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
@@ -137,10 +137,8 @@ class FunctionLowering(ExceptionLowering):
             )
 
     def _may_change_its_arguments(self, node: ast.expr) -> bool:
-        """Whether an expression calls what may be a function of the user's; tracing finds out what that does."""
-        if not isinstance(node, ast.Call) or not self.may_be_followed(node):
-            return False
-        return not (isinstance(node.func, ast.Attribute) and changes_a_container(node.func.attr))
+        """Whether an expression calls what may change a variable in place; tracing finds out what it does."""
+        return isinstance(node, ast.Call) and self.may_be_followed(node)
 
     @statement.register
     def _global(self, node: ast.Global) -> None:
@@ -156,6 +154,11 @@ class FunctionLowering(ExceptionLowering):
     def _delete(self, node: ast.Delete) -> None:
         for target in node.targets:
             for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if isinstance(part, ast.Subscript):
+                    self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
+                    statement = ast.copy_location(ast.Delete([self.simple(part)]), node)
+                    self.primitive([statement], [], node, self.source.text(statement))
+                    continue
                 if not isinstance(part, ast.Name):
                     raise self.unsupported(node)
                 place = self.location(part)

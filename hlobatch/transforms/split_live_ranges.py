@@ -83,11 +83,20 @@ class _Webs:
                 for name in op.uses:
                     self.unite(d for d in definitions if d[0] == name)
                 definitions = _after(block, index, op, definitions)
-        for name in self.function.vars_out:
-            exits = {(name, "", -1)}.union(*({d for d in s if d[0] == name} for s in self.at_exit))
-            self.unite(exits)
+        given_back = {name: self._at_exit(name) for name in self.function.vars_out}
+        for definitions in given_back.values():
+            self.unite(definitions)
         self.names = self._names()
-        return self.function.replace(graph=ControlFlowGraph(tuple(map(self._renamed_block, self.function.graph))))
+        return self.function.replace(
+            graph=ControlFlowGraph(tuple(map(self._renamed_block, self.function.graph))),
+            vars_out=tuple(self.names[self.find(min(given_back[name]))] for name in self.function.vars_out),
+        )
+
+    def _at_exit(self, name: str) -> Definitions:
+        """What gives a result its value; a parameter that is given back is another variable if it always is another."""
+        found = frozenset(d for definitions in self.at_exit for d in definitions if d[0] == name)
+        start = (name, "", -1)
+        return found if found and name in self.function.vars_in and start not in found else found | {start}
 
     def _names(self) -> dict[Definition, str]:
         """A name for each root: the plain one for parameters and results, and for the first of the others."""

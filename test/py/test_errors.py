@@ -62,7 +62,7 @@ def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str
 NODES = {
     ast.AsyncFunctionDef: "«async def g(x):\n        return x»",
     ast.ClassDef: "«class C:\n        pass»",
-    ast.Delete: "«del n[0]»",
+    ast.Delete: "«del n.a»",
     ast.With: "«with jax.named_scope('a'):\n        m = n»",
     ast.TryStar: "«try:\n        m = n\n    except* ValueError:\n        m = 1»",
     ast.Global: "global g\n    «g» = n",

@@ -241,6 +241,68 @@ def where(n):
     return n % 4 if n > 2 else 3 - n
 
 
+# Methods that change what they belong to
+
+
+@case
+def list_methods(n):
+    items = []
+    items.append(n)
+    items.append(n * 2)
+    last = items.pop()
+    items.insert(0, 7)
+    items.extend([1, n])
+    items.reverse()
+    del items[0]
+    items[1:1] = [n, 4]
+    grid = [[], [1]]
+    grid[0].append(items.pop(1) + 3)
+    grid[1].extend(grid[0])
+    return items, last, grid
+
+
+@case
+def dict_methods(n):
+    state = {"a": 1}
+    state.update(b=n)
+    value = state.pop("a")
+    state.setdefault("c", []).append(n)
+    del state["b"]
+    return state, value
+
+
+@case
+def list_that_grows_in_a_short_loop(n):
+    items = []
+    for i in range(3):
+        items.append(n * i)
+        if n > 4:
+            items[-1] += 1
+    return items
+
+
+@case
+def list_that_changes_on_one_way(n):
+    items = [1, 2]
+    if n > 2:
+        items.append(n)
+        last = items.pop()
+    else:
+        last = items[0]
+    return last, items
+
+
+def grown(items, x):
+    items.append(x)
+    return len(items)
+
+
+@case
+def list_that_a_helper_changes(n):
+    items = [n]
+    return grown(items, 3) + grown(items, n), items
+
+
 # Two names for one object, and copies
 
 
