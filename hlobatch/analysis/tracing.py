@@ -277,13 +277,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
-        given: list[Given] = []
-
-        def see(seen: Sequence[Any]) -> None:
-            given.extend((value, *jax.tree.flatten(value)) for value in seen)
-            identities.see(seen)
-
-        results = optional.run(op.function, values, see)
+        results, given = _run(op, values)
         _check_unchanged(op, given, states)
         _check_outside(outside)
         for leaf in jax.tree.leaves(results, is_leaf=gives_values):
@@ -338,6 +332,17 @@ def zero(leaf: TensorType) -> Any:
         words = jax.eval_shape(jax.random.key_data, leaf.aval)
         return keys_of(jnp.zeros(words.shape, words.dtype), leaf)
     return jnp.zeros(leaf.shape, leaf.dtype)
+
+
+def _run(op: PrimOp, values: Sequence[Any]) -> tuple[list[Any], list[Given]]:
+    """What code gives, and what it was given."""
+    given: list[Given] = []
+
+    def see(seen: Sequence[Any]) -> None:
+        given.extend((value, *jax.tree.flatten(value)) for value in seen)
+        identities.see(seen)
+
+    return optional.run(op.function, values, see), given
 
 
 def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[list[Any], list[Type]]:
