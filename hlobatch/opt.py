@@ -12,7 +12,6 @@ Exit status: 0; 1 for a module that does not parse, does not verify or does not 
 from __future__ import annotations
 
 import argparse
-import os
 import re
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -23,6 +22,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import make_context
+from hlobatch.console import say_bytes
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.bytecode import is_bytecode
 from hlobatch.dialect.expected import Diagnostic, mismatches
@@ -184,8 +184,7 @@ class Tool:
     def _write(self, outputs: Sequence[str | bytes]) -> None:
         data = f"\n{SEPARATOR}\n".encode().join(o.encode() if isinstance(o, str) else o for o in outputs)
         if self.options.output == "-":
-            sys.stdout.buffer.write(data)
-            sys.stdout.flush()
+            say_bytes(data)
         else:
             Path(self.options.output).write_bytes(data)
 
@@ -210,13 +209,12 @@ def main(argv: Sequence[str] | None = None) -> int:
         options = parser.parse_args(rest)
         source = sys.stdin.buffer.read() if options.input == "-" else Path(options.input).read_bytes()
         return Tool(steps, "<stdin>" if options.input == "-" else options.input, options).run(source)
+    except BrokenPipeError:  # whoever reads has seen enough
+        return 1
     except (UsageError, OSError) as error:
         parser.error(str(error))
     except HloBatchError as error:
         print(error.render(), file=sys.stderr)
-        return 1
-    except BrokenPipeError:  # whoever reads has seen enough; Python would say so again when it flushes at exit
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
 
 

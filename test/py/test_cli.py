@@ -1,6 +1,7 @@
 """The ``hlobatch`` command: its grammar of arguments, what each command prints, and how it fails."""
 
 import json
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -328,8 +329,7 @@ def test_an_error_about_the_command_line_has_no_place_in_a_file(file: str, tmp_p
         (("trace", "{file}:fibonacci", "--args", "**{{'n': i32[8]}}"), "a keyword is missing"),
         (("lower", "{file}:fibonacci", "--args", "i32[8]", "--dialect", "x"), "invalid choice: 'x'"),
         (("run", "{file}:fibonacci"), "the following arguments are required: --inputs"),
-        (("run", "{file}:fibonacci", "--inputs", "missing.npz"), "missing.npz cannot be read as .npz"),
-        (("run", "{file}:fibonacci", "--inputs", "{file}"), "cannot be read as .npz"),
+        (("run", "{file}:fibonacci", "--inputs", "missing.npz"), "there is no file 'missing.npz'"),
     ],
 )
 def test_a_wrong_command_line_is_answered_with_the_usage(
@@ -338,6 +338,62 @@ def test_a_wrong_command_line_is_answered_with_the_usage(
     text = usage(capsys, *(word.format(file=file) for word in argv))
     assert text.startswith("usage: hlobatch")
     assert message in text
+
+
+def damaged(folder: Path, kind: str) -> Path:
+    """A file that is no array, or not all of one."""
+    file = folder / "x.npz"
+    np.savez_compressed(file, n=np.arange(100))
+    whole = file.read_bytes()
+    np.save(folder / "x.npy", np.arange(100))
+    alone = (folder / "x.npy").read_bytes()
+    middle = len(whole) // 2
+    content = {
+        "empty": b"",
+        "text": b"n = 3",
+        "cut off": whole[:-30],
+        "half": whole[:middle],
+        "changed": whole[:60] + bytes(20) + whole[80:],
+        "header alone": alone[:90],
+        "array cut off": alone[:-8],
+        "of a size that nothing has": alone.replace(b"(100,), }", b"(10**15,)")[:128],
+    }
+    file.write_bytes(content[kind])
+    return file
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["empty", "text", "cut off", "half", "changed", "header alone", "array cut off", "of a size that nothing has"],
+)
+def test_inputs_that_are_damaged(file: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], kind: str) -> None:
+    assert main(["run", f"{file}:fibonacci", "--inputs", str(damaged(tmp_path, kind))]) == 1
+    found = capsys.readouterr()
+    assert found.out == ""
+    assert found.err.startswith(f"error: {tmp_path / 'x.npz'} cannot be read as .npz: ")
+
+
+@pytest.mark.skipif(
+    not Path("/dev/full").exists(), reason="there is no /dev/full, which stands for a disk that is full"
+)
+def test_a_disk_that_is_full(file: str) -> None:
+    argv = [sys.executable, "-m", "hlobatch.cli", "trace", f"{file}:fibonacci", "--args", "i32[8]"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(argv, stdout=full, stderr=subprocess.PIPE, text=True, timeout=300)
+    assert (done.returncode, done.stderr) == (1, "error: the output cannot be written: No space left on device\n")
+
+
+def test_a_name_that_the_encoding_lacks(tmp_path: Path) -> None:
+    program = tmp_path / "prog.py"
+    program.write_text("def größe(n):\n    return n\n", encoding="utf-8")
+    argv = [sys.executable, "-m", "hlobatch.cli", "trace", f"{program}:größe", "--args", "i32[8]"]
+    environment = os.environ | {"PYTHONIOENCODING": "ascii", "PYTHONUTF8": "0"}
+    done = subprocess.run(argv, capture_output=True, text=True, env=environment, timeout=300)
+    assert (done.returncode, done.stdout) == (1, "")
+    assert done.stderr.splitlines() == [
+        "error: the output has the character '\\xf6', which ascii lacks",
+        "help: set PYTHONIOENCODING=utf-8 in the environment.",
+    ]
 
 
 def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
