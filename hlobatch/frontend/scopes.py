@@ -59,13 +59,20 @@ def global_names(node: ast.FunctionDef) -> frozenset[str]:
 
 
 def _assigned(node: ast.AST) -> Iterator[str]:
-    if isinstance(node, (ast.Lambda, ast.FunctionDef, ast.ClassDef)):
-        if not isinstance(node, ast.Lambda):
+    pending = [node]  # no recursion: an `elif` is an `if` in the other side of one
+    while pending:
+        node = pending.pop()
+        if isinstance(node, (ast.FunctionDef, ast.ClassDef)):
             yield node.name
-        return
-    if isinstance(node, _COMPREHENSIONS):  # a scope of its own, but for what `:=` assigns in it
-        yield from assigned_in_expressions(node)
-        return
+        elif isinstance(node, _COMPREHENSIONS):  # a scope of its own, but for what `:=` assigns in it
+            yield from assigned_in_expressions(node)
+        elif not isinstance(node, ast.Lambda):
+            yield from _assigned_by(node)
+            pending.extend([*ast.iter_child_nodes(node)][::-1])
+
+
+def _assigned_by(node: ast.AST) -> Iterator[str]:
+    """The names that a node assigns to itself, and not what it consists of."""
     if isinstance(node, ast.Name) and isinstance(node.ctx, (ast.Store, ast.Del)):
         yield node.id
     if isinstance(node, ast.alias):
@@ -74,8 +81,6 @@ def _assigned(node: ast.AST) -> Iterator[str]:
         yield node.name
     if isinstance(node, ast.MatchMapping) and node.rest is not None:
         yield node.rest
-    for child in ast.iter_child_nodes(node):
-        yield from _assigned(child)
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)

@@ -7,7 +7,10 @@ The graph leaves by ``HALT`` with the value returned in the variable ``$result``
 from __future__ import annotations
 
 import ast
+import functools
+from collections.abc import Callable
 from functools import singledispatchmethod
+from typing import TypeVar
 
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
@@ -21,6 +24,8 @@ from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
+
+T = TypeVar("T")
 
 
 class FunctionLowering(ExceptionLowering):
@@ -53,9 +58,13 @@ class FunctionLowering(ExceptionLowering):
         for statement in body:
             if not self.blocks.is_open:
                 return
-            if self.tries:
-                self.test_before(statement)
+            self.begin_statement(statement)
             self.statement(statement)
+
+    def begin_statement(self, node: ast.stmt) -> None:
+        """What has to be done ahead of a statement."""
+        if self.tries:
+            self.test_before(node)
 
     @singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
@@ -297,30 +306,57 @@ class FunctionLowering(ExceptionLowering):
 
     @statement.register
     def _if(self, node: ast.If) -> None:
+        around: list[tuple[ast.If, str, bool]] = []
+        lowered: ast.If | None = node
+        then, otherwise, after = self._test(node)
+        while lowered is not None:  # no recursion: an `elif` is an `if` in the other side of one
+            node, lowered = lowered, None
+            self.blocks.start(then, self.location(node.body[0]))
+            self._side(node.body)
+            around.append((node, after, self.blocks.is_open or not node.orelse))
+            self.blocks.end(GotoOp(after, location=self.location(node)))
+            match node.orelse:
+                case [ast.If() as inner]:
+                    self.blocks.start(otherwise, self.location(inner))
+                    tested = self._unless_refused(inner, functools.partial(self._elif, inner))
+                    if tested is not None:
+                        lowered, (then, otherwise, after) = inner, tested
+                case [first, *_]:
+                    self.blocks.start(otherwise, self.location(first))
+                    self._side(node.orelse)
+        for outer, after, is_left in reversed(around):
+            goes_on = is_left or self.blocks.is_open
+            self.blocks.end(GotoOp(after, location=self.location(outer)))
+            if goes_on:
+                self.blocks.start(after, self.location(outer))
+
+    def _test(self, node: ast.If) -> tuple[str, str, str]:
+        """Lower the test of an ``if``; names of its sides and of what comes after it."""
         then, otherwise, after = (self.blocks.name(stem) for stem in ("then", "else", "after_if"))
         self.branch(node.test, then, otherwise if node.orelse else after)
-        reached = not node.orelse
-        for name, body in ((then, node.body), (otherwise, node.orelse)):
-            if not body:
-                continue
-            self.blocks.start(name, self.location(body[0]))
-            self._side(body)
-            reached |= self.blocks.is_open
-            self.blocks.end(GotoOp(after, location=self.location(node)))
-        if reached:
-            self.blocks.start(after, self.location(node))
+        return then, otherwise, after
+
+    def _elif(self, node: ast.If) -> tuple[str, str, str]:
+        """Begin an ``if`` that is the other side of one, as ``_test`` begins it."""
+        self.begin_statement(node)
+        return self._test(node)
 
     def _side(self, body: list[ast.stmt]) -> None:
         """One side of a branch; what is not supported in it is refused only if it is reached as the code is traced."""
+        self._unless_refused(body[0], functools.partial(self.statements, body))
+
+    def _unless_refused(self, node: ast.stmt, lower: Callable[[], T]) -> T | None:
+        """What lowering statements gives; None where they are refused, which is said where code reaches the first."""
         around = list(self.loops), self.tries, self.handled, self.path
         try:
-            self.statements(body)
+            return lower()
         except HloBatchError as error:
             self.loops, self.tries, self.handled, self.path = around
             if not self.blocks.is_open:
-                self.blocks.start(self.blocks.name("refused"), self.location(body[0]))
-            refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), body[0])], body[0])
-            self.assign(self.temporary(), refused, body[0])
+                self.blocks.start(self.blocks.name("refused"), self.location(node))
+            refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), node)], node)
+            self.assign(self.temporary(), refused, node)
+            return None
 
     @statement.register
     def _while(self, node: ast.While) -> None:
