@@ -127,7 +127,10 @@ def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
 
 
 def _own(node: ast.AST) -> Iterator[ast.AST]:
-    yield node
-    if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-        for child in ast.iter_child_nodes(node):
-            yield from _own(child)
+    """What a statement consists of, in order, without what is in functions inside."""
+    pending = [node]  # no recursion: a chain of `elif`s may be long
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend([*ast.iter_child_nodes(node)][::-1])

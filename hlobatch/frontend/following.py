@@ -21,7 +21,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.mutation import has_changed, parts, refuse_generator
+from hlobatch.analysis.mutation import changed, has_changed, parts, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
@@ -110,8 +110,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
             raise
         has_changed(known)  # and puts back what it was
         raise Learned(site, target) from error
-    if has_changed(known):
-        for part in known:
+    if others := changed(known):
+        for part in others:
             refuse_generator(part.item)
         raise Learned(site, target)  # its caller has to see that
     return result
