@@ -22,6 +22,7 @@ import jax
 import numpy as np
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType
 
@@ -177,6 +178,8 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     if isinstance(value, Maybe):
         yield from mutable_parts(value.value, path)
         return
+    if isinstance(value, Choice):  # objects that do not change
+        return
     children = children_of(value)
     if children is None:
         if isinstance(value, (jax.Array, np.ndarray)) and value.ndim:
@@ -190,7 +193,10 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def children_of(value: Any) -> list[Any] | None:
     """What a pytree consists of, one level down; None of a leaf."""
-    children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
+    try:
+        children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
+    except ValueError:  # a dict whose keys have no order, which no variable holds
+        return list(value.values())
     return None if len(children) == 1 and children[0] is value else children
 
 

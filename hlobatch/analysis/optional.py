@@ -14,6 +14,7 @@ known by the object: what an operation makes of it is another object, and no lon
 from __future__ import annotations
 
 import contextvars
+import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -22,6 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.facts import Learned, MayBeNone
+from hlobatch.ir.choice import Choice, moved, without_none
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -37,6 +39,8 @@ class Present:
 
 def is_none(value: Any) -> Any:
     """Whether a value is None: a Python bool, or one that differs between lanes."""
+    if isinstance(value, Choice):
+        return value.each(lambda one: one is None)
     known = optional(value)
     return value is None if known is None else jnp.logical_not(known.is_there)
 
@@ -47,7 +51,7 @@ def asked(value: Any, variable: str) -> Any:
     Raises:
         Learned: It is None in some lanes: where it turns out not to be, it is the value alone.
     """
-    if optional(value) is not None:
+    if optional(value) is not None or (isinstance(value, Choice) and any(one is None for one in value.objects)):
         fact = MayBeNone(variable)
         raise Learned(fact.site, fact)
     return value
@@ -69,6 +73,8 @@ def any_optional(values: Any) -> bool:
 
 def narrow(value: Any) -> tuple[Any]:
     """What a variable holds where it has turned out not to be None, as the function of a ``PrimOp``."""
+    if isinstance(value, Choice):
+        return (without_none(value),)
     return (value if optional(value) is None else Present(value),)
 
 
@@ -109,11 +115,19 @@ def _is_maybe(part: Any) -> bool:
     return isinstance(part, Maybe)
 
 
-def has_maybe(type_: Type) -> bool:
-    """Whether something in a variable may be None in some lanes."""
-    return any(
-        map(_is_maybe, jax.tree.leaves(type_.tensors, is_leaf=lambda x: isinstance(x, (Maybe, TensorType, Static))))
-    )
+def differs_by_lane(type_: Type) -> bool:
+    """Whether something in a variable is None, or one of several objects, depending on the lane."""
+    kinds = (Maybe, Choice, TensorType, Static)
+    leaves = jax.tree.leaves(type_.tensors, is_leaf=lambda part: isinstance(part, kinds))
+    return any(isinstance(leaf, (Maybe, Choice)) for leaf in leaves)
+
+
+def has_to_be_lifted(given: Type, held: Type) -> bool:
+    """Whether a value of one type is not what a variable of another holds, but is made that by ``lift``."""
+    if given.treedef != held.treedef or given.metadata != held.metadata:
+        return True
+    pairs = zip(given.leaves, held.leaves, strict=True)
+    return any(isinstance(a, Static) and isinstance(a.value, enum.Enum) and isinstance(b, TensorType) for a, b in pairs)
 
 
 def lift(value: Any, type_: Type) -> Any:
@@ -128,6 +142,12 @@ def _lifted(value: Any, kind: Any) -> Any:
         if isinstance(value, Maybe):
             return Maybe(value.is_there, _lifted(value.value, kind.value))
         return Maybe(jnp.bool_(True), _lifted(value, kind.value))
+    if isinstance(kind, Choice):
+        return Choice(jnp.asarray(moved(value, kind)), kind.objects)
+    if isinstance(kind, TensorType) and isinstance(value, Choice):
+        return jnp.asarray(value.each(int), kind.dtype)
+    if isinstance(kind, TensorType) and isinstance(value, enum.IntEnum):
+        return jnp.asarray(int(value), kind.dtype)
     if isinstance(kind, TensorType):
         return jnp.asarray(value, kind.dtype) if not kind.is_key else value
     if isinstance(kind, Static) or kind is None:

@@ -21,8 +21,9 @@ import jax
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Copy, Learned
+from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened, zeros
-from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, join
+from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, as_number, is_pattern, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
@@ -198,9 +199,10 @@ class _Inferrer:
         self.called_from.setdefault(callee.name, (caller.name, op.location))
         adopt = caller.name != MAIN and self.calls.is_recursive(callee.name)
         for parameter, argument in zip(callee.vars_in, op.vars_in, strict=True):
-            type_ = self.found.types[argument]
+            type_, old = self.found.types[argument], self.found.types.get(parameter)
+            optional = _is_of(argument, self.optional) or any(differs_by_lane(t) for t in (type_, old) if t is not None)
             try:
-                self._flow(parameter, type_, op.location, widen=adopt and type_ != self.found.types.get(parameter))
+                self._flow(parameter, type_, op.location, widen=adopt and type_ != old, optional=optional)
             except BatchTypeError as error:
                 if op.site is None:
                     raise
@@ -213,10 +215,12 @@ class _Inferrer:
             self._flow(name, self.found.types[result], op.location)
         return True
 
-    def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False) -> None:
+    def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
+        if name in self.results:  # arrays
+            type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
-        optional = name.split(":", 1)[0] in self.optional
+        optional = optional or _is_of(name, self.optional)
         try:
             new = joined if old is None else join(old, joined, optional=optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
@@ -248,6 +252,11 @@ class _Inferrer:
         if isinstance(reason, NoneError) and name not in self.results:
             error.none_or_value = name.split(":", 1)[0]
         return error
+
+
+def _is_of(variable: str, names: Collection[str]) -> bool:
+    """Whether a variable, or what it was before live ranges were split, is one of some."""
+    return bool(names) and variable.split(":", 1)[0] in names
 
 
 def _is_undefined(op: Op) -> bool:

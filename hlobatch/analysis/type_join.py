@@ -7,6 +7,7 @@ Python numbers adopt the dtype of an array they meet, as everywhere in JAX; two 
 
 from __future__ import annotations
 
+import enum
 from typing import Any, Final
 
 import jax
@@ -14,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.tracing import is_scalar, widened_leaf
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
@@ -39,7 +42,7 @@ class MisfitError(DisagreementError):
 
 
 class NoneError(DisagreementError):
-    """One of the types is None, or has None somewhere, and the other a value there."""
+    """One of the types has None somewhere, and the other a value there; or they have different objects."""
 
 
 def join(left: Type, right: Type, *, optional: bool = False) -> Type:
@@ -55,14 +58,21 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     """
     if left == right:
         return left
-    if left.treedef != right.treedef:
+    try:
+        return _join_patterns(left, right)
+    except DisagreementError as reason:
         try:
             joined = Type(_above(left.tensors, right.tensors))
         except DisagreementError:
-            raise DisagreementError(f"one is {left}, the other {right}") from None
+            raise reason from None
         if not optional:
-            raise NoneError(f"one is {left}, the other {right}")
+            raise NoneError(str(reason)) from None
         return joined
+
+
+def _join_patterns(left: Type, right: Type) -> Type:
+    if left.treedef != right.treedef:
+        raise DisagreementError(f"one is {left}, the other {right}")
     for one, other in zip(left.metadata, right.metadata, strict=True):
         if one != other:
             raise DisagreementError(f"one has {one} beside its arrays, the other {other}")
@@ -71,9 +81,13 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
 
 
 def _above(left: Any, right: Any) -> Any:
-    """The pattern above two that differ in where they have None."""
+    """The pattern above two that differ in where they have None, or in Python objects."""
     if left is None and right is None:
         return None
+    if any(isinstance(side, TensorType) or (isinstance(side, Static) and is_scalar(side)) for side in (left, right)):
+        left, right = map(as_number, (left, right))
+    if all(isinstance(side, Choice) or side is None or _is_object(side) for side in (left, right)):
+        return _choice(left, right)
     sides = [side for side in (left, right) if side is not None]
     values = [side.value if isinstance(side, Maybe) else side for side in sides]
     if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
@@ -90,6 +104,38 @@ def _above(left: Any, right: Any) -> Any:
     if structure != other:
         raise DisagreementError("they are of different kinds")
     return jax.tree.unflatten(structure, map(_above, parts, others))
+
+
+def is_pattern(part: Any) -> bool:
+    """Whether a part of a type is a leaf, or stands for one."""
+    return isinstance(part, (TensorType, Static, Choice))
+
+
+def as_number(pattern: Any) -> Any:
+    """A pattern; the number that a member of an ``IntEnum`` is, or one of several."""
+    if isinstance(pattern, Static) and isinstance(pattern.value, enum.IntEnum):
+        return Static(int(pattern.value))
+    if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.objects):
+        return widened_leaf(Static(0))
+    return pattern
+
+
+def _is_object(pattern: Any) -> bool:
+    return isinstance(pattern, Static) and not is_scalar(pattern)
+
+
+def _choice(left: Any, right: Any) -> Any:
+    """One of the objects of both."""
+    sides = [side.objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
+    objects = list(sides[0])
+    objects += [one for one in sides[1] if not any(are_same(one, other) for other in objects)]
+    if len(objects) > MOST_OBJECTS:
+        raise DisagreementError("there are too many objects")
+    return Choice(TensorType(np.dtype(np.int32)), tuple(objects))
+
+
+MOST_OBJECTS: Final = 64
+"""Python objects that a variable may be one of."""
 
 
 def _opened(pattern: Any) -> tuple[list[Any], Any]:

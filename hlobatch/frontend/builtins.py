@@ -14,6 +14,7 @@ import numpy as np
 
 from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.ir.choice import Choice
 
 
 def is_array(value: Any) -> bool:
@@ -39,6 +40,8 @@ def truth(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
+    if isinstance(value, Choice):
+        return value.each(bool)
     if not is_array(value):
         return bool(value)
     return jnp.asarray(scalar(value, "the condition")).astype(jnp.bool_)
@@ -46,7 +49,8 @@ def _truth(value: Any) -> Any:
 
 def logical_not(value: Any) -> Any:
     """``not value``."""
-    return jnp.logical_not(truth(value)) if is_array(value) or optional(value) is not None else not value
+    differs = is_array(value) or isinstance(value, Choice) or optional(value) is not None
+    return jnp.logical_not(truth(value)) if differs else not value
 
 
 def logical_and(*values: Any) -> Any:

@@ -19,6 +19,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.frontend import items, library_functions, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
+from hlobatch.ir.choice import Choice
 
 _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
@@ -34,6 +35,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """The value of ``function(*args, **kwargs)``."""
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if len(args) == 1 and not kwargs and isinstance(args[0], Choice) and function in _OF_OBJECTS:
+        return args[0].each(function)
     known = _known(function)
     if known in _CALLERS:
         args = tuple(map(_as_meant, args))
@@ -49,6 +52,10 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
         return method(function.__self__, *args, **kwargs)
     return function(*args, **kwargs)
+
+
+_OF_OBJECTS: Final = (len, int, float, abs, ord)
+"""Functions of a Python object that is another one in each lane."""
 
 
 def has_meaning(function: Any) -> bool:
@@ -69,7 +76,8 @@ def known_functions() -> dict[str, list[str]]:
 
 def _meaning(function: Any) -> Meaning | None:
     if isinstance(function, type) and issubclass(function, enum.Enum):
-        return python_functions.member_of(function)
+        member = python_functions.integer_member if issubclass(function, int) else items.member
+        return Meaning(functools.partial(member, function), converts=True)
     return _MEANINGS.get(function)
 
 

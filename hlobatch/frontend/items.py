@@ -23,6 +23,7 @@ from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
+from hlobatch.ir.choice import Choice, choice_of
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
@@ -48,6 +49,10 @@ def _is_index(value: Any) -> bool:
 
 
 def _item(container: Any, index: Any) -> Any:
+    if isinstance(index, Choice):
+        return index.each(lambda key: container[key])
+    if isinstance(container, Choice):
+        return container[index]
     if isinstance(index, slice):
         _check_slice(index)
     if isinstance(index, list) and is_array(container):
@@ -122,10 +127,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
     if all(value is first for value in column):
         return first
     if not all(is_array(value) or isinstance(value, NUMBERS) for value in column):
-        raise UnsupportedSyntaxError(
-            "a Python object is chosen by a value that differs between lanes",
-            help="a Python object is the same in every lane: use numbers in place of it, or `if` and `elif`.",
-        )
+        return choice_of(column, index)
     shapes = {jnp.shape(value) for value in column}
     if len(shapes) > 1:
         raise BatchTypeError(
@@ -202,6 +204,12 @@ def _is_key(key: Any, known: Any) -> Any:
     if isinstance(known, (str, bytes)) or known is None:
         return False
     return equal(key, known)
+
+
+def member(kind: Any, value: Any) -> Choice:
+    """The member of an enum that has a value; what no member has is not found out: it is some member's."""
+    members = {one.value: one for one in kind}
+    return Choice(jnp.asarray(_place(members, value)[0], jnp.int32), tuple(members.values()))
 
 
 def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:

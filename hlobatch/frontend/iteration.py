@@ -58,9 +58,12 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     if isinstance(sequence, range):
         return range_item(turn, sequence.start, sequence.step, sequence.stop)
     if site is not None and (count := turns_of(site)) is not None:
-        differ = [leaf for leaf in jax.tree.leaves(sequence) if is_tracer(leaf)]
-        arrays = any(leaf.ndim for leaf in differ) and count * site.size <= MOST_STATEMENTS
-        if arrays or (not differ and pays_written_out(site, count)):
+        leaves = jax.tree.leaves(sequence, is_leaf=lambda part: part is None)
+        differ = [leaf for leaf in leaves if is_tracer(leaf)]
+        are_few = count * site.size <= MOST_STATEMENTS
+        objects = any(not (is_array(leaf) or type(leaf) in (bool, int, float, complex)) for leaf in leaves)
+        is_needed = are_few and (objects or any(leaf.ndim for leaf in differ))
+        if is_needed or (not differ and pays_written_out(site, count)):
             raise Learned(site, Turns(count))
     return gathered(sequence, turn)
 

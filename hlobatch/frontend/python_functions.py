@@ -28,7 +28,7 @@ from hlobatch.frontend.lane_numbers import (
     together,
     unflagged,
 )
-from hlobatch.frontend.meaning import Meaning, entries
+from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import power
@@ -252,21 +252,9 @@ def _hashed(name: str) -> Callable[..., Any]:
     return refuse
 
 
-def member_of(kind: type[enum.Enum]) -> Meaning:
-    """A class of members that is called with a value; those of an ``IntEnum`` are integers."""
-    if issubclass(kind, int):
-        return Meaning(lambda value: as_int(as_index(value, kind.__name__)), converts=True)
-    return Meaning(_no_member(kind.__name__), converts=True)
-
-
-def _no_member(name: str) -> Callable[..., Any]:
-    def refuse(*_: Any, **__: Any) -> Any:
-        raise UnsupportedSyntaxError(
-            f"a member of `{name}` is chosen by a value that differs between lanes",
-            help=f"make it an `enum.IntEnum`, whose members are numbers: `class {name}(IntEnum)`.",
-        )
-
-    return refuse
+def integer_member(kind: type[enum.Enum], value: Any) -> Any:
+    """The member of an ``IntEnum`` that has a value: an integer, as they all are."""
+    return as_int(as_index(value, kind.__name__))
 
 
 _TEXTS: Final = (hex, oct, chr)

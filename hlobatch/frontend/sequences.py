@@ -10,16 +10,19 @@ import operator
 from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.optional import is_none
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
+from hlobatch.ir.choice import Choice
 
 _MANY: Final = 8
 """Of more integers a number is compared with all at once."""
@@ -62,6 +65,8 @@ def compare(operation: str, left: Any, right: Any) -> Any:
 def _is(left: Any, right: Any) -> Any:
     """``left is right``, where a flag or a member of an ``IntEnum`` stands for the one object that it is in Python."""
     for value, known in ((left, right), (right, left)):
+        if isinstance(value, Choice):
+            return value.each(partial(_is, known))
         if isinstance(known, bool) and is_array(value) and value.dtype == jnp.bool_:
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
@@ -144,6 +149,10 @@ def _same(item: Any, other: Any) -> Any:
     """Whether an item is another, or equal to it; what is no number is not equal to one."""
     if item is other:
         return True
+    if other is None or item is None:
+        return is_none(item if other is None else other)
+    if isinstance(item, Choice) or isinstance(other, Choice):
+        return item == other
     if isinstance(other, (str, bytes)) or other is None or isinstance(item, (str, bytes)) or item is None:
         return item == other
     return equal(item, other)

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
 
@@ -196,6 +197,8 @@ def _pattern(tree: Any) -> str:
         return str(tree)
     if tree is None:
         return "None"
+    if isinstance(tree, Choice):
+        return " or ".join(str(Static(value)) for value in tree.objects)
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
     if isinstance(tree, dict):

@@ -16,6 +16,7 @@ several shapes, a list that grows. If that does not help, the error is that of t
 from __future__ import annotations
 
 import dataclasses
+import itertools
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
@@ -95,14 +96,14 @@ def _attempt(
     turns: Mapping[LoopSite, int],
 ) -> _Attempt:
     """Make the program, as often as more is learned; of some loops the turns are written out."""
-    while True:
+    for rounds in itertools.count():
         facts = _with_turns(facts, loops, turns)
         try:
             program = make(facts)
         except Learned as learned:
             facts = facts.and_also(learned)
             continue
-        if len(facts.known) > MOST_FACTS:
+        if rounds > MOST_FACTS or len(facts.known) > MOST_FACTS:
             raise UnsupportedSyntaxError(
                 f"this function makes ever more of a program: {MOST_FACTS} calls and loops so far",
                 program.location,
@@ -119,6 +120,7 @@ def _attempt(
             error = wrong
         if _with_turns(facts, loops, turns) is facts:
             return _Attempt(facts, loops, found, error)
+    raise AssertionError
 
 
 def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int]) -> Facts:

@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import jax
 
-from hlobatch.analysis.optional import has_maybe, lift
+from hlobatch.analysis.optional import differs_by_lane, has_to_be_lifted, lift
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
@@ -26,7 +26,7 @@ from hlobatch.ir.types import Type
 def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
     """A primitive's code, which gives what the variables hold that it writes to."""
     targets = [
-        wanted if has_maybe(wanted) and wanted.treedef != type_.treedef else type_
+        wanted if has_to_be_lifted(type_, wanted) else type_
         for type_, wanted in zip(function.out_types, held, strict=True)
     ]
     if targets == list(function.out_types):
@@ -47,7 +47,7 @@ def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
 
 def lift_optional(program: Program) -> Program:
     """The typed program with calls, which pass on and give back what those hold that receive it."""
-    if not any(map(has_maybe, program.var_defs.values())):
+    if not any(map(differs_by_lane, program.var_defs.values())):
         return program
     types = dict(program.var_defs)
     functions = {f.name: _with_lifted_calls(program, f, types) for f in program.all_functions}
@@ -86,7 +86,7 @@ def _with_lifted_calls(program: Program, function: Function, types: dict[str, Ty
 def _differ(types: Mapping[str, Type], name: str, other: str) -> bool:
     """Whether one variable may be None where the other is not."""
     mine, others = types.get(name), types.get(other)
-    return mine is not None and others is not None and has_maybe(mine) and mine.treedef != others.treedef
+    return mine is not None and others is not None and has_to_be_lifted(others, mine)
 
 
 def _name(name: str, types: Mapping[str, Type]) -> str:

@@ -17,7 +17,7 @@ from typing import Final
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
-from hlobatch.analysis.optional import has_maybe
+from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
@@ -63,16 +63,16 @@ def specialize(program: Program, in_types: Mapping[str, Type], optional: Collect
 
 def _check_results(program: Program) -> None:
     """Refuse results that are None in some lanes."""
-    if not any(has_maybe(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
+    if not any(differs_by_lane(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
         return
     called = next(op.function for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
     main = program.function(called)
     returns = [op for block in main.graph for op in block.ops if not {*op.defs}.isdisjoint(main.vars_out)]
     place = next((op.location for op in returns if isinstance(op, (PrimOp, FunctionCallOp))), program.location)
     error = BatchTypeError(
-        "what is returned here is None in some lanes, and results are arrays",
+        "what is returned here is None in some lanes, or one of several objects, and results are arrays",
         place,
-        help="where it `is None`, return a number in its place, or a flag beside it.",
+        help="return a number in its place where it `is None`, or a flag beside it; numbers in place of objects.",
     )
     error.none_or_value = RESULT
     raise error

@@ -1501,3 +1501,55 @@ def none_or_value(n: Array, values: Array) -> tuple[Array, Array, Array, Array, 
         case _:
             kind = 0
     return or_else(largest, -5), repeated, position, 1 if same else 0, kind
+
+
+class Light(enum.Enum):
+    RED = "r"
+    GREEN = "g"
+    YELLOW = "y"
+
+
+class Heading(enum.IntEnum):
+    NORTH = 0
+    EAST = 1
+    SOUTH = 2
+    WEST = 3
+
+
+NEXT = {Light.RED: Light.GREEN, Light.GREEN: Light.YELLOW, Light.YELLOW: Light.RED}
+
+
+def turned(heading: Heading, right: Array) -> Heading:
+    return Heading((heading + 1) % 4) if right else Heading((heading + 3) % 4)
+
+
+def way_of(n: Array) -> str | None:
+    if n > 4:
+        return "up"
+    if n > 1:
+        return "down"
+    return None
+
+
+@program(integers(-2, 12), floats(-1, 1), ulps=4)
+def one_of_several_objects(n: Array, x: Array) -> tuple[Array, Array, Array, Array, Array]:
+    """Texts, enums, functions and None, another one in each lane: compared, looked up, called, passed on."""
+    way = way_of(n)
+    total = 0
+    light, heading = Light.RED, Heading.NORTH
+    while n > 0:
+        match light:
+            case Light.RED:
+                total += 1
+            case Light.GREEN | Light.YELLOW if way == "up":
+                total += 10
+        light = NEXT[light]
+        heading = turned(heading, n % 3 == 0)
+        if heading is Heading.WEST or heading == Heading.EAST:
+            total += 100
+        n -= 2
+    function = jnp.sin if light is Light.GREEN else jnp.cos
+    words = ["zero", "one", "three"]
+    word = words[total % 3]
+    steps = {"up": 1, "down": -1, "stay": 0}[way or "stay"]
+    return function(x), total, steps, len(word) if word != "one" else 9, 1 if light.value in ("r", "y") else 0
