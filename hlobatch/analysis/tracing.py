@@ -228,12 +228,17 @@ def number_kind(value: Any) -> type | None:
 
 
 def widened_leaf(leaf: Leaf) -> Leaf:
-    """A static Python number as the tensor JAX takes it for, or would if it fitted."""
+    """A static Python number as the tensor JAX takes it for, or would if it fitted.
+
+    One that takes all bits of JAX's integers is without a sign, and adopts no other dtype.
+    """
     if not (isinstance(leaf, Static) and is_scalar(leaf)):
         return leaf
     kind = number_kind(leaf.value)
     assert kind is not None
     aval = jax.typeof(kind())
+    if kind is int and np.iinfo(aval.dtype).max < leaf.value < 1 << 8 * aval.dtype.itemsize:
+        return TensorType(np.dtype(f"u{aval.dtype}"), ())
     return TensorType(aval.dtype, (), weak=True)
 
 
@@ -352,10 +357,20 @@ def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[li
     for result, keep in zip(results, keep_scalars, strict=True):
         leaves, treedef = jax.tree.flatten(result)
         kinds = [leaf_type(leaf) for leaf in leaves]
-        kinds = kinds if keep else [widened_leaf(kind) for kind in kinds]
-        flat += [leaf for leaf, kind in zip(leaves, kinds, strict=True) if isinstance(kind, TensorType)]
+        kinds = kinds if keep else [_weak(widened_leaf(kind), kind) for kind in kinds]
+        flat += [_stored(leaf, kind) for leaf, kind in zip(leaves, kinds, strict=True) if isinstance(kind, TensorType)]
         types_.append(Type.of_leaves(tuple(kinds), treedef))
     return flat, types_
+
+
+def _weak(tensor: Leaf, kind: Leaf) -> Leaf:
+    """The tensor of a Python number, of which ``written_types`` is to know that it is one."""
+    return replace(tensor, weak=True) if isinstance(kind, Static) and isinstance(tensor, TensorType) else tensor
+
+
+def _stored(leaf: Any, kind: TensorType) -> Any:
+    """A tensor of a result; JAX has to be told of which dtype a Python number is that takes all bits."""
+    return np.asarray(leaf, kind.dtype) if isinstance(leaf, int) and kind.dtype.kind == "u" else leaf
 
 
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
@@ -494,7 +509,7 @@ def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBat
 
 
 LARGE_NUMBERS: Final = (
-    "write a float, as in 3e9, or jnp.inf for what is larger than all others; "
+    "write a float, as in 3e9, or jnp.inf for what is larger than all others, or jnp.uint32(n) for all 32 bits; "
     "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
 )
 """What to do where a Python number has more bits than JAX gives numbers by default."""

@@ -12,6 +12,8 @@ Reference: Kildall (1973) for the fixed point; Wegman and Zadeck (1991) for foll
 from __future__ import annotations
 
 import collections
+import contextlib
+import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -222,7 +224,7 @@ class _Inferrer:
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
         optional = optional or _is_of(name, self.optional)
         try:
-            new = joined if old is None else join(old, joined, optional=optional)
+            new = joined if old is None else self._joined(name, old, joined, optional)
             for other in [type_, *(other for _, other in self.origins[name] if new != old)]:
                 # each Python number by itself: what they joined to has no value any more
                 join(other, new, optional=optional)
@@ -232,6 +234,16 @@ class _Inferrer:
         if new != old:
             self.found.types[name] = new
             self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
+
+    def _joined(self, name: str, old: Type, new: Type, optional: bool) -> Type:
+        """The join of a variable's type and another; an integer of all 32 bits was none if it now meets a float."""
+        try:
+            return join(old, new, optional=optional)
+        except DisagreementError as reason:
+            with contextlib.suppress(DisagreementError):
+                pairs = functools.partial(join, optional=optional)
+                return functools.reduce(pairs, [*(origin for _, origin in self.origins[name]), new])
+            raise reason from None
 
     def _disagreement(self, name: str, type_: Type, location: Location, reason: DisagreementError) -> BatchTypeError:
         short = user_name(name)

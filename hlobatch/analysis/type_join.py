@@ -153,13 +153,25 @@ def _join_leaves(left: Leaf, right: Leaf) -> Leaf:
     if isinstance(left, Static) or isinstance(right, Static):
         if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for leaf in (left, right)):
             raise DisagreementError(f"one is {left}, the other {right}")
-        joined = _join_leaves(widened_leaf(left), widened_leaf(right))
+        joined = _join_leaves(*_widened_for_each_other(left, right))
         check_number(left, joined)
         check_number(right, joined)
         return joined
     if left.shape != right.shape:
         raise DisagreementError(f"one has shape {list(left.shape)}, the other {list(right.shape)}")
     return _join_dtypes(left, right)
+
+
+def _widened_for_each_other(left: Leaf, right: Leaf) -> tuple[Leaf, Leaf]:
+    """Two leaves as tensors; beside a float, an integer of any size becomes one."""
+    widened = widened_leaf(left), widened_leaf(right)
+    if any(isinstance(leaf, TensorType) and jnp.issubdtype(leaf.dtype, jnp.inexact) for leaf in widened):
+        small = Static(0)
+        return tuple(  # type: ignore[return-value]
+            widened_leaf(small) if isinstance(leaf, Static) and type(leaf.value) is int else wide
+            for leaf, wide in zip((left, right), widened, strict=True)
+        )
+    return widened
 
 
 def _join_dtypes(left: TensorType, right: TensorType) -> TensorType:

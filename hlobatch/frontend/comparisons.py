@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.optional import optional
+from hlobatch.frontend.wide_numbers import with_wide
 
 _TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
 """Comparisons that hold where the left side is less."""
@@ -53,7 +54,7 @@ def _compared(comparison: str, left: Any, right: Any) -> Any:
         return _with_number(comparison, left, int(right))
     if _is_array(right) and _is_number(left):
         return _with_number(_MIRRORED[comparison], right, int(left))
-    return getattr(operator, comparison)(left, right)
+    return with_wide(comparison, left, right)
 
 
 def _is_array(value: Any) -> bool:

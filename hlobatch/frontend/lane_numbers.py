@@ -27,6 +27,11 @@ def default(kind: type) -> Any:
     return jax.dtypes.canonicalize_dtype(kind)
 
 
+def is_wide(value: Any) -> bool:
+    """Whether a value is a Python integer that JAX has no signed number for."""
+    return type(value) is int and not -(most := int(np.iinfo(default(int)).max)) - 1 <= value <= most
+
+
 def as_float(value: Any) -> Any:
     """``float(value)``."""
     return weakly(_number(value, "float"), default(float))
@@ -140,6 +145,8 @@ def together(values: Any) -> list[Any]:
     Raises:
         BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
     """
+    if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
+        values = [float(value) if is_wide(value) else value for value in values]
     dtype = jnp.result_type(*values)
     for value in values:
         own = jnp.result_type(value)

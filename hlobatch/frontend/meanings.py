@@ -94,6 +94,13 @@ def _called_name(node: ast.Call) -> str:
     return ""
 
 
+def _is_small(node: ast.expr) -> bool:
+    """Whether an operand is a number that is no bool, and has no more bits than JAX gives one."""
+    if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
+        return False
+    return not isinstance(node.value, int) or node.value < 1 << 31
+
+
 def _is_negated(node: ast.AST) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
@@ -132,7 +139,7 @@ class Meanings:
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
             return [ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)]
-        if isinstance(value, ast.Constant) and not isinstance(value.value, bool):
+        if _is_small(value):
             return [ast.copy_location(ast.AugAssign(node.target, node.op, value), node)]
         operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
         result = helper("__hb_augment", [operation, target, value], node)
@@ -179,8 +186,8 @@ class Meanings:
                 return self._power(left, right, written.right, node)
             case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):
                 return ast.copy_location(ast.BinOp(left, node.op, self._known(right)), node)
-            case ast.BinOp(left, op, right) if type(op) in _ARITHMETIC and _may_be_flag(left) and _may_be_flag(right):
-                return self._operate(_ARITHMETIC[type(op)], [left, right], node)
+            case ast.BinOp(left, op, right) if type(op) in _AUGMENTED and not (_is_small(left) or _is_small(right)):
+                return self._operate(_AUGMENTED[type(op)], [left, right], node)
             case ast.UnaryOp(op, operand) if type(op) in _SIGNS and _may_be_flag(operand):
                 return self._operate(_SIGNS[type(op)], [operand], node)
             case ast.FormattedValue(value):

@@ -19,8 +19,9 @@ from hlobatch.analysis import identity
 from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.wide_numbers import with_wide
 
-_BITWISE: Final = frozenset({"and", "or", "xor", "matmul"})
+_BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
 
 
@@ -32,8 +33,8 @@ def operate(operation: str, *operands: Any) -> Any:
     """
     if operation == "mod" and isinstance(operands[0], str):
         known(operands[1])
-    if not all(map(_is_flag, operands)):
-        return getattr(operator, operation)(*operands)
+    if operation in _BITWISE or not all(map(_is_flag, operands)):
+        return with_wide(operation, *operands) if len(operands) == 2 else getattr(operator, operation)(*operands)
     if operation != "invert":
         return getattr(operator, operation)(*map(_as_number, operands))
     if getattr(operands[0], "weak_type", False):
@@ -65,8 +66,6 @@ def augment(operation: str, target: Any, value: Any) -> Any:
         identity.has_changed(target)
         identity.is_now(new, target)
         return new
-    if operation in _BITWISE:
-        return getattr(operator, f"i{operation}")(target, value)
     return operate(f"i{operation}", target, value)
 
 

@@ -202,7 +202,7 @@ class Binder:
     def _number(self, where: str, value: complex) -> Any:
         """A Python number as an array."""
         try:
-            check_number(Static(value), widened_leaf(Static(value)))
+            check_number(Static(value), widened_leaf(Static(value * 0)))
         except MisfitError as error:
             raise self._error(f"{where} is {value}, which is too large for {error.dtype}", help=LARGE_NUMBERS) from None
         return np.asarray(value)

@@ -1,0 +1,77 @@
+"""Operations with a Python integer that needs more bits than JAX gives one -> what Python makes of them, if it fits.
+
+::
+
+    (crc >> 1) ^ 0xEDB88320     of a ``uint32``: the number is one of its dtype
+    h & 0xFFFFFFFF              of any integer: the lower 32 bits, without a sign
+    n / 2**32, x * 10**10       of floats, or if a float comes of it: the number is a float
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.lane_numbers import default, is_wide
+
+_WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
+"""Operations with signed numbers whose result is seldom below zero if one is so large."""
+
+_BITWISE: Final = frozenset({"and", "or", "xor"})
+
+
+def with_wide(operation: str, left: Any, right: Any) -> Any:
+    """The result of a binary operation, one of whose operands may be such an integer.
+
+    Args:
+        operation: Of the module ``operator``, without underscores.
+        left: Anything.
+        right: Anything.
+    """
+    function = getattr(operator, operation, None) or getattr(operator, f"{operation}_")
+    plain = operation.removeprefix("i")
+    number, other = (left, right) if is_wide(left) else (right, left)
+    if not is_wide(number) or not is_array(other):
+        return function(*_of_one_sign(left, right)) if plain in _BITWISE else function(left, right)
+    is_integer = jnp.issubdtype(other.dtype, jnp.integer)
+    if not is_integer or plain == "truediv":
+        return function(*(float(side) if side is number else side for side in (left, right)))
+    other = jnp.asarray(other)
+    bits = 8 * max(other.dtype.itemsize, default(int).itemsize)
+    dtype, size = jnp.dtype(f"uint{bits}"), 1 << bits
+    unsigned = bool(jnp.issubdtype(other.dtype, jnp.unsignedinteger))
+    match plain:
+        case "and" if number >= 0:
+            return other.astype(dtype) & jnp.asarray(number % size, dtype)
+        case "mod" if number is right and number > 0:
+            return _modulo(other, number, dtype, size)
+        case _ if 0 <= number < size and (unsigned or plain in _WRAPPING or (plain == "sub" and number is left)):
+            fitting = jnp.asarray(number, dtype)
+            return function(*(fitting if side is number else other.astype(dtype) for side in (left, right)))
+    return function(left, right)
+
+
+def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two arrays, both without a sign if one is and no dtype has all of both: JAX would take the upper bit for one."""
+    if not (is_array(left) and is_array(right)) or left.dtype == right.dtype:
+        return left, right
+    both = [jax.dtypes.canonicalize_dtype(side.dtype) for side in (left, right)]
+    if not all(jnp.issubdtype(dtype, jnp.integer) for dtype in both):
+        return left, right
+    common = jnp.result_type(left, right)
+    lost = [d for d in both if jnp.issubdtype(d, jnp.unsignedinteger) and d.itemsize >= common.itemsize and d != common]
+    return (left.astype(lost[0]), right.astype(lost[0])) if lost else (left, right)
+
+
+def _modulo(value: Any, number: int, dtype: Any, size: int) -> Any:
+    """A remainder by a number that is greater than all that a dtype has; of what is below zero it is the difference."""
+    whole = value.astype(dtype)
+    if jnp.issubdtype(value.dtype, jnp.unsignedinteger):
+        return whole % jnp.asarray(number, dtype) if number < size else whole
+    if number > size:
+        return value % number
+    return jnp.where(value < 0, whole + jnp.asarray(number % size, dtype), whole)
