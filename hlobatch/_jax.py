@@ -67,6 +67,7 @@ __all__ = [
     "is_jit_disabled",
     "is_key",
     "is_of_this_trace",
+    "is_out_of_memory",
     "is_tracer",
     "is_tracing",
     "is_x64",
@@ -278,6 +279,13 @@ def is_jit_disabled() -> bool:
 def is_x64() -> bool:
     """Whether 64-bit types are on."""
     return bool(_config.enable_x64.value)
+
+
+def is_out_of_memory(error: Exception) -> bool:
+    """Whether an error says that there was no memory for an array."""
+    return isinstance(error, MemoryError) or (
+        isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
+    )
 
 
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:

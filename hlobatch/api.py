@@ -351,6 +351,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     type_inference: Callable[..., Any] | None = None,
     follow: bool = True,
     max_stack_depth: int = 32,
+    max_stack_bytes: int | None = None,
     max_steps: int | None = None,
     lanes: int | None = None,
     threads: int | None = None,
@@ -375,6 +376,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
             parts of the program, as if they had one. Other functions are traced by JAX, and so are all of libraries.
         max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, to 65,536 frames if that is
             more, except inside ``jax.jit``.
+        max_stack_bytes: Memory that all stacks together may grow to, in bytes; None for as much as there is.
         max_steps: Blocks one input may run before it is stopped; None for no limit.
         lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
         threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
@@ -404,7 +406,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         raise refused(others, fun, BatchOptions.__annotations__, caller())
     _check_axes(in_axes)
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
-    options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations)
+    options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations, max_stack_bytes)
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:
         if not callable(function):

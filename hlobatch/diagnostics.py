@@ -263,6 +263,21 @@ class StepLimitError(LaneError):
     """
 
 
+class Interrupted(KeyboardInterrupt):
+    """The user interrupted a run (Ctrl-C); what was finished until then is kept.
+
+    Attributes:
+        outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful. None if the run
+            was interrupted before any came back.
+        unfinished: Indices of all inputs without a result.
+    """
+
+    def __init__(self, message: str, *, outputs: Any = None, unfinished: Collection[int] = ()) -> None:
+        super().__init__(message)
+        self.outputs = outputs
+        self.unfinished = tuple(int(lane) for lane in unfinished)
+
+
 class ArtifactError(HloBatchError):
     """A function cannot be exported, or a file is no artifact of hlobatch that can be run here.
 

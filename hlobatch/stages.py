@@ -15,8 +15,8 @@ from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
+from hlobatch.runtime.course import Course
 from hlobatch.runtime.division import Division, divide, has_several_devices, placed_like
-from hlobatch.runtime.execute import complete
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 
@@ -85,7 +85,7 @@ class Lowered:
     def _jax(self) -> Any:
         """What JAX made of it, for a part of the batch if that is divided: what is compiled."""
         with self.plan.as_typed():
-            return self._division.lower(Room(self.depth), self._inputs)
+            return self._division.lower(self._room, self._inputs)
 
     @cached_property
     def _division(self) -> Division:
@@ -97,6 +97,11 @@ class Lowered:
                 help="trace it for arrays of one size; what hb.export makes runs on batches of any.",
             )
         return divide(self.plan, self._inputs)
+
+    @cached_property
+    def _room(self) -> Room:
+        """On the stacks of a run by itself, at first."""
+        return self._division.room
 
     @property
     def _layout(self) -> Layout:
@@ -160,10 +165,8 @@ class Lowered:
         """
         with self.plan.as_typed():
             division = self._division
-            executable = (
-                self._jax.compile() if division.threads == 1 else division.compile(Room(self.depth), self._inputs)
-            )
-        return Compiled(self.plan, self.call, self.bind, self.depth, division, executable)
+            executable = self._jax.compile() if division.threads == 1 else division.compile(self._room, self._inputs)
+        return Compiled(self.plan, self.call, self.bind, self._room.depth, division, executable)
 
 
 @dataclass(frozen=True)
@@ -205,11 +208,9 @@ class Compiled:
                 notes=[Note(f"{self.plan.name} is defined here", self.plan.specialized.location)],
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
-        operands = self.division.operands(call.physical())
-        room = Room(self.depth)
-        outputs = [self.executable(*operands)] if self.threads == 1 else self.division.run(operands, room)
-        outcome = complete(self.division, operands, outputs, room)
-        return self.plan.result(outcome.results)
+        course = Course(self.division, self.division.operands(call.physical()))
+        course.run(Room(self.depth), self.executable if self.threads == 1 else None)
+        return self.plan.result(course.results)
 
     def as_text(self) -> str:
         """The optimized HLO, of one part of the batch."""

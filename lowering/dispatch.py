@@ -71,7 +71,7 @@ class OneAtATime(Turn):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         for index, step in self.steps.items():
-            self.repeat_while(NEXT, partial(_is, index), step, state)
+            self.repeat_while(NEXT, partial(_is, index), step, state, endless=self.left_in_next is None)
 
 
 class Chain(OneAtATime):
@@ -175,7 +175,7 @@ class EachInOrder(Turn):
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        self.repeat_while(COUNTER, wanted, step, state, runs=runs, at_least_once=at_least_once)
+        self.repeat_while(COUNTER, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
 
     def _several_turns(self, step: Step) -> Spliced | None:
         """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
@@ -248,7 +248,7 @@ class Sweep(EachInOrder):
 
     def _repeatedly(self, state: dict[str, Any]) -> None:
         """In a loop whose test is a count."""
-        names = list(self.layout.slots)
+        names = [*self.layout.slots, *self.counted]
 
         def turn(carried: Sequence[Any]) -> list[Any]:
             count, *values = carried

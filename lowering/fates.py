@@ -34,6 +34,12 @@ def before_all(layout: Layout) -> Slots:
     return {} if aval is None else {OF_INPUTS: jnp.full(aval.shape, Fate.UNSTARTED, aval.dtype)}
 
 
+def told_by(layout: Layout) -> frozenset[str]:
+    """Slots that say what became of the inputs."""
+    failure = () if layout.failure is None else (layout.failure, f"{layout.failure}.out")
+    return frozenset({COUNTER, FATE, ITEM, HEAD, OF_INPUTS, *failure}).intersection(layout.slots)
+
+
 # Within a turn
 
 
@@ -81,9 +87,11 @@ def given_up(layout: Layout, slots: Slots) -> Slots:
 
 def reasons(layout: Layout, slots: Slots) -> Any:
     """What stopped the run, a sum of fates; 0 if every input was finished."""
-    found = jnp.int32(0)
+    counter, found = slots[COUNTER], jnp.int32(0)
     if layout.stacked and layout.grows:
-        found = jnp.any(slots[COUNTER] >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
+        found = jnp.any(counter >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
+    if layout.stretches:
+        found = found + jnp.any(counter < layout.done).astype(jnp.int32) * int(Fate.RUNNING)
     if layout.failure is not None:
         failed = of_inputs(layout, slots) & np.int32(Fate.FAILED)
         found = found + jnp.max(failed, initial=0)
@@ -112,7 +120,7 @@ def _of_inputs(layout: Layout, slots: Slots) -> Any:
     if not layout.queue:
         return of_lanes[: layout.inputs]
     became = slots[OF_INPUTS] if layout.stops_inputs else _taken(layout, slots)
-    if not layout.grows:
+    if not (layout.grows or layout.stretches):
         return became[: layout.inputs]  # every lane has handed in
     count = jnp.asarray(layout.inputs, jnp.int32)
     held = where(slots[ITEM] >= 0, slots[ITEM], count)
@@ -129,6 +137,8 @@ def _of_lanes(layout: Layout, slots: Slots) -> Any:
     """What becomes of the inputs that lanes have."""
     counter = slots[COUNTER]
     fate = slots[FATE] if layout.stops_inputs else jnp.full_like(counter, Fate.FINISHED)
+    if layout.stretches:
+        fate = where(counter < layout.done, np.int32(Fate.RUNNING), fate)
     return where(counter >= layout.parked, np.int32(Fate.PARKED), fate) if layout.grows else fate
 
 

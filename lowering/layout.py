@@ -27,7 +27,7 @@ import numpy as np
 
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.one_kernel import MANY
-from hlobatch.ir.physical import physical
+from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -56,6 +56,7 @@ class Layout:
         queue: Whether lanes take new inputs when they are done.
         grows: Whether a lane whose stacks are full waits until they have grown; else its input is stopped.
         max_steps: Blocks an input may run, or None.
+        stretches: Whether the loop ends after so many turns as it is told, to be gone on with from the same state.
         stats: Whether executions are counted.
         one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
         long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are, and better to copy.
@@ -71,6 +72,7 @@ class Layout:
     queue: bool = False
     grows: bool = True
     max_steps: int | None = None
+    stretches: bool = False
     stats: bool = False
     one_kernel: bool = False
     long_rows: bool = False
@@ -170,7 +172,7 @@ class Layout:
     @property
     def may_end_early(self) -> bool:
         """Whether a run can end before all inputs are done."""
-        return bool(self.stacked) or self.max_steps is not None
+        return bool(self.stacked) or self.max_steps is not None or self.stretches
 
     @property
     def may_stop(self) -> bool:
@@ -197,6 +199,11 @@ class Layout:
     def buffers(self) -> frozenset[str]:
         """Slots of all stacks, without the tops beside them."""
         return frozenset(slot for v in self.stacked for slot in self.frames(v))
+
+    @property
+    def stack_bytes(self) -> int:
+        """Memory that all stacks take."""
+        return sum(array_bytes(self.slots[slot]) for slot in self.buffers)
 
     @cached_property
     def shared(self) -> tuple[str, ...]:

@@ -32,6 +32,11 @@ def true() -> Any:
     return _truth(True)
 
 
+def both(left: Any, right: Any) -> Any:
+    """Whether two booleans are true."""
+    return stablehlo.AndOp(left, right).result
+
+
 def either(left: Any, right: Any) -> Any:
     """Whether one of two booleans is true."""
     return stablehlo.OrOp(left, right).result

@@ -1,8 +1,8 @@
 """A lowered program -> a StableHLO module with one loop.
 
-The module's ``main`` takes the captured arrays, the inputs, the shared values if they are given and, to resume a run
-that stopped to grow its stacks, the state; it gives back the results, a code that says what stopped the run, and what
-became of each input, or the state, from which that follows::
+The module's ``main`` takes the captured arrays, the inputs, the shared values if they are given, the state to resume a
+run that was stopped and, of a run in stretches, how many turns its loop may make; it gives back the results, a code
+that says what stopped the run, and what became of each input, or the state, from which that follows::
 
     %shared = call @shared(…)                   or what is given
     %state = call @start(…)                     or  call @resume(%state…)
@@ -36,6 +36,7 @@ from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import Ahead, Kernel, in_one_kernel
+from hlobatch.lowering.scalars import scalar_aval
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.small_kernels import in_small_kernels
 from hlobatch.lowering.splice import Splicer, type_of
@@ -102,9 +103,9 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         context: The MLIR context to build in; a new one if None.
 
     Returns:
-        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…]`` (shared
-        values only where they are given, the state only to resume) and the results ``[results…, stopped, status]``, or
-        ``[results…, stopped, state…]``.
+        An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…, turns]`` (shared
+        values only where they are given, the state only to resume, turns only in stretches) and the results
+        ``[results…, stopped, status]``, or ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -146,6 +147,7 @@ class _Builder:
             operands += () if request.shared_given else layout.shared_slots.values()
             operands += self._begun.values()
         operands += layout.slots.values() if request.resume else ()
+        operands += [scalar_aval()] if layout.stretches else ()
         size = _symbol_of(layout.inputs)
         types = [_scalar_type()] if size else []
         types += map(type_of, operands)
@@ -178,12 +180,12 @@ class _Builder:
         fixed |= dict(zip(self._begun, islice(supply, len(self._begun)), strict=True))
         slots = list(layout.slots.values())
         if self.request.resume:
-            state = call(add(self.lanes.resume, slots, "resume"), list(supply))
+            state = call(add(self.lanes.resume, slots, "resume"), list(islice(supply, len(slots))))
         else:
             reads, avals = self.lanes.start_reads, self._avals
             start = add(self.lanes.start, [avals[slot] for slot in reads], "start")
             state = call(start, [fixed[slot] for slot in reads])
-        state = self._loop(state, fixed)
+        state = self._loop(state, fixed, list(supply))
         finished = call(add(self._finish, [*slots, *layout.shared_slots.values()], "finish"), [*state, *shared])
         return [*finished, *(state if self.request.keep_state else ())]
 
@@ -254,7 +256,8 @@ class _Builder:
         operands = self.captures.operands()
         return self.splicer.call(self.splicer.add(lambda: operands, [], "captured"), [])
 
-    def _loop(self, state: list[Any], fixed: dict[str, Any]) -> list[Any]:
+    def _loop(self, state: list[Any], fixed: dict[str, Any], turns: list[Any]) -> list[Any]:
+        """The state at the end, or when the turns that are given have been made."""
         layout = self.layout
         blocks = block_functions(layout, self.captures, self.request.widths, in_place=self.request.in_place)
         request = self.request
@@ -266,7 +269,7 @@ class _Builder:
         if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):
             after = turn.once(entering)
             return [after[slot] for slot in layout.slots]
-        carried = turn.entering(entering)
+        carried = turn.entering(entering, turns)
         names = list(carried)
 
         def body(values: Sequence[Any]) -> list[Any]:

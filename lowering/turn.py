@@ -20,7 +20,7 @@ from hlobatch.lowering.blocks import BlockFunction
 from hlobatch.lowering.lanes import Lanes
 from hlobatch.lowering.layout import COUNTER, HEAD, Layout, Slots
 from hlobatch.lowering.loop import loop
-from hlobatch.lowering.scalars import compare, constant, either, false, scalar_aval, true
+from hlobatch.lowering.scalars import add, both, compare, constant, either, false, scalar_aval, true
 from hlobatch.lowering.schedule import Schedule
 from hlobatch.lowering.splice import Spliced, Splicer
 from hlobatch.lowering.tie import tied
@@ -28,6 +28,8 @@ from hlobatch.lowering.trim import Trimmed, trimmed
 
 NEXT: Final = "next"
 """Carried beside the state: at the end of a turn a counter, or a group, that is none only if nobody is left."""
+LEFT: Final = "left"
+"""Carried beside it by a loop that goes in stretches, and by those in it that may be endless: turns left to them."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +134,14 @@ class Turn(ABC):
         """Make ``choose`` part of the module; what calls it there."""
         return partial(self.splicer.call, self.splicer.add(self.choose, avals, "next"))
 
-    def entering(self, state: Slots) -> dict[str, Any]:
-        """What the loop carries: the state, ``NEXT`` and what the schedule remembers."""
-        carried = dict(state)
+    @property
+    def counted(self) -> list[str]:
+        """The slot in which turns are counted down, if they are."""
+        return [LEFT] if self.layout.stretches else []
+
+    def entering(self, state: Slots, turns: Sequence[Any] = ()) -> dict[str, Any]:
+        """What the loop carries: the state, ``NEXT``, what the schedule remembers, and the turns it may make."""
+        carried = {**state, **dict(zip(self.counted, turns, strict=True))}
         if self.memory:
             blank = self.splicer.add(lambda: [jnp.zeros(a.shape, a.dtype) for a in self.memory.values()], [], "memory")
             carried.update(zip(self.memory, self.splicer.call(blank, []), strict=True))
@@ -143,7 +150,18 @@ class Turn(ABC):
 
     def condition(self, carried: Slots) -> Any:
         """Whether anyone has something left to do."""
-        return compare(carried[NEXT], constant(self.layout.done), "LT")
+        return self.while_left(compare(carried[NEXT], constant(self.layout.done), "LT"), *self._left(carried))
+
+    def while_left(self, wanted: Any, *left: Any) -> Any:
+        """Whether a loop turns that would if turns were not counted, given how many it may yet make, if they are."""
+        return both(wanted, compare(left[0], constant(0), "GT")) if left else wanted
+
+    def count_down(self, state: dict[str, Any]) -> None:
+        """Take one from the turns that are left."""
+        state.update({slot: add(state[slot], constant(-1)) for slot in self.counted})
+
+    def _left(self, carried: Slots) -> list[Any]:
+        return [carried[slot] for slot in self.counted]
 
     def body(self, carried: Slots) -> Slots:
         """What the loop carries after one turn."""
@@ -151,6 +169,7 @@ class Turn(ABC):
         if self.layout.queue:
             self.turn_over(state)
         self.run_blocks(state)
+        self.count_down(state)
         return state
 
     # What forms are built of
@@ -220,16 +239,29 @@ class Turn(ABC):
         step: Step,
         state: dict[str, Any],
         *,
+        endless: bool = False,
         runs: Sequence[Spliced] = (),
         at_least_once: bool = False,
     ) -> None:
-        """Run a step, or functions like it in a row, as long as something holds of a slot that it writes."""
-        position = step.code.writes.index(slot)
-        if at_least_once:
-            again: Callable[[Sequence[Any]], Any] = lambda carried: either(carried[-1], wanted(carried[position]))  # noqa: E731
-            self._loop(step, state, again, true(), runs=runs)
-        else:
-            self._loop(step, state, lambda carried: wanted(carried[position]), runs=runs)
+        """Run a step, or functions like it in a row, as long as something holds of a slot that it writes.
+
+        Args:
+            slot: The slot.
+            wanted: Whether it holds.
+            step: What is run.
+            state: Everything; what the step writes changes.
+            endless: Whether that may be for ever, so that its turns count as those of the loop around it.
+            runs: The functions; the step's own if there are none.
+            at_least_once: Whether the first turn is not asked for.
+        """
+        names = [*step.code.writes, *(self.counted if endless else ())]
+
+        def again(carried: Sequence[Any]) -> Any:
+            now = dict(zip(names, carried, strict=False))
+            holds = self.while_left(wanted(now[slot]), *(now[left] for left in self.counted if endless))
+            return either(carried[-1], holds) if at_least_once else holds
+
+        self._loop(step, state, again, *([true()] if at_least_once else []), endless=endless, runs=runs)
 
     def _loop(
         self,
@@ -237,19 +269,22 @@ class Turn(ABC):
         state: dict[str, Any],
         wanted: Callable[[Sequence[Any]], Any],
         *flag: Any,
+        endless: bool = False,
         runs: Sequence[Spliced] = (),
     ) -> None:
         """Run a step, or functions like it, in each turn of a loop that carries what the step writes, and a flag."""
-        count = len(step.code.writes)
+        names = [*step.code.writes, *(self.counted if endless else ())]
 
         def turn(carried: Sequence[Any]) -> list[Any]:
-            inner = {**state, **dict(zip(step.code.writes, carried[:count], strict=True))}
+            inner = {**state, **dict(zip(names, carried, strict=False))}
             for function in runs or (self.spliced(step),):
                 self._call(function, step, inner)
-            return [*(inner[slot] for slot in step.code.writes), *(false() for _ in flag)]
+            if endless:
+                self.count_down(inner)
+            return [*(inner[slot] for slot in names), *(false() for _ in flag)]
 
-        results = loop([*(state[slot] for slot in step.code.writes), *flag], wanted, turn)
-        state.update(zip(step.code.writes, results[:count], strict=True))
+        results = loop([*(state[slot] for slot in names), *flag], wanted, turn)
+        state.update(zip(names, results, strict=False))
 
     # Steps
 

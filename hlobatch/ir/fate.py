@@ -24,6 +24,8 @@ class Fate(IntEnum):
     """It was never taken from the queue."""
     FAILED = 8
     """It raised. In what becomes of inputs, the number of the failure is in the bits above ``NUMBER``."""
+    RUNNING = 16
+    """It was on its way when the run was interrupted."""
 
 
 NUMBER: Final = 8

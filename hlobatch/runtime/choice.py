@@ -119,6 +119,7 @@ class Options:
 
     Attributes:
         max_stack_depth: Frames per stack to begin with.
+        max_stack_bytes: Memory that stacks may grow to, in bytes, or None for what there is.
         max_steps: Blocks that one input may run, or None.
         lanes: Inputs in flight at once, or None to choose.
         threads: Parts of a batch that run side by side, or None to choose.
@@ -136,12 +137,15 @@ class Options:
     schedule: str = "auto"
     dispatch: str = "auto"
     optimizations: Optimizations = field(default=ALL)
+    max_stack_bytes: int | None = None
 
     def __post_init__(self) -> None:
         _check_choice("schedule", self.schedule, SCHEDULES)
         _check_choice("dispatch", self.dispatch, DISPATCHES)
         for name in ("max_stack_depth", "max_steps", "lanes", "threads"):
             object.__setattr__(self, name, _positive(name, getattr(self, name), optional=name != "max_stack_depth"))
+        bytes_ = _positive("max_stack_bytes", self.max_stack_bytes, optional=True, most=None)
+        object.__setattr__(self, "max_stack_bytes", bytes_)
         if not isinstance(self.optimizations, Optimizations):
             raise ValueError(f"optimizations is an hb.Optimizations, not {self.optimizations!r}")
         sweeps = self.schedule == "sweep", self.dispatch in SWEEPS
@@ -156,13 +160,13 @@ def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
         raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
 
 
-def _positive(name: str, value: Any, *, optional: bool) -> int | None:
+def _positive(name: str, value: Any, *, optional: bool, most: int | None = _MOST) -> int | None:
     if value is None and optional:
         return None
     if not is_int(value) or value < 1:
         raise ValueError(f"{name} is a positive int, not {value!r}")
-    if value > _MOST:
-        raise ValueError(f"{name} is at most {_MOST}, not {value}")
+    if most is not None and value > most:
+        raise ValueError(f"{name} is at most {most}, not {value}")
     return int(value)
 
 

@@ -11,32 +11,69 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from typing import Any
+from functools import cache, cached_property, partial
+from itertools import starmap
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch import config
 from hlobatch._jax import (
     Compilation,
     compiler_options,
     default_device,
     is_jit_disabled,
     is_key,
+    is_out_of_memory,
     looks_for_nans,
     words_of,
 )
-from hlobatch.lowering import ending
+from hlobatch.lowering import fates
 from hlobatch.lowering.inputs import Inputs
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.rows import IN_BOUNDS
+from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.threads import together
 
 Arrays = Sequence[Any]
+
+
+COPIES: Final = 2
+"""Times the memory of stacks that it takes to make them larger: the loop works on a copy of those it is given."""
+
+
+class Start(NamedTuple):
+    """What a part starts from.
+
+    Attributes:
+        room: On its stacks.
+        state: That it goes on from; None if it begins.
+    """
+
+    room: Room
+    state: Arrays | None = None
+
+
+class Stretch:
+    """What parts give back after they have run.
+
+    A signal may end what Python does after any call. What a part gives back is here before the call is over that ran
+    it, and no signal is looked for in between.
+
+    Attributes:
+        outputs: By number.
+        errors: Where there was no memory for it, the error that said so.
+    """
+
+    def __init__(self) -> None:
+        self.outputs: dict[int, Arrays] = {}
+        self.errors: dict[int, Exception] = {}
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,6 +105,39 @@ class Division:
         """The state of a part."""
         return _layout(self.plan, self.part_size, room, self.stats, self.is_spread)
 
+    @cached_property
+    def may_stop(self) -> bool:
+        """Whether a part may have to go on, or be stopped, after it has run."""
+        return self.layout(Room(self.plan.declared_depth)).may_stop
+
+    @property
+    def room(self) -> Room:
+        """On stacks at first: what was enough before, or was declared; of what is too much, what is usual."""
+        room = Room(self.plan.depth)
+        return room if self.fits(room) else Room(min(room.depth, config.INITIAL_STACK_DEPTH))
+
+    def fits(self, room: Room) -> bool:
+        """Whether the stacks of all parts take no more bytes than they may."""
+        taken, most = self._bytes_of_frame * (room.depth + 1), self.plan.options.max_stack_bytes
+        if most is not None:
+            return taken <= most
+        return taken <= SURELY_THERE or COPIES * taken <= available()
+
+    @cached_property
+    def _bytes_of_frame(self) -> int:
+        """What a frame takes on the stacks of all parts."""
+        return self.threads * self.layout(Room(1)).stack_bytes // 2
+
+    @property
+    def pace(self) -> Pace:
+        """How many turns the loop of a part makes before it is gone on with."""
+        return self.plan.pace(self.part_size)
+
+    @property
+    def turns(self) -> tuple[Any, ...]:
+        """The same as an operand, if there is one."""
+        return (_number(self.pace.turns),) if self.plan.may_be_endless else ()
+
     def operands(self, inputs: Arrays) -> tuple[Any, ...]:
         """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
         operands = (*self.plan.captured, *inputs)
@@ -85,39 +155,60 @@ class Division:
         """The jitted function of captured arrays and inputs to shared values."""
         return self.plan.executable("shared", partial(_shared_values, self.plan))
 
-    def run(self, operands: Arrays, room: Room, states: Mapping[int, Arrays] | None = None) -> list[Arrays]:
-        """Run parts, all from the start, or those that have a state from there.
+    def run(self, operands: Arrays, starts: Mapping[int, Start], stretch: Stretch, executable: Any = None) -> None:
+        """Run a stretch of parts.
 
         Args:
             operands: Those of ``operands``.
-            room: On their stacks.
-            states: By part.
-
-        Returns:
-            For each part that ran its results and, if it may have to go on, what stopped it and its state, which
-            ``state`` makes of the rest.
+            starts: What the parts start from, by number.
+            stretch: Takes what they give back: results and, if they may have to go on, what stopped them and the state,
+                which ``state`` makes of the rest.
+            executable: What runs the only part; found here if None.
         """
-        resume = states is not None
-        starts = dict.fromkeys(range(self.threads), ()) if states is None else states
-        if self.threads == 1:
-            return [self.entry_point(room, resume=resume)(*operands, *starts[0])]
-        arguments = [(_number(part), *operands, *state) for part, state in starts.items()]
-        executable = self._executable(room, resume, arguments[0])
-        return together([partial(self._start, executable, each) for each in arguments])
+        calls = []
+        for number, (room, state) in starts.items():
+            own = operands if self.threads == 1 else (_number(number), *operands)
+            arguments = (*own, *(state or ()), *self.turns)
+            if self.threads > 1:
+                executable = self._executable(room, state is not None, arguments)
+            run = executable or self.entry_point(room, resume=state is not None)
+            calls.append(partial(self._start, run, arguments, number, stretch))
+        if len(calls) == 1:
+            calls[0]()
+        else:
+            together(calls)
 
-    def _start(self, executable: Callable[..., Any], arguments: Arrays) -> Arrays:
-        """Start a part, in any thread: whether 64 bits are allowed JAX keeps for each."""
-        with self.plan.as_typed():
-            output: Arrays = executable(*arguments)
-        return output
+    def _start(self, executable: Callable[..., Any], arguments: Arrays, number: int, stretch: Stretch) -> None:
+        """Run a part, in any thread: whether 64 bits are allowed JAX keeps for each."""
+        try:
+            with self.plan.as_typed():
+                stretch.outputs.update(zip([number], starmap(executable, [arguments]), strict=True))  # see Stretch
+            self.stop(stretch.outputs[number])
+        except Exception as error:
+            if not is_out_of_memory(error):
+                raise
+            stretch.outputs.pop(number, None)
+            stretch.errors[number] = error
+
+    def stop(self, output: Arrays) -> int:
+        """What stopped a part, given what it gave back: a sum of fates, for which the part is waited for."""
+        return int(self._read(output[self.plan.result_arrays]).item(0)) if self.may_stop else 0
+
+    @cached_property
+    def _read(self) -> Callable[[Any], Any]:
+        """What makes a number of an array on the device, which a user may have forbidden where nobody asks for it."""
+        return np.asarray if jax.default_backend() == "cpu" else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
-        return Packing.of(self.layout(room)).unpack(output[self.plan.result_arrays + 1 :])
+        return Packing.of(self.layout(room)).unpack(output[self.plan.result_arrays :])
 
     def status(self, room: Room, output: Arrays) -> Any:
         """What became of each input of a part, given what it gave back."""
-        return ending.status(self.layout(room), self.state(room, output))
+        layout, state = self.layout(room), self.state(room, output)
+        told = fates.told_by(layout)
+        slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
+        return np.asarray(jax.jit(partial(fates.of_inputs, layout))(slots))  # the other arrays may be gone
 
     def entry_point(self, room: Room, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""
@@ -126,7 +217,8 @@ class Division:
     def lower(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Any:
         """The module that runs a part, as ``jax.jit(…).lower`` gives it, for what the whole batch's inputs are like."""
         if self.threads == 1:
-            return self.entry_point(room).lower(*self.plan.captures.avals, *inputs)  # type: ignore[attr-defined]
+            entry: Any = self.entry_point(room)
+            return entry.lower(*self.plan.captures.avals, *inputs, *self.turns)
         return self._jitted(room, resume=False).lower(*self._given(inputs))
 
     def compile(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Callable[..., Any]:
@@ -138,7 +230,7 @@ class Division:
         operands = [*self.plan.captures.avals, *inputs]
         if self._shares:
             operands += jax.eval_shape(self._shared_values, *operands)
-        return [_number(0), *operands]
+        return [_number(0), *operands, *self.turns]
 
     def _executable(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         """Compiled here: a thread that starts it need not know under which settings."""
@@ -149,7 +241,9 @@ class Division:
         """The jitted function of a part's number and the whole batch."""
         layout = self.layout(room)
         part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
-        return _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads)
+        first = 1 + _state_position(self.plan, layout, shared_given=self._shares)
+        donated = _donated(layout, first) if resume else ()
+        return _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads, donated=donated)
 
     def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         lowered, joining = self._jitted(room, resume=resume).lower(*arguments), self._join()
@@ -203,7 +297,8 @@ def entry_point(
 
     def make() -> Any:
         layout = _layout(plan, size, room, stats, spread)
-        return _jitted(_entry(plan, layout, resume), plan, layout, busy=False)
+        donated = _donated(layout, _state_position(plan, layout)) if resume else ()
+        return _jitted(_entry(plan, layout, resume), plan, layout, busy=False, donated=donated)
 
     return plan.executable((size, room, stats, resume, spread), make)
 
@@ -217,7 +312,7 @@ def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
 def _layout(plan: Plan, size: Any, room: Room, stats: bool, spread: bool) -> Layout:
     alone = jax.default_backend() == "cpu" and not spread
     make = plan.on_one_cpu if alone else plan.layout
-    return make(size, room.depth, stats, grows=room.grows)
+    return make(size, room.depth, stats, grows=room.grows, stretches=plan.may_be_endless)
 
 
 def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., list[Any]]:
@@ -230,17 +325,35 @@ def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = Fal
         outputs = run(*operands)
         if not keep_state:
             return list(outputs[:count])
-        return [*outputs[: count + 1], *packing.pack(outputs[count + 1 :])]
+        return [*outputs[:count], *packing.pack(outputs[count], outputs[count + 1 :])]
 
     return entry
 
 
-def _jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool) -> Any:
+def _state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) -> int:
+    """Where among a run's operands a state is that it goes on from."""
+    return len(plan.captured) + len(plan.input_shared) + (len(layout.shared_slots) if shared_given else 0)
+
+
+def _donated(layout: Layout, first: int) -> tuple[int, ...]:
+    """Positions of the arrays of a state, given that of the first, that a run goes on in and not in copies of them.
+
+    Those remain that say what became of the inputs, should it be interrupted; and all of a state that is little.
+    """
+    if Packing.of(layout).packed:
+        return ()
+    told = fates.told_by(layout)
+    return tuple(first + i for i, slot in enumerate(layout.slots) if slot not in told)
+
+
+def _jitted(
+    function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()
+) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
     whole = busy or plan.is_small(layout)
     little_unrolled = not layout.one_kernel or bool(layout.lane_axis)
     how = Compilation(whole, layout.one_kernel, little_unrolled)
-    return jax.jit(function, compiler_options=compiler_options(jax.default_backend(), how))
+    return jax.jit(function, donate_argnums=donated, compiler_options=compiler_options(jax.default_backend(), how))
 
 
 @partial(jax.jit, static_argnums=0)
@@ -250,9 +363,9 @@ def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
 
 
 @cache
-def _number(part: int) -> Any:
-    """The number of a part as an array that is on the device already."""
-    return jax.device_put(np.int32(part))
+def _number(number: int) -> Any:
+    """The number of a part, or of turns, as an array that is on the device already."""
+    return jax.device_put(np.int32(number))
 
 
 @cache

@@ -1,8 +1,9 @@
-"""The state of a run <-> few arrays, where there is little of it.
+"""What a run gives back besides its results <-> few arrays, where there is little of it.
 
-An executable takes two microseconds or more for each array that it gives back. A state is dozens of them, and nobody
+An executable takes up to two microseconds for each array that it gives back. A state is dozens of them, and nobody
 looks at it unless the run was stopped. Where the run is one kernel, and all of the state takes less time to copy than
-so many arrays to give back, it is given back as one array for each type of element.
+so many arrays to give back, it is one array, with what stopped the run in front; those whose elements are not of 32
+bits follow in one array for each type.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
+import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.physical import array_bytes
@@ -20,6 +22,8 @@ from hlobatch.lowering.layout import Layout
 
 WORTH_PACKING: Final = 512 * 1024
 """Bytes of a state up to which copying it is faster than giving back its arrays one by one."""
+WORD: Final = np.dtype(np.int32)
+_AS_WORDS: Final = frozenset(map(np.dtype, (np.int32, np.uint32, np.float32, np.bool_)))
 
 
 @dataclass(frozen=True)
@@ -28,7 +32,7 @@ class Packing:
 
     Attributes:
         avals: The arrays of the state.
-        packed: Whether it is one array per type of element, or as it is.
+        packed: Whether it is few arrays, or as it is.
     """
 
     avals: tuple[jax.ShapeDtypeStruct, ...]
@@ -40,28 +44,46 @@ class Packing:
         avals = tuple(layout.slots.values())
         return cls(avals, layout.one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
 
-    def pack(self, state: Sequence[Any]) -> list[Any]:
-        """What is given back, as part of a computation."""
+    def pack(self, stop: Any, state: Sequence[Any]) -> list[Any]:
+        """What is given back, as part of a computation; its first element is what stopped the run."""
         if not self.packed:
-            return list(state)
-        flat = [jax.lax.reshape(array, (array.size,)) for array in state]
-        return [jax.lax.concatenate([flat[i] for i in members], 0) for members in self._by_type.values()]
+            return [stop, *state]
+        flat = [_as_kind(jax.lax.reshape(array, (array.size,))) for array in state]
+        first = {WORD: [jax.lax.reshape(stop, (1,))]}
+        groups = [[*first.get(kind, ()), *(flat[i] for i in members)] for kind, members in self._by_kind.items()]
+        return [jax.lax.concatenate(group, 0) for group in groups]
 
     def unpack(self, given: Sequence[Any]) -> list[Any]:
         """The state from what was given back."""
         if not self.packed:
-            return list(given)
+            return list(given[1:])
         state: list[Any] = [None] * len(self.avals)
-        for members, array in zip(self._by_type.values(), given, strict=True):
-            ends = np.cumsum([math.prod(self.avals[i].shape) for i in members])
-            for i, part in zip(members, np.split(np.asarray(array), ends[:-1]), strict=True):
-                state[i] = part.reshape(self.avals[i].shape)
+        for (kind, members), array in zip(self._by_kind.items(), given, strict=True):
+            sizes = [math.prod(self.avals[i].shape) for i in members]
+            first = 1 if kind == WORD else 0
+            parts = np.split(np.asarray(array)[first:], np.cumsum(sizes)[:-1])
+            for i, part in zip(members, parts, strict=True):
+                state[i] = _from_kind(part, self.avals[i].dtype).reshape(self.avals[i].shape)
         return state
 
     @property
-    def _by_type(self) -> dict[Any, list[int]]:
-        """Positions of the arrays with elements of each type."""
-        found: dict[Any, list[int]] = {}
+    def _by_kind(self) -> dict[Any, list[int]]:
+        """Positions of the arrays that are given back as one, words first."""
+        found: dict[Any, list[int]] = {WORD: []}
         for position, aval in enumerate(self.avals):
-            found.setdefault(aval.dtype, []).append(position)
+            found.setdefault(WORD if aval.dtype in _AS_WORDS else aval.dtype, []).append(position)
         return found
+
+
+def _as_kind(array: Any) -> Any:
+    """The array as words, if its elements are numbers of 32 bits, or flags."""
+    if array.dtype == jnp.bool_:
+        return jax.lax.convert_element_type(array, WORD)
+    return jax.lax.bitcast_convert_type(array, WORD) if array.dtype in _AS_WORDS else array
+
+
+def _from_kind(array: Any, dtype: Any) -> Any:
+    """The inverse."""
+    if dtype not in _AS_WORDS:
+        return array
+    return array != 0 if dtype == np.bool_ else array.view(dtype)

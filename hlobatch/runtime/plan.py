@@ -19,7 +19,7 @@ from hlobatch._jax import freed_with_its_program, is_x64
 from hlobatch.analysis.constants import tables
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.libraries import shared_library_calls
-from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, physical, rebuild
@@ -27,9 +27,11 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
 from hlobatch.lowering.captures import Captures, captures
+from hlobatch.lowering.dispatch import SWEEPS
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.runtime.choice import Choice, Options, choose
+from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.processor import stores_masked, vector
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import seldom_backward
@@ -40,6 +42,11 @@ WORTH_A_THREAD: Final = 256 * 1024
 
 LONG_ROW: Final = 64
 """Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
+
+SECONDS: Final = 3e-10
+"""For an operation on a number, and …"""
+STEP: Final = 1e-6
+"""… for what is around them in a turn: guesses, before a run was timed."""
 
 WORTH_SHARING: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
@@ -150,6 +157,24 @@ class Plan:
         return self.layout(1, self.depth).may_stop
 
     @cached_property
+    def may_be_endless(self) -> bool:
+        """Whether nothing is known that ends a run: one by itself goes in stretches then."""
+        return not never_goes_back(self.machine)
+
+    def pace(self, inputs: int) -> Pace:
+        """How many turns the loop makes in a stretch of a run of so many inputs."""
+        if inputs not in self._paces:
+            layout = self.on_one_cpu(inputs, self.declared_depth)
+            choice = self.choice_of(one_kernel=layout.one_kernel)
+            rounds = choice.rounds if choice.form in SWEEPS else 1 / len(self.block_costs)
+            self._paces[inputs] = Pace.guessed(layout.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
+        return self._paces[inputs]
+
+    @cached_property
+    def _paces(self) -> dict[int, Pace]:
+        return {}
+
+    @cached_property
     def shares_values(self) -> bool:
         """Whether threads are given what is computed once for all lanes: each computing its own may not be best.
 
@@ -192,11 +217,11 @@ class Plan:
         blocks = (block for block in self.machine.graph if block.name in repeated)
         return frozenset(self.machine.var_defs.keys() - taken_as_a_whole(blocks))
 
-    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False, *, grows: bool = True) -> Layout:
+    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False, **how: bool) -> Layout:
         """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
-        kernel = self.layout(inputs, depth, stats, one_kernel=True, grows=grows)
+        kernel = self.layout(inputs, depth, stats, one_kernel=True, **how)
         fits = self.is_small(kernel) and self.fits_one_kernel(kernel.lanes)
-        return kernel if fits else self.layout(inputs, depth, stats, grows=grows)
+        return kernel if fits else self.layout(inputs, depth, stats, **how)
 
     def is_small(self, layout: Layout) -> bool:
         """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
@@ -240,10 +265,8 @@ class Plan:
         """The stack depth that a run by itself begins with: what was enough for those before it."""
         return self.grown[0] if self.grown else self.declared_depth
 
-    def layout(
-        self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False, *, grows: bool = True
-    ) -> Layout:
-        """The state for a batch of ``inputs``."""
+    def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False, **how: bool) -> Layout:
+        """The state for a batch of ``inputs``; ``how`` are the other attributes of ``Layout`` that say how it runs."""
         lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
         queue = lanes is not None
         return Layout(
@@ -252,7 +275,6 @@ class Plan:
             lanes=lanes if queue else inputs,
             depth=depth,
             queue=queue,
-            grows=grows,
             max_steps=self.options.max_steps,
             stats=stats,
             one_kernel=one_kernel,
@@ -260,6 +282,7 @@ class Plan:
             vector=vector(),
             stores_masked=stores_masked(),
             tables=self.tables,
+            **how,
         )
 
     def _lanes(self, inputs: Any, choice: Choice) -> int | None:

@@ -35,7 +35,9 @@ from hlobatch._jax import (
 )
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.lowering.ending import marked
+from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
 
@@ -103,10 +105,13 @@ def _run_lowering(
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     on_one_cpu = static and is_for_one_cpu(ctx)
     is_free = one_kernel is None and on_one_cpu
+    how = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless}
     if is_free:
-        layout = plan.on_one_cpu(inputs, room.depth, grows=room.grows)
+        layout = plan.on_one_cpu(inputs, room.depth, **how)
     else:
-        layout = plan.layout(inputs, room.depth, stats, bool(one_kernel), grows=room.grows)
+        layout = plan.layout(inputs, room.depth, stats, bool(one_kernel), **how)
+    if static and not keep_state:
+        _check_memory(plan, layout)
     request = plan.request(
         layout,
         shared_given=shared_given,
@@ -123,6 +128,18 @@ def _run_lowering(
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     with plan.as_typed():  # what is lowered may have been traced under other settings
         return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
+
+
+def _check_memory(plan: Plan, layout: Layout) -> None:
+    """Refuse stacks that there is no memory for, which are all there from the start where they cannot grow."""
+    taken = layout.stack_bytes
+    if taken > SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
+        raise HloBatchError(
+            f"the stacks of {plan.name!r} would take {taken / 1e9:.0f} GB for {layout.lanes} lanes, more than there is",
+            plan.specialized.location,
+            help="inside jax.jit and in an export there are max_stack_depth frames from the start: give fewer, or "
+            "fewer lanes; called by itself, its stacks grow as far as they have to.",
+        )
 
 
 run_p.def_abstract_eval(_run_abstract)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hlobatch.diagnostics import LaneError, StepLimitError
+from hlobatch.diagnostics import Interrupted, LaneError, StepLimitError
 from hlobatch.ir.failures import failed
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.runtime.plan import Plan
@@ -21,6 +21,7 @@ def stop_error(
     depth: int = 0,
     results: Sequence[Any] | None = None,
     details: Sequence[Any] = (),
+    is_full: bool = False,
 ) -> LaneError:
     """The error for a stopped run.
 
@@ -32,6 +33,7 @@ def stop_error(
         results: What the whole batch gave back, if there is somebody to give it to.
         details: What exceptions are made of, ``i32[inputs, words]``, if the program may raise; by default those of
             the results.
+        is_full: Whether there was no memory for more frames.
     """
     status = np.asarray(status)
     stop = stop_of(status)
@@ -47,6 +49,11 @@ def stop_error(
         advice = f"raise max_steps, or look at these inputs{kept}."
     elif in_jit:
         advice = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
+    elif is_full:
+        advice = (
+            "larger stacks take more memory than there is, or than max_stack_bytes allows: check that every path "
+            "reaches a base case; if it ends, run fewer inputs at a time with lanes."
+        )
     else:
         advice = (
             "this looks like endless recursion: check that every path reaches a base case; "
@@ -54,3 +61,13 @@ def stop_error(
         )
     place = plan.specialized.location
     return stop.error(message, place, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
+
+
+def interruption(plan: Plan, status: Any, results: Sequence[Any] | None) -> Interrupted:
+    """The error for a run that the user interrupted, given what had become of each input, and what was given back."""
+    outputs = None if results is None else plan.result(results)
+    unfinished = np.flatnonzero(np.asarray(status))
+    done = len(status) - len(unfinished)
+    message = f"{plan.name!r} was interrupted when {done} of {len(status)} inputs were finished"
+    kept = "; their results are in `outputs` of this exception, but for those in `unfinished`" if done else ""
+    return Interrupted(message + kept, outputs=outputs, unfinished=unfinished.tolist())

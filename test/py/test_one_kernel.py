@@ -27,7 +27,7 @@ from hlobatch.lowering.stacks import pop_at_once, push_at_once
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.trigonometry import LIMIT, Trigonometric
 from hlobatch.runtime import primitive
-from hlobatch.runtime.division import entry_point
+from hlobatch.runtime.division import divide, entry_point
 from hlobatch.runtime.plan import Room
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
@@ -166,7 +166,8 @@ def examples():
 
 def compiled_text(function, *args):
     plan = function.trace(*args).plan
-    return entry_point(plan, len(args[0]), Room(plan.depth)).lower(*plan.captured, *args).compile().as_text()
+    entry = entry_point(plan, len(args[0]), Room(plan.depth))
+    return entry.lower(*plan.captured, *args, *divide(plan, args).turns).compile().as_text()
 
 
 def is_one_kernel(function, *args):

@@ -1,11 +1,17 @@
 """Inputs that are stopped: all are named, all others have results, and in every form lanes go on to the next."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import jax
+import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
 
 import hlobatch as hb
+from hlobatch.runtime import memory
 from hlobatch.transforms.pipeline import Optimizations
 
 DEPTH = 16
@@ -119,6 +125,118 @@ def test_counts_go_on(lanes: int | None) -> None:
     grown = hb.batch(stopping.down, max_stack_depth=2, max_steps=500, lanes=lanes, threads=1).with_stats(n)[1]
     roomy = hb.batch(stopping.down, max_stack_depth=16, max_steps=500, lanes=lanes, threads=1).with_stats(n)[1]
     assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
+
+
+# Memory
+
+
+@pytest.mark.parametrize(("lanes", "threads"), [(None, 1), (6, 1), (6, 2)])
+def test_stacks_take_no_more_than_they_may(lanes: int | None, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 1 << 16)
+    n = np.where(STOPPED, 1_000, np.arange(SIZE) % 10).astype(np.int32)
+    how = {"lanes": lanes, "threads": threads, "max_stack_depth": 2}
+    bounded = hb.batch(stopping.down, max_stack_bytes=200_000 if lanes is None else 10_000, **how)
+    with pytest.raises(hb.StackOverflowError, match="max_stack_bytes") as caught:
+        bounded(n)
+    assert caught.value.unfinished == tuple(np.flatnonzero(STOPPED))
+    assert np.asarray(caught.value.outputs)[~STOPPED].tolist() == n[~STOPPED].tolist()
+    assert hb.batch(stopping.down, **how)(n).tolist() == n.tolist()
+
+
+@pytest.mark.parametrize("lanes", [None, 6])
+def test_memory_that_cannot_be_had(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What was finished until then is kept, and inputs that need no more go on."""
+    pad = jnp.pad
+
+    def short_of_memory(array: jax.Array, pads: object) -> jax.Array:
+        if array.shape[0] > DEPTH // 2:
+            raise MemoryError
+        return pad(array, pads)
+
+    monkeypatch.setattr("hlobatch.runtime.course.jnp.pad", short_of_memory)
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 1 << 16)
+    n = np.where(STOPPED, 1_000, np.arange(SIZE) % 6).astype(np.int32)
+    with pytest.raises(hb.StackOverflowError, match="take more memory than there is") as caught:
+        hb.batch(stopping.down, lanes=lanes, threads=1, max_stack_depth=2)(n)
+    assert caught.value.unfinished == tuple(np.flatnonzero(STOPPED))
+    assert np.asarray(caught.value.outputs)[~STOPPED].tolist() == n[~STOPPED].tolist()
+
+
+def test_no_memory_to_go_on_without_those_that_want_more(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The inputs that had not started are among those without a result."""
+
+    def none(*_: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("hlobatch.runtime.course.fates.given_up", none)
+    n = np.array([3, 100, 5, 2], np.int32)
+    with pytest.raises(hb.StackOverflowError, match=r"lane 1 .* 2 inputs had not started") as caught:
+        hb.batch(stopping.down, lanes=1, threads=1, max_stack_depth=DEPTH)(n)
+    assert caught.value.unfinished == (1, 2, 3)
+    assert int(caught.value.outputs[0]) == 3
+
+
+def test_stacks_declared_deeper_than_memory_is() -> None:
+    """They begin as others do, and grow; where they cannot, that is said before memory is asked for."""
+    deep = hb.batch(stopping.down, max_stack_depth=10**9)
+    n = np.array([10, 400, 0], np.int32)
+    assert deep(n).tolist() == n.tolist()
+    assert deep.trace(n).lower().compile()(n).tolist() == n.tolist()
+    many = np.zeros(10_000, np.int32)
+    for run in (lambda: jax.jit(deep)(many), lambda: hb.export(deep, many)):
+        with pytest.raises(hb.HloBatchError, match=r"the stacks of 'down' would take \d+ GB for \d+ lanes"):
+            run()
+
+
+def test_what_memory_there_is(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the machine, by the limit on addresses, and by control groups of both versions."""
+    assert 2**20 < memory.available() < 2**60
+    for limit, used in (("memory.max", "memory.current"), ("memory.limit_in_bytes", "memory.usage_in_bytes")):
+        folder = tmp_path / limit / ("memory" if "limit" in limit else "")
+        folder.mkdir(parents=True)
+        (folder / limit).write_text("5000000\n")
+        (folder / used).write_text("1000000\n")
+        (folder / "memory.stat").write_text("inactive_file 300\ntotal_inactive_file 300\n")
+        monkeypatch.setattr(memory, "_CGROUP", tmp_path / limit)
+        monkeypatch.setattr(memory, "_group", lambda _: "")
+        assert memory.available() == 4_000_300
+    (tmp_path / "memory.max" / "memory.max").write_text("max\n")
+    monkeypatch.setattr(memory, "_CGROUP", tmp_path / "memory.max")
+    assert memory.available() > 5_000_000
+
+
+IN_LITTLE_MEMORY = """
+import resource, sys
+resource.setrlimit(resource.RLIMIT_AS, (int(sys.argv[1]) * 1024,) * 2)
+import jax.numpy as jnp, numpy as np
+import hlobatch as hb
+from test_stops import walk
+n = jnp.where(jnp.arange(64) == 3, -1, 2)
+try:
+    hb.batch(walk)(jnp.ones((64, 1000)), n)
+except hb.StackOverflowError as error:
+    print(error.lanes, error.unfinished, sorted({float(x) for x in np.delete(np.asarray(error.outputs), 3, 0).ravel()}))
+"""
+
+
+def walk(v, n):
+    if n == 0:
+        return v
+    return v + walk(v * 2, n - 1)[::-1]
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the limit on addresses is Linux's")
+def test_growth_under_a_limit_of_addresses() -> None:
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", IN_LITTLE_MEMORY, "5000000"],
+        env={"PYTHONPATH": f"{here.parent.parent}:{here}", "JAX_PLATFORMS": "cpu", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=280,
+        check=False,
+    )
+    assert done.stdout == "(3,) (3,) [7.0]\n", done.stderr
 
 
 def test_the_virtual_machine_stops_lanes_and_not_the_batch() -> None:

@@ -1,0 +1,211 @@
+"""A run from its start to its end, in stretches.
+
+Parts of it go on where their loop was left, where their stacks have grown or, where these cannot grow, without the
+inputs that want more of them.
+
+Invariant: work done before a stop is never done again, and whatever ends a run, what was finished until then is kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch import config
+from hlobatch._jax import is_out_of_memory
+from hlobatch.diagnostics import Interrupted, LaneError
+from hlobatch.ir.fate import Fate
+from hlobatch.lowering import fates
+from hlobatch.lowering.layout import Layout
+from hlobatch.runtime.division import Division, Start, Stretch
+from hlobatch.runtime.plan import Room
+from hlobatch.runtime.stops import interruption, stop_error
+
+Arrays = list[Any]
+
+
+class Part(NamedTuple):
+    """What a part of a run has come to.
+
+    Attributes:
+        room: On its stacks.
+        output: What it gave back.
+        stop: What stopped it, a sum of fates; 0 if all of its inputs are finished.
+    """
+
+    room: Room
+    output: Sequence[Any]
+    stop: int
+
+
+@dataclass
+class Course:
+    """A run.
+
+    Attributes:
+        division: How the batch is divided.
+        operands: What each part takes.
+        parts: What they have come to, by number.
+        resumptions: How often stacks have grown.
+        is_full: Whether there is no memory for larger ones.
+        given_up: Parts that could not even go on without the inputs that want more of them.
+    """
+
+    division: Division
+    operands: Sequence[Any]
+    parts: dict[int, Part] = field(default_factory=dict)
+    resumptions: int = 0
+    is_full: bool = False
+    given_up: set[int] = field(default_factory=set)
+
+    def run(self, room: Room, executable: Any = None) -> None:
+        """Run all of it.
+
+        Args:
+            room: On stacks at first.
+            executable: What runs the first stretch of a run in one part; if None, that of the division.
+
+        Raises:
+            StackOverflowError: The stacks grew as far as they can, and some input still wants more.
+            StepLimitError: Some inputs used up their steps.
+            Interrupted: The user interrupted it.
+        """
+        try:
+            self._advance(dict.fromkeys(range(self.division.threads), Start(room)), executable)
+        except KeyboardInterrupt:
+            raise self.interrupted() from None
+        self.finish()
+
+    def finish(self) -> None:
+        """Run what is left of it; raises what ``run`` does."""
+        try:
+            while starts := self._starts():
+                self._advance(starts)
+        except KeyboardInterrupt:
+            raise self.interrupted() from None
+        if any(part.stop for part in self.parts.values()):
+            raise self._stopped()
+        if self.resumptions:  # not after a stop: one input without end would leave the deepest stacks to all later runs
+            plan = self.division.plan
+            plan.grown[:] = [max(plan.depth, *(part.room.depth for part in self.parts.values()))]
+
+    @property
+    def in_order(self) -> list[Part]:
+        """The parts in the order of their numbers."""
+        return [part for _, part in sorted(self.parts.items())]
+
+    @property
+    def results(self) -> Arrays:
+        """The whole batch's results, as they are stored."""
+        return self.division.join([part.output[: self.division.plan.result_arrays] for part in self.in_order])
+
+    # On the way
+
+    def _advance(self, starts: Mapping[int, Start], executable: Any = None) -> None:
+        """Let parts run until each has come to its end, is stopped, or has made its turns."""
+        division, stretch, began = self.division, Stretch(), perf_counter()
+        try:
+            division.run(self.operands, starts, stretch, executable)
+        finally:  # what has come back is kept, whatever kept others from it
+            for number, output in stretch.outputs.items():
+                self.parts[number] = Part(starts[number].room, output, division.stop(output))
+        self.note(perf_counter() - began, starts)
+        for number, error in stretch.errors.items():
+            self._without_memory(number, starts[number], error)
+
+    def note(self, seconds: float, starts: Mapping[int, Start]) -> None:
+        """Take account of how long a stretch took, if a part has made all of its turns in it."""
+        if any(number in self.parts and self.parts[number].stop & Fate.RUNNING for number in starts):
+            kind = frozenset((start.room, start.state is None) for start in starts.values())
+            self.division.pace.note(seconds, kind)
+
+    def _without_memory(self, number: int, start: Start, error: Exception) -> None:
+        """Note that a part did not go on: there was no memory for larger stacks, or not even for those that it had."""
+        before = self.parts.get(number)
+        if before is None or before.stop & Fate.RUNNING:
+            raise error
+        self.is_full = True
+        if not start.room.grows:
+            self.given_up.add(number)
+
+    def _starts(self) -> dict[int, Start]:
+        """What the parts that are not at their end go on from."""
+        with jax.transfer_guard("allow"):  # of what was here before, and zeros
+            starts = {number: self._start(number, part) for number, part in self.parts.items()}
+        found = {number: start for number, start in starts.items() if start is not None}
+        self.resumptions += any(start.room.depth > self.parts[i].room.depth for i, start in found.items())
+        return found
+
+    def _start(self, number: int, part: Part) -> Start | None:
+        """What a part goes on from; None if it is at its end."""
+        while number not in self.given_up and (room := self._room(part)) is not None:
+            try:
+                return Start(room, self._state(part, room))
+            except Exception as error:
+                if not is_out_of_memory(error):
+                    raise
+                self._without_memory(number, Start(room), error)
+        return None
+
+    def _room(self, part: Part) -> Room | None:
+        """The room that a part goes on with; None if it is at its end."""
+        room, division = part.room, self.division
+        if part.stop & Fate.RUNNING:
+            return room
+        if not (part.stop & Fate.PARKED and room.grows):
+            return None
+        limit = max(config.STACK_DEPTH_LIMIT, division.plan.declared_depth)
+        if room.depth < limit:
+            larger = Room(min(2 * room.depth, limit))
+            self.is_full = self.is_full or not division.fits(larger)
+            if not self.is_full:
+                return larger
+        waiting = division.status(room, part.output) == Fate.UNSTARTED
+        return Room(room.depth, grows=False) if waiting.any() else None
+
+    def _state(self, part: Part, room: Room) -> Arrays:
+        """The state that a part goes on from, in some room."""
+        layout, state = self.division.layout(part.room), self.division.state(part.room, part.output)
+        if room.depth > part.room.depth:
+            return grown_state(layout, state, room.depth)
+        if room == part.room:
+            return state
+        slots = dict(zip(layout.slots, state, strict=True))
+        return list(fates.given_up(self.division.layout(room), slots).values())
+
+    # What ended it
+
+    def _stopped(self) -> LaneError:
+        status, results = self._end()
+        depth = max(part.room.depth for part in self.parts.values())
+        return stop_error(self.division.plan, status, depth=depth, results=results, is_full=self.is_full)
+
+    def interrupted(self) -> Interrupted:
+        """The error for a run that the user interrupted, with what was finished in the stretches before."""
+        division = self.division
+        if len(self.parts) < division.threads:
+            return interruption(division.plan, np.full(division.size, Fate.RUNNING), None)
+        return interruption(division.plan, *self._end())
+
+    def _end(self) -> tuple[Any, Arrays]:
+        """What became of each input, and the results of the whole batch, as they are stored."""
+        division = self.division
+        ends = [(*p.output[: division.plan.result_arrays], division.status(p.room, p.output)) for p in self.in_order]
+        *results, status = division.join(ends)
+        return status, results
+
+
+def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
+    """The state with room for ``depth`` frames, in arrays of its own; the frames in use stay where they are."""
+    more = depth - layout.depth
+    grown = []
+    for slot, array in zip(layout.slots, state, strict=True):
+        pads = [(0, more), *[(0, 0)] * (array.ndim - 1)]
+        grown.append(jnp.pad(array, pads) if slot in layout.buffers else jnp.array(array))
+    return grown

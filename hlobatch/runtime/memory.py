@@ -1,0 +1,82 @@
+"""How much memory there is still to be had: of a device, or on a CPU by every limit that holds for the process."""
+
+from __future__ import annotations
+
+import importlib
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+import jax
+
+SURELY_THERE: Final = 2**26
+"""Bytes that nobody has to ask for."""
+_CGROUP: Final = Path("/sys/fs/cgroup")
+
+
+def available() -> int:
+    """Bytes that arrays on the default device may still take; very many if it does not say."""
+    if jax.default_backend() == "cpu":
+        return max(0, min(_limits(), default=sys.maxsize))
+    told = jax.local_devices()[0].memory_stats() or {}
+    return max(0, int(told.get("bytes_limit", sys.maxsize)) - int(told.get("bytes_in_use", 0)))
+
+
+def _limits() -> Iterator[int]:
+    """What each limit leaves, as far as they can be asked."""
+    for limit in (_of_machine, _of_addresses, _of_group, _of_first_group):
+        try:
+            left = limit()
+        except (ImportError, OSError, ValueError, KeyError, AttributeError):
+            continue  # another system, or one without such a limit
+        if left is not None:
+            yield left
+
+
+def _of_machine() -> int:
+    lines = Path("/proc/meminfo").read_text().splitlines() if sys.platform == "linux" else []
+    for line in lines:
+        name, amount, *_ = line.split()
+        if name == "MemAvailable:":
+            return int(amount) * 1024
+    return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+
+
+def _of_addresses() -> int | None:
+    """Of ``ulimit -v``."""
+    resource = importlib.import_module("resource")  # not on every system
+    limit, _ = resource.getrlimit(resource.RLIMIT_AS)
+    if limit == resource.RLIM_INFINITY:
+        return None
+    pages = int(Path("/proc/self/statm").read_text().split()[0])
+    return int(limit) - pages * os.sysconf("SC_PAGE_SIZE")
+
+
+def _of_group() -> int | None:
+    """Of the control group, version 2."""
+    return _left(_CGROUP / _group(""), "memory.max", "memory.current", "inactive_file")
+
+
+def _of_first_group() -> int | None:
+    """Of the control group, version 1."""
+    folder = _CGROUP / "memory"
+    inside = folder / _group("memory")
+    found = inside if inside.exists() else folder  # a container sees its own group as the first of all
+    return _left(found, "memory.limit_in_bytes", "memory.usage_in_bytes", "total_inactive_file")
+
+
+def _group(controller: str) -> str:
+    """The path of the process's group of a controller; version 2 has one for all, without a name."""
+    lines = Path("/proc/self/cgroup").read_text().splitlines()
+    groups = {name: path for _, names, path in (line.split(":", 2) for line in lines) for name in names.split(",")}
+    return groups[controller].lstrip("/")
+
+
+def _left(folder: Path, limit: str, used: str, reclaimable: str) -> int | None:
+    text = (folder / limit).read_text().strip()
+    if text == "max":
+        return None
+    told = dict(line.split() for line in (folder / "memory.stat").read_text().splitlines())
+    return int(text) - int((folder / used).read_text()) + int(told[reclaimable])

@@ -1,0 +1,50 @@
+"""How many turns the loop of a run makes before the host looks for signals: a stretch of some tenths of a second.
+
+How long a turn takes is guessed at first, and then measured. Numbers of turns are powers of two, so that the few there
+are can stay on the device.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Hashable
+from dataclasses import dataclass, field
+from typing import Final
+
+STRETCH: Final = 0.15
+"""Seconds that a stretch is to take."""
+MOST: Final = 2**30
+"""Turns of a stretch, at most."""
+FASTER: Final = 8
+"""Times as many turns as the last one that a stretch has at most: that one may have been on easy inputs."""
+
+
+@dataclass
+class Pace:
+    """The turns of a stretch, for runs of one kind.
+
+    Attributes:
+        turns: How many.
+    """
+
+    turns: int
+    _seen: set[Hashable] = field(default_factory=set)
+
+    @classmethod
+    def guessed(cls, seconds: float) -> Pace:
+        """For turns that may take so many seconds each."""
+        return cls(_power_of_two(STRETCH / seconds))
+
+    def note(self, seconds: float, executables: Hashable) -> None:
+        """Take account of a stretch of all turns; the first one of executables may have compiled them."""
+        is_new = executables not in self._seen
+        self._seen.add(executables)
+        if is_new and seconds > STRETCH:
+            return
+        if not STRETCH / 2 < seconds < 2 * STRETCH:
+            self.turns = _power_of_two(self.turns * min(FASTER, STRETCH / max(seconds, 1e-9)))
+
+
+def _power_of_two(number: float) -> int:
+    """The one that is nearest, within what can be counted."""
+    return 1 << round(math.log2(min(max(number, 1.0), MOST)))

@@ -1,0 +1,196 @@
+"""A run goes in stretches, between which Ctrl-C ends it: what was finished is kept, and the process goes on."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import stopping
+from test_stops import options, ways
+
+import hlobatch as hb
+from hlobatch.runtime.course import Course
+from hlobatch.runtime.pace import FASTER, MOST, STRETCH, Pace
+
+TURNS = 8
+"""Of a stretch, in these tests."""
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[float]]:
+    """Stretches are short, and counted."""
+    seen: list[float] = []
+    monkeypatch.setattr(Pace, "guessed", classmethod(lambda cls, _: cls(TURNS)))
+    monkeypatch.setattr(Pace, "note", lambda _, seconds, __: seen.append(seconds))
+    yield seen
+    assert len(seen) > 3, "it took but one stretch"
+
+
+def down(n):
+    """Turns as often as its argument says, and for ever if that is negative."""
+    while n != 0:
+        n = n - 1
+    return n + 5
+
+
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+SIZE = 37
+NUMBERS = np.arange(SIZE, dtype=np.int32) % 11
+ENDLESS = np.arange(SIZE) % 9 == 4
+
+
+@pytest.mark.usefixtures("short")
+@ways
+def test_runs_in_many_stretches(form: str, lanes: int | None, threads: int, one_kernel: bool) -> None:
+    """Give what they give in one, and count the same."""
+    how = options(form, lanes, threads, one_kernel)
+    recursive = hb.batch(fibonacci, max_stack_depth=2, **how)
+    found = recursive(NUMBERS)
+    assert found.tolist() == [(1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89)[n] for n in NUMBERS]
+    assert recursive(NUMBERS).tolist() == found.tolist()
+    turning = hb.batch(down, **how)
+    result, stats = turning.with_stats(NUMBERS)
+    assert result.tolist() == [5] * SIZE
+    assert turning(NUMBERS).tolist() == [5] * SIZE
+    limited, counted = hb.batch(down, max_steps=500, **how).with_stats(NUMBERS)
+    assert limited.tolist() == [5] * SIZE
+    assert [block.active for block in counted.blocks] == [block.active for block in stats.blocks]
+
+
+@ways
+def test_interrupted(
+    form: str, lanes: int | None, threads: int, one_kernel: bool, short: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Whatever was finished is kept, in a run of each kind; without Ctrl-C, these have no end."""
+
+    def interrupt(course: Course, *_: object) -> None:
+        short.append(0)
+        if len(short) % 40 == 0:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Course, "note", interrupt)
+    n = np.where(ENDLESS, -1, NUMBERS).astype(np.int32)
+    for _ in range(2):  # the second time by the shorter way
+        endless = hb.batch(down, **options(form, lanes, threads, one_kernel))
+        with pytest.raises(KeyboardInterrupt, match="'down' was interrupted when") as caught:
+            endless(jnp.asarray(n))
+        error = caught.value
+        assert isinstance(error, hb.Interrupted)
+        unfinished = np.isin(np.arange(SIZE), error.unfinished)
+        assert unfinished[ENDLESS].all()
+        assert (np.asarray(error.outputs)[~unfinished] == 5).all()
+        if form in ("auto", "guarded", "sweep") and threads == 1 and (lanes is None or lanes > ENDLESS.sum()):
+            assert error.unfinished == tuple(np.flatnonzero(ENDLESS))
+
+
+def test_a_first_stretch_that_is_interrupted_has_no_results(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("hlobatch.runtime.division.Division.entry_point", interrupt)
+    with pytest.raises(hb.Interrupted) as caught:
+        hb.batch(down, threads=1)(NUMBERS)
+    assert caught.value.outputs is None
+    assert caught.value.unfinished == tuple(range(SIZE))
+
+
+def test_what_has_no_loop_goes_in_no_stretches() -> None:
+    @hb.batch
+    def absolute(n):
+        if n < 0:
+            return -n
+        return n
+
+    straight, turning = absolute.trace(NUMBERS), hb.batch(down).trace(NUMBERS)
+    assert not straight.plan.may_be_endless
+    assert turning.plan.may_be_endless
+
+
+def test_a_pace_is_found() -> None:
+    pace = Pace.guessed(STRETCH / 100)
+    assert pace.turns == 128
+    pace.note(3.0, "compiled")
+    pace.note(3.0, "compiled too")
+    assert pace.turns == 128, "what was compiled in it does not count"
+    pace.note(STRETCH / 1000, "compiled")
+    assert pace.turns == 128 * FASTER
+    pace.note(STRETCH * 16, "compiled")
+    assert pace.turns == 8 * FASTER
+    pace.note(STRETCH * 1.2, "compiled")
+    assert pace.turns == 8 * FASTER
+    assert Pace.guessed(1e-30).turns == MOST
+    assert Pace.guessed(1e30).turns == 1
+
+
+IN_A_PROCESS = """
+import os, signal, sys, threading, time
+import jax, jax.numpy as jnp, numpy as np
+import hlobatch as hb
+from test_interrupts import down, fibonacci
+threads, kind = int(sys.argv[1]), sys.argv[2]
+function = {"loop": down, "recursion": fibonacci}[kind]
+batched = hb.batch(function, threads=threads)
+n = np.arange(64, dtype=np.int32) % 7
+n[[3, 4, 50]] = {"loop": -1, "recursion": 45}[kind]
+wanted = np.asarray(batched(np.delete(n, [3, 4, 50])))
+batched(np.where(n > 40, 20, np.abs(n)))
+sent = []
+def send():
+    sent.append(time.perf_counter())
+    os.kill(os.getpid(), signal.SIGINT)
+threading.Timer(6, send).start()
+try:
+    batched(n)
+except KeyboardInterrupt as error:
+    late = time.perf_counter() - sent[0]
+    assert error.unfinished == (3, 4, 50), error.unfinished
+    assert (np.delete(np.asarray(error.outputs), [3, 4, 50]) == wanted).all()
+    assert jnp.arange(4).sum() == 6
+    assert (np.asarray(batched(np.delete(n, [3, 4, 50]))) == wanted).all()
+    print(f"late by {late:.3f}")
+"""
+
+
+@pytest.mark.parametrize("kind", ["loop", "recursion"])
+@pytest.mark.parametrize("threads", [1, 2])
+def test_ctrl_c(threads: int, kind: str) -> None:
+    """It comes within a second (here, where others may be at work, five); later calls run, and the process ends."""
+    here = Path(__file__).parent
+    done = subprocess.run(
+        [sys.executable, "-c", IN_A_PROCESS, str(threads), kind],
+        env={"PYTHONPATH": f"{here.parent.parent}:{here}", "JAX_PLATFORMS": "cpu", "PATH": "/usr/bin:/bin"},
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    assert float(done.stdout.removeprefix("late by ")) < 5
+
+
+@pytest.mark.parametrize("lanes", [None, 6])
+def test_interrupted_with_stacks(lanes: int | None, short: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs that wait for deeper stacks, and others that are on their way."""
+    original = Course.note
+
+    def interrupt(course: Course, *given: object) -> None:
+        original(course, *given)
+        short.append(0)
+        if len(short) >= 60:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Course, "note", interrupt)
+    n = np.where(ENDLESS, -1, NUMBERS).astype(np.int32)
+    with pytest.raises(hb.Interrupted) as caught:
+        hb.batch(stopping.down, max_stack_depth=4, lanes=lanes, threads=1)(n)
+    unfinished = np.isin(np.arange(SIZE), caught.value.unfinished)
+    assert unfinished[ENDLESS].all()
+    assert np.asarray(caught.value.outputs)[~unfinished].tolist() == n[~unfinished].tolist()
