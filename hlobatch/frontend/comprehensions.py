@@ -20,6 +20,8 @@ from collections.abc import Callable, Mapping, Sequence
 from hlobatch.frontend.scopes import target_names
 
 Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
+_Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
+"""What a loop goes to, what it goes over, and the conditions on which it goes on."""
 
 
 def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str]) -> list[ast.stmt]:
@@ -30,22 +32,34 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str]) -> li
         result: The name.
         fresh: Gives names that nobody uses, for the variables of the comprehension, which are its own.
     """
+    target, value = ast.Name(result, ast.Store()), ast.Name(result, ast.Load())
+    loops, names = loops_of(node, fresh)
+    empty, grown = _growth(node, value, names)
+    body = nested(loops, [ast.Assign([target], grown)])
+    return [placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
+
+
+def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Loop], dict[str, str]]:
+    """The loops of a comprehension, the outermost first, and the names that its variables have in them."""
     names: dict[str, str] = {}
-    target = ast.Name(result, ast.Store())
-    value = ast.Name(result, ast.Load())
-    loops: list[tuple[ast.expr, ast.expr, list[ast.expr]]] = []
+    loops: list[_Loop] = []
     for generator in node.generators:
         iterable = renamed(generator.iter, names)
         names = {**names, **{name: fresh(name) for name in target_names(generator.target)}}
         conditions = [renamed(condition, names) for condition in generator.ifs]
         loops.append((renamed(generator.target, names), iterable, conditions))
-    empty, grown = _growth(node, value, names)
-    body: list[ast.stmt] = [ast.Assign([target], grown)]
-    for goes_to, iterable, conditions in reversed(loops):
+    return loops, names
+
+
+def nested(loops: Sequence[_Loop], body: list[ast.stmt], leave: ast.expr | None = None) -> list[ast.stmt]:
+    """Loops around statements; all are left after one in which a condition holds that the innermost is left for."""
+    for depth, (goes_to, iterable, conditions) in enumerate(reversed(loops)):
+        if depth and leave is not None:
+            body = [*body, ast.If(copy.deepcopy(leave), [ast.Break()], [])]
         for condition in reversed(conditions):
             body = [ast.If(condition, body, [])]
         body = [ast.For(goes_to, iterable, body, [])]
-    return [_placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
+    return body
 
 
 def _growth(node: Comprehension, value: ast.expr, names: Mapping[str, str]) -> tuple[ast.expr, ast.expr]:
@@ -71,7 +85,7 @@ def renamed(node: ast.expr, names: Mapping[str, str]) -> ast.expr:
     return changed
 
 
-def _placed(statement: ast.stmt, node: ast.expr) -> ast.stmt:
+def placed(statement: ast.stmt, node: ast.expr) -> ast.stmt:
     """A statement all of whose new nodes stand where a comprehension does."""
     pending: Sequence[ast.AST] = [statement]
     while pending:

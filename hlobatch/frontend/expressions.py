@@ -37,6 +37,7 @@ from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper
+from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names, root_of
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
@@ -214,7 +215,39 @@ class ExpressionLowering:
                 raise self.unsupported(node)
             case _ if isinstance(node, _TRACE_TIME):
                 return self._trace_time(node)
+            case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
+                return self._reduction(node, items)
         return self._with_simple_children(node)
+
+    def _reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
+        """A call on a comprehension: a loop, if it has to be one and may."""
+        function = static_value(node.func, self.source, self.local)
+        name = next((name for reducer, name in REDUCERS.items() if reducer is function), None)
+        given = None if name is None else arguments_of(node, name)
+        if name is None or given is None or any(assigned_in_expressions(node)):
+            return self._with_simple_children(node)
+        site = self.site(items)
+        calls = any(self.called(part) for part in ast.walk(items))
+        differs = self.callees.facts.of(Looped, site) is not None
+        if not calls and not differs:
+            return self._with_simple_children(self._with_known_ranges(node, items, site))
+        result = self.temporary()
+        may_be_empty = differs or any(generator.ifs for generator in items.generators)
+        self.statements(as_reduction(name, items, given, result, self.temporary, may_be_empty=may_be_empty))
+        return self._load(result, node)
+
+    def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
+        """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
+        generators = []
+        for generator in items.generators:
+            goes_over, known = generator.iter, generator
+            if isinstance(goes_over, ast.Call) and static_value(goes_over.func, self.source, self.local) is range:
+                where = ast.copy_location(self.constant(site), goes_over)
+                counted = helper("__hb_range", [where, *goes_over.args], goes_over)
+                known = ast.comprehension(generator.target, counted, generator.ifs, generator.is_async)
+            generators.append(known)
+        marked = ast.copy_location(type(items)(items.elt, generators), items)
+        return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
 
     def _is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""

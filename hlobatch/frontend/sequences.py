@@ -39,8 +39,8 @@ class LaneRange:
     def __iter__(self) -> Any:
         raise BatchTypeError(
             "a comprehension, or a function that goes over all items, has a range whose length differs between lanes",
-            help="write a `for` loop with this range; or go over the longest range there is, and leave out items by an "
-            "`if`, as in `sum(x[i] for i in range(len(x)) if i < n)`.",
+            help="how many items are kept has to be known: write a `for` loop with this range, or go over it where it "
+            "stands, as in `sum(x[i] for i in range(n))`; any, all, min, max, len and next go over one as well.",
         )
 
 

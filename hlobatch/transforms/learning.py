@@ -85,7 +85,9 @@ class _Attempt:
     def is_as_wrong_as(self, other: _Attempt) -> bool:
         if self.error is None or other.error is None:
             return False
-        return (self.error.message, self.error.location) == (other.error.message, other.error.location)
+        about = [getattr(error, "none_or_value", "") for error in (self.error, other.error)]
+        same = (self.error.message, self.error.location) == (other.error.message, other.error.location)
+        return same and about[0] == about[1]
 
 
 def _attempt(

@@ -1,0 +1,171 @@
+"""``sum(…)``, ``any(…)`` and the like of a comprehension -> a loop, where it cannot be gone over while code is traced.
+
+::
+
+                                                   $1 = False
+    if any(clashes(r, i) for r in range(n)): ==>   for $r in range(n):
+        …                                              if clashes($r, i):
+                                                           $1 = True
+                                                           break
+                                                   if $1: …
+
+That is so where the program itself carries out a call in it, and where it goes over a range whose length differs
+between lanes. The loop is not written out, and ends for a lane as soon as its result is known, as in Python.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch.analysis.facts import Learned, Site
+from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
+from hlobatch.frontend.lane_numbers import differs
+
+REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
+"""Functions that go over items once, in order, and keep no more than their result."""
+
+
+_FAILURES: Final = {
+    "min": ("ValueError", "min() iterable argument is empty"),
+    "max": ("ValueError", "max() iterable argument is empty"),
+    "next": ("StopIteration", "there is no item"),
+}
+"""What Python raises where there is no item."""
+
+
+@dataclass(frozen=True, slots=True)
+class Looped:
+    """The fact that a comprehension goes over what has another length in each lane."""
+
+
+def range_of(site: Site, *bounds: Any) -> range:
+    """``range(…)`` in such a comprehension.
+
+    Raises:
+        Learned: Its length differs between lanes.
+    """
+    if differs(bounds):
+        raise Learned(site, Looped())
+    return range(*bounds)
+
+
+def arguments_of(call: ast.Call, name: str) -> dict[str, ast.expr] | None:
+    """The arguments but the first of a call of a reducer, by name; None if it is called in some other way."""
+    given = {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
+    more = {"sum": "start", "next": "default"}.get(name)
+    if len(call.args) == 2 and more is not None:
+        given[more] = call.args[1]
+    allowed = {"sum": {"start"}, "next": {"default"}, "min": {"key", "default"}, "max": {"key", "default"}}
+    is_whole = len(given) == len(call.args) - 1 + len(call.keywords) and not any(
+        isinstance(argument, ast.Starred) for argument in call.args
+    )
+    return given if is_whole and given.keys() <= allowed.get(name, set()) else None
+
+
+def as_reduction(
+    name: str,
+    node: Comprehension,
+    given: Mapping[str, ast.expr],
+    result: str,
+    fresh: Callable[[str], str],
+    *,
+    may_be_empty: bool,
+) -> list[ast.stmt]:
+    """Statements that give a variable what a reducer makes of a comprehension.
+
+    Args:
+        name: The reducer.
+        node: The comprehension.
+        given: Its other arguments.
+        result: The variable.
+        fresh: Gives names that nobody uses, for variables that are the loop's own.
+        may_be_empty: Whether there may be no item in some lanes.
+    """
+    loops, names = loops_of(node, fresh)
+    assert not isinstance(node, ast.DictComp)
+    item = renamed(node.elt, names)
+    reduction = _Reduction(result, item, given, fresh)
+    begin, body, leave = getattr(reduction, name)()
+    statements = [*begin, *nested(loops, body, leave)]
+    if name in ("min", "max") and "default" in given:
+        value = ast.IfExp(_is_none(result), given["default"], _read(result))
+        statements.append(_assign(result, value))
+    elif name in _FAILURES and may_be_empty and "default" not in given:
+        kind, text = _FAILURES[name]
+        error = ast.Call(ast.Name(kind, ast.Load()), [ast.Constant(text)], [])
+        statements.append(ast.If(_is_none(result), [ast.Raise(error, None)], []))
+    return [placed(statement, node) for statement in statements]
+
+
+Parts = tuple[list[ast.stmt], list[ast.stmt], ast.expr | None]
+"""What comes before the loops, what is in them, and when they are left."""
+
+
+@dataclass(frozen=True)
+class _Reduction:
+    """A reducer's loop; each method is one of ``REDUCERS``."""
+
+    result: str
+    item: ast.expr
+    given: Mapping[str, ast.expr]
+    fresh: Callable[[str], str]
+
+    def sum(self) -> Parts:
+        start = self.given.get("start", ast.Constant(0))
+        return [_assign(self.result, start)], [self._add(self.item)], None
+
+    def len(self) -> Parts:
+        return [_assign(self.result, ast.Constant(0))], [self._add(ast.Constant(1))], None
+
+    def _add(self, value: ast.expr) -> ast.stmt:
+        return _assign(self.result, ast.BinOp(_read(self.result), ast.Add(), value))
+
+    def any(self) -> Parts:
+        found: list[ast.stmt] = [_assign(self.result, ast.Constant(True)), ast.Break()]
+        return [_assign(self.result, ast.Constant(False))], [ast.If(self.item, found, [])], _read(self.result)
+
+    def all(self) -> Parts:
+        found: list[ast.stmt] = [_assign(self.result, ast.Constant(False)), ast.Break()]
+        fails = ast.UnaryOp(ast.Not(), self.item)
+        leave = ast.UnaryOp(ast.Not(), _read(self.result))
+        return [_assign(self.result, ast.Constant(True))], [ast.If(fails, found, [])], leave
+
+    def next(self) -> Parts:
+        found = self.fresh("found")
+        begin = [_assign(self.result, self.given.get("default", ast.Constant(None)))]
+        begin.append(_assign(found, ast.Constant(False)))
+        return begin, [_assign(self.result, self.item), _assign(found, ast.Constant(True)), ast.Break()], _read(found)
+
+    def min(self) -> Parts:
+        return self._extreme(ast.Lt())
+
+    def max(self) -> Parts:
+        return self._extreme(ast.Gt())
+
+    def _extreme(self, better: ast.cmpop) -> Parts:
+        """The first item that none after it surpasses."""
+        value = self.fresh("value")
+        begin, body = [_assign(self.result, ast.Constant(None))], [_assign(value, self.item)]
+        best, rank, keep = self.result, value, [_assign(self.result, _read(value))]
+        if "key" in self.given:
+            best, rank = self.fresh("best"), self.fresh("rank")
+            begin.append(_assign(best, ast.Constant(None)))
+            body.append(_assign(rank, ast.Call(self.given["key"], [_read(value)], [])))
+            keep.append(_assign(best, _read(rank)))
+        test = ast.BoolOp(ast.Or(), [_is_none(best), ast.Compare(_read(rank), [better], [_read(best)])])
+        return begin, [*body, ast.If(test, keep, [])], None
+
+
+def _assign(name: str, value: ast.expr) -> ast.stmt:
+    return ast.Assign([ast.Name(name, ast.Store())], value)
+
+
+def _read(name: str) -> ast.expr:
+    return ast.Name(name, ast.Load())
+
+
+def _is_none(name: str) -> ast.expr:
+    return ast.Compare(_read(name), [ast.Is()], [ast.Constant(None)])
