@@ -50,6 +50,7 @@ MODULES: Final = {
     "quicksort": "benchmarks.workloads.quicksort",
     "fixed_count": "benchmarks.workloads.fixed_count",
     **dict.fromkeys(OWN_DATA, "benchmarks.workloads.own_data"),
+    "slow_tail": "benchmarks.workloads.slow_tail",
     **dict.fromkeys(CALLS, "benchmarks.workloads.cached_call"),
     **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
 }

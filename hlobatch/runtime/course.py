@@ -23,9 +23,11 @@ from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.fate import Fate
 from hlobatch.lowering import fates
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.plan import Room
 from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.runtime.tail import LOOKS, WORTH
 
 Arrays = list[Any]
 
@@ -55,6 +57,10 @@ class Course:
         resumptions: How often stacks have grown.
         is_full: Whether there is no memory for larger ones.
         given_up: Parts that could not even go on without the inputs that want more of them.
+        stretches: How many there have been.
+        is_at_end: Whether few lanes of a part had something left to do, which might go on by themselves.
+        has_ended_so: Whether few lanes went on by themselves.
+        of_few: Of parts of which few lanes went on by themselves in the last stretch, how many, and its seconds.
     """
 
     division: Division
@@ -63,6 +69,10 @@ class Course:
     resumptions: int = 0
     is_full: bool = False
     given_up: set[int] = field(default_factory=set)
+    stretches: int = 0
+    is_at_end: bool = False
+    has_ended_so: bool = False
+    of_few: dict[int, tuple[int, float]] = field(default_factory=dict)
 
     def run(self, room: Room, executable: Any = None) -> None:
         """Run all of it.
@@ -89,6 +99,8 @@ class Course:
                 self._advance(starts)
         except KeyboardInterrupt:
             raise self.interrupted() from None
+        if self.stretches > LOOKS and not self.has_ended_so:
+            self.division.plan.ends.are_expected = False
         if any(part.stop for part in self.parts.values()):
             raise self._stopped()
         if self.resumptions:  # not after a stop: one input without end would leave the deepest stacks to all later runs
@@ -111,7 +123,7 @@ class Course:
         """Let parts run until each has come to its end, is stopped, or has made its turns."""
         division, stretch, began = self.division, Stretch(), perf_counter()
         try:
-            division.run(self.operands, starts, stretch, executable)
+            division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
         finally:  # what has come back is kept, whatever kept others from it
             for number, output in stretch.outputs.items():
                 self.parts[number] = Part(starts[number].room, output, division.stop(output))
@@ -121,9 +133,20 @@ class Course:
 
     def note(self, seconds: float, starts: Mapping[int, Start]) -> None:
         """Take account of how long a stretch took, if a part has made all of its turns in it."""
+        is_short, self.stretches = self._part_of_pace > 1, self.stretches + 1
+        self.of_few = {number: (start.width, seconds) for number, start in starts.items() if start.width}
+        if self.is_at_end:
+            self.division.plan.ends.seconds += seconds
+        if is_short or self.of_few:
+            return
         if any(number in self.parts and self.parts[number].stop & Fate.RUNNING for number in starts):
             kind = frozenset((start.room, start.state is None) for start in starts.values())
             self.division.pace.note(seconds, kind)
+
+    @property
+    def _part_of_pace(self) -> int:
+        """So much shorter the next stretch is than usual: the first ones are, where few lanes may be left soon."""
+        return 1 << max(0, LOOKS - self.stretches) if self.division.plan.ends.are_expected else 1
 
     def _without_memory(self, number: int, start: Start, error: Exception) -> None:
         """Note that a part did not go on: there was no memory for larger stacks, or not even for those that it had."""
@@ -146,7 +169,8 @@ class Course:
         """What a part goes on from; None if it is at its end."""
         while number not in self.given_up and (room := self._room(part)) is not None:
             try:
-                return Start(room, self._state(part, room))
+                state = self._state(part, room)
+                return Start(room, state, self._width(number, room, state))
             except Exception as error:
                 if not is_out_of_memory(error):
                     raise
@@ -178,6 +202,25 @@ class Course:
             return state
         slots = dict(zip(layout.slots, state, strict=True))
         return list(fates.given_up(self.division.layout(room), slots).values())
+
+    def _width(self, number: int, room: Room, state: Sequence[Any]) -> int | None:
+        """How many lanes of a part go on by themselves; None if all do."""
+        part, division, ends = self.parts[number], self.division, self.division.plan.ends
+        if room != part.room or not part.stop & Fate.RUNNING:
+            return None
+        layout = division.layout(room)
+        at_work = lanes_left(layout, dict(zip(layout.slots, state, strict=True)))
+        if at_work and number in self.of_few:  # in the last stretch, which so has made all of its turns
+            width, seconds = self.of_few[number]
+            division.plan.pace(width).note(seconds, (room, width))
+        tail = division.tail(room, at_work) if at_work else None
+        if tail is None:
+            return None
+        if not division.has_compiled(room, tail) and ends.seconds < WORTH:
+            self.is_at_end = True
+            return None
+        self.has_ended_so = ends.are_expected = True
+        return tail.width
 
     # What ended it
 

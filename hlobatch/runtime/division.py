@@ -33,12 +33,14 @@ from hlobatch._jax import (
 from hlobatch.lowering import fates
 from hlobatch.lowering.inputs import Inputs
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.narrowing import Narrowing
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.primitive import run_p
+from hlobatch.runtime.tail import Tail, width_for
 from hlobatch.runtime.threads import together
 
 Arrays = Sequence[Any]
@@ -54,10 +56,12 @@ class Start(NamedTuple):
     Attributes:
         room: On its stacks.
         state: That it goes on from; None if it begins.
+        width: Lanes that go on, if they are few and by themselves.
     """
 
     room: Room
     state: Arrays | None = None
+    width: int | None = None
 
 
 class Stretch:
@@ -103,7 +107,17 @@ class Division:
 
     def layout(self, room: Room) -> Layout:
         """The state of a part."""
-        return _layout(self.plan, self.part_size, room, self.stats, self.is_spread)
+        if room not in self._layouts:
+            self._layouts[room] = _layout(self.plan, self.part_size, room, self.stats, self.is_spread)
+        return self._layouts[room]
+
+    @cached_property
+    def _layouts(self) -> dict[Room, Layout]:
+        return {}
+
+    @cached_property
+    def _tails(self) -> dict[tuple[Room, int], Tail | None]:
+        return {}
 
     @cached_property
     def may_stop(self) -> bool:
@@ -138,6 +152,45 @@ class Division:
         """The same as an operand, if there is one."""
         return (_number(self.pace.turns),) if self.plan.may_be_endless else ()
 
+    def turns_of(self, width: int | None, part_of_pace: int) -> tuple[Any, ...]:
+        """The turns that a stretch makes, of all lanes or of few."""
+        if not self.plan.may_be_endless:
+            return ()
+        if width:
+            return (_number(self.plan.pace(width).turns),)
+        return (_number(max(1, self.pace.turns // part_of_pace)),)
+
+    def tail(self, room: Room, at_work: int) -> Tail | None:
+        """How the last lanes of a part go on by themselves; None if that is not worth it."""
+        wide = self.layout(room)
+        width = None if self.stats or self.is_spread else width_for(wide, at_work)
+        if width is None or not (self.plan.may_be_endless and self.plan.options.optimizations.few_lanes):
+            return None
+        if (room, width) not in self._tails:
+            narrow = _layout(self.plan, width, room, False, False)
+            tail = Tail(self.plan, Narrowing(wide, narrow), self.size, self.threads, self._shares)
+            self._tails[room, width] = None if narrow.queue else tail
+        return self._tails[room, width]
+
+    def has_compiled(self, room: Room, tail: Tail) -> bool:
+        """Whether the program for few lanes is there."""
+        return self.plan.has_executable(self._key_of_few(room, tail.width))
+
+    def _key_of_few(self, room: Room, width: int) -> Any:
+        return (self.threads, self.size, default_device(), self.devices, room, "few", width)
+
+    def _of_few(self, room: Room, width: int, arguments: Arrays) -> Callable[..., Any]:
+        """What runs so few lanes of a part."""
+
+        def make() -> Callable[..., Any]:
+            tail = self.tail(room, width)
+            assert tail is not None
+            narrow = tail.narrowing.narrow
+            compiled: Callable[..., Any] = _jitted(tail, self.plan, narrow, busy=False).lower(*arguments).compile()
+            return compiled
+
+        return self.plan.executable(self._key_of_few(room, width), make)
+
     def operands(self, inputs: Arrays) -> tuple[Any, ...]:
         """What parts take: captured arrays, the whole batch's inputs, and what threads share, all as it is stored."""
         operands = (*self.plan.captured, *inputs)
@@ -155,7 +208,15 @@ class Division:
         """The jitted function of captured arrays and inputs to shared values."""
         return self.plan.executable("shared", partial(_shared_values, self.plan))
 
-    def run(self, operands: Arrays, starts: Mapping[int, Start], stretch: Stretch, executable: Any = None) -> None:
+    def run(
+        self,
+        operands: Arrays,
+        starts: Mapping[int, Start],
+        stretch: Stretch,
+        executable: Any = None,
+        *,
+        part_of_pace: int = 1,
+    ) -> None:
         """Run a stretch of parts.
 
         Args:
@@ -164,14 +225,18 @@ class Division:
             stretch: Takes what they give back: results and, if they may have to go on, what stopped them and the state,
                 which ``state`` makes of the rest.
             executable: What runs the only part; found here if None.
+            part_of_pace: So much shorter it is than it usually is.
         """
         calls = []
-        for number, (room, state) in starts.items():
-            own = operands if self.threads == 1 else (_number(number), *operands)
-            arguments = (*own, *(state or ()), *self.turns)
-            if self.threads > 1:
-                executable = self._executable(room, state is not None, arguments)
-            run = executable or self.entry_point(room, resume=state is not None)
+        for number, (room, state, width) in starts.items():
+            own = operands if self.threads == 1 and not width else (_number(number), *operands)
+            arguments = (*own, *(state or ()), *self.turns_of(width, part_of_pace))
+            if width:
+                run = self._of_few(room, width, arguments)
+            elif self.threads > 1:
+                run = self._executable(room, state is not None, arguments)
+            else:
+                run = executable or self.entry_point(room, resume=state is not None)
             calls.append(partial(self._start, run, arguments, number, stretch))
         if len(calls) == 1:
             calls[0]()

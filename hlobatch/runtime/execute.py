@@ -76,6 +76,8 @@ def _quickly(division: Division) -> Callable[[Sequence[Any]], Any]:
     known: dict[tuple[int, int], tuple[Room, Callable[..., Any], tuple[Any, ...]]] = {}
 
     def run(inputs: Sequence[Any]) -> Any:
+        if plan.ends.are_expected:
+            return unflatten(_run(division, inputs).results)
         key = plan.depth, pace.turns
         if key not in known:
             known[key] = (room := division.room), division.entry_point(room), division.turns

@@ -64,6 +64,19 @@ class Room(NamedTuple):
     grows: bool = True
 
 
+@dataclass
+class Ends:
+    """What is known of the ends of runs, where few lanes are left.
+
+    Attributes:
+        seconds: Spent on turns of all lanes of which few had something left to do.
+        are_expected: Whether a run had such an end for which there was a program.
+    """
+
+    seconds: float = 0.0
+    are_expected: bool = False
+
+
 class Executables(dict[Any, Callable[..., Any]]):
     """What was compiled of a plan and its variants, by what it was compiled for.
 
@@ -359,6 +372,15 @@ class Plan:
     def executables(self) -> Executables:
         """Those of the plan and its variants, as long as somebody keeps them."""
         return self._kept.setdefault("executables", Executables())
+
+    @cached_property
+    def ends(self) -> Ends:
+        """What is known of the ends of its runs."""
+        return Ends()
+
+    def has_executable(self, key: Any) -> bool:
+        """Whether there is one of a key."""
+        return (id(self), key) in self.executables
 
     def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
         """The executable of a key, which is made if there is none yet."""

@@ -68,6 +68,7 @@ class Optimizations:
             block reads; likewise.
         tables: Look things up in an argument that no lane assigns where it lies, instead of in a copy that each lane
             has; likewise.
+        few_lanes: Let the last lanes of a run go on by themselves, in a program of as few; likewise.
         one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
 
@@ -89,6 +90,7 @@ class Optimizations:
     in_place: bool = True
     light_ties: bool = True
     tables: bool = True
+    few_lanes: bool = True
     one_kernel: bool = True
 
 

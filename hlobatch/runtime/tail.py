@@ -1,0 +1,87 @@
+"""A part of a batch of which few lanes are left -> what runs a stretch of those alone.
+
+One input may need a thousand times the turns of all others. When no input is left to take, and few lanes have something
+left to do, a turn takes as long for these as for all; so they go on in a program of as many lanes as they are. To
+compile it takes as long as many such turns: it is done once so much time has gone by in them, in this run and in
+earlier ones. A run of a plan that has had such an end lately is looked at early, and then after twice as many turns.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import islice
+from typing import Any, Final
+
+import jax.numpy as jnp
+
+from hlobatch.lowering import ending
+from hlobatch.lowering.inputs import Inputs
+from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.narrowing import Narrowing
+from hlobatch.lowering.rows import IN_BOUNDS
+from hlobatch.runtime.packing import Packing
+from hlobatch.runtime.plan import Plan, Room
+from hlobatch.runtime.primitive import run_p
+
+WIDTHS: Final = (1, 8)
+"""Lanes of such programs."""
+FEW: Final = 4
+"""One in so many lanes are few."""
+LOOKS: Final = 8
+"""Times that a stretch is half as long as the next, of a run that may have such an end."""
+WORTH: Final = 0.3
+"""Seconds of such turns after which it is worth compiling a program for few lanes."""
+
+
+def width_for(layout: Layout, at_work: int) -> int | None:
+    """The width of the program for so many lanes; None if that is no fewer."""
+    return next((width for width in WIDTHS if at_work <= width and width * FEW <= layout.lanes), None)
+
+
+@dataclass(frozen=True, eq=False)
+class Tail:
+    """How few lanes of a part go on.
+
+    Attributes:
+        plan: What runs.
+        narrowing: From the state of the part to theirs.
+        size: Inputs in the batch.
+        threads: Parts that it is divided into.
+        shared_given: Whether shared values are operands.
+    """
+
+    plan: Plan
+    narrowing: Narrowing
+    size: int
+    threads: int
+    shared_given: bool
+
+    @property
+    def width(self) -> int:
+        """How many lanes they are."""
+        return int(self.narrowing.narrow.lanes)
+
+    def __call__(self, part: Any, *operands: Any) -> list[Any]:
+        """What the part gives back, given its number, the whole batch, the state and turns to make."""
+        plan, wide, narrow = self.plan, self.narrowing.wide, self.narrowing.narrow
+        supply = iter(operands)
+        captured = list(islice(supply, len(plan.captured)))
+        inputs = list(islice(supply, len(plan.input_shared)))
+        given = list(islice(supply, len(wide.shared_slots) if self.shared_given else 0))
+        slots = dict(zip(wide.slots, islice(supply, len(wide.slots)), strict=True))
+        turns = list(supply)
+
+        lanes = self.narrowing.lanes(slots)
+        rows = jnp.minimum(part + self.threads * self.narrowing.inputs(slots, lanes), self.size - 1)
+        pairs = zip(inputs, plan.input_shared, strict=True)
+        own = [x if shared else jnp.asarray(x).at[rows].get(**IN_BOUNDS) for x, shared in pairs]
+        few = self.narrowing.narrowed(slots, lanes)
+        operands = (*captured, *own, *given, *(few[slot] for slot in narrow.slots), *turns)
+        how = {"room": Room(narrow.depth, narrow.grows), "stats": False, "one_kernel": narrow.one_kernel}
+        flags = {"shared_given": self.shared_given, "resume": True, "keep_state": True}
+        found = run_p.bind(*operands, plan=plan, **flags, **how)[plan.result_arrays + 1 :]
+        slots = self.narrowing.widened(slots, dict(zip(narrow.slots, found, strict=True)), lanes)
+
+        shared = given or Inputs(wide).shared(plan.captures, captured, inputs)
+        state = [slots[slot] for slot in wide.slots]
+        return [*ending.results(wide, state, shared), *Packing.of(wide).pack(ending.stopped(wide, state), state)]
