@@ -1142,7 +1142,7 @@ def test_objects_were_changed_in_place_for_all_lanes(make, step):
 
     for _ in range(2):
         with pytest.raises(
-            hb.UnsupportedSyntaxError, match="in place|to the attribute 'count'|is not used|Random draws"
+            hb.UnsupportedSyntaxError, match=r"in place|to the attribute 'count'|is not used|Random draws"
         ):
             sometimes(np.arange(6))
 
