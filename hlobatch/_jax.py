@@ -14,6 +14,7 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+from jax._src import checkify as _checkify
 from jax._src import config as _config
 from jax._src import source_info_util as _source
 from jax._src import xla_bridge as _bridge
@@ -75,7 +76,7 @@ __all__ = [
     "keys_of",
     "known_platforms",
     "leaves_passes_out",
-    "looks_for_nans",
+    "looked_for",
     "lower_as_jax",
     "lower_to_stablehlo",
     "lowering_platforms",
@@ -89,6 +90,7 @@ __all__ = [
     "operands_of_scan",
     "random_function",
     "read_portable",
+    "refuse_checks",
     "refuse_derivative",
     "register_dialect",
     "register_operation",
@@ -266,9 +268,9 @@ def default_device() -> Any:
     return _config.default_device.value
 
 
-def looks_for_nans() -> bool:
-    """Whether JAX looks at each result of what it calls itself, for this thread or the program."""
-    return bool(_config.debug_nans.value or _config.debug_infs.value)
+def looked_for() -> tuple[bool, bool]:
+    """Whether JAX looks for NaN and for infinity in what it runs by itself, for this thread or the program."""
+    return bool(_config.debug_nans.value), bool(_config.debug_infs.value)
 
 
 def is_jit_disabled() -> bool:
@@ -286,6 +288,17 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
     )
+
+
+def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:
+    """Raise an error of our own where ``checkify`` is to look into a primitive, for more than users' own checks."""
+
+    def rule(error: Any, enabled: frozenset[Any], *operands: Any, **params: Any) -> Any:
+        if enabled - _checkify.user_checks:
+            refuse(**params)
+        return error, primitive.bind(*operands, **params)
+
+    _checkify.error_checks[primitive] = rule
 
 
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:

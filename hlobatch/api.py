@@ -15,7 +15,7 @@ from typing import Any, Concatenate, Final, Generic, ParamSpec, Protocol, Self, 
 import jax
 import numpy as np
 
-from hlobatch._jax import is_tracer, is_tracing, tracing_context
+from hlobatch._jax import is_tracer, is_tracing, looked_for, tracing_context
 from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
@@ -24,7 +24,7 @@ from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
-from hlobatch.runtime.arguments import Binder, Call, is_deleted
+from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.choice import Options, is_int
 from hlobatch.runtime.execute import execute, trace
@@ -161,15 +161,18 @@ class BatchedFunction(Generic[P, R]):
             return self._call(args, kwargs)  # type: ignore[no-any-return]
         except HloBatchError as error:
             raise shown(error)  # noqa: B904  # it is the same error, with the cause it has
-        except (RuntimeError, ValueError):
-            self._check_held(args, kwargs)
+        except (RuntimeError, ValueError, FloatingPointError):
+            self._explain(args, kwargs)
             raise
 
     @hiding_internal_frames
-    def _check_held(self, args: Any, kwargs: Any) -> None:
-        """Say of a run that failed whether it was for an argument that has been deleted."""
-        if any(map(is_deleted, jax.tree.leaves((args, kwargs)))):
-            self._bind(args, kwargs)
+    def _explain(self, args: Any, kwargs: Any) -> None:
+        """Raise an error of ours, for a call like an earlier one that failed: of those less is checked."""
+        if is_tracing() or _disabled.get():
+            return
+        call, plan = self._planned(args, kwargs)
+        if any(looked_for()):
+            execute(plan, call.physical())
 
     def _call(self, args: Any, kwargs: Any) -> Any:
         """The same, whatever the arguments are."""

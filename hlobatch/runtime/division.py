@@ -27,7 +27,7 @@ from hlobatch._jax import (
     is_jit_disabled,
     is_key,
     is_out_of_memory,
-    looks_for_nans,
+    looked_for,
     words_of,
 )
 from hlobatch.lowering import fates
@@ -350,7 +350,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
     devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
-    if threads > 1 and (len(devices) > 1 or is_jit_disabled() or looks_for_nans()):
+    if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
 

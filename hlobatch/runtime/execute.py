@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import looked_for
 from hlobatch.lowering.layout import ACTIVE, EXECUTIONS
+from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.plan import Plan, Room
@@ -50,10 +52,17 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
         StackOverflowError: The stacks grew to their limit and some lane still wants more.
         StepLimitError: Some inputs used up ``max_steps``.
         Interrupted: The user interrupted it.
+        LaneError: JAX is to look for NaN, and a result has one.
     """
     if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
-    return _run(divide(plan, inputs, stats=stats), inputs)
+    division = divide(plan, inputs, stats=stats)
+    if not any(looked_for()):
+        return _run(division, inputs)
+    with nans.not_looking():
+        outcome = _run(division, inputs)
+    nans.check(plan, inputs, outcome.results)
+    return outcome
 
 
 def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:

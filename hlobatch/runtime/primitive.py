@@ -25,18 +25,21 @@ from hlobatch._jax import (
     is_for_export,
     is_for_one_cpu,
     leaves_passes_out,
+    looked_for,
     lower_as_jax,
     lowering_platforms,
     makes_small_fusions,
     mapped_first,
     mapped_size,
     mlir,
+    refuse_checks,
     refuse_derivative,
 )
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.lowering.ending import marked
 from hlobatch.lowering.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.runtime import nans
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
@@ -83,8 +86,11 @@ def _run_abstract(
 
 def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
     run = plan.executable(tuple(params.items()), lambda: jax.jit(partial(run_p.bind, plan=plan, **params)))
-    with jax.disable_jit(False), jax.debug_nans(False), jax.debug_infs(False):  # it would come back here
-        return run(*operands)
+    with jax.disable_jit(False), nans.not_looking():  # it would come back here
+        outputs = run(*operands)
+    if any(looked_for()) and not params["keep_state"]:
+        nans.check(plan, _inputs(plan, operands), outputs[:-2])
+    return outputs
 
 
 def _run_lowering(
@@ -193,6 +199,17 @@ def _no_derivative(*_: Any, plan: Plan, **__: Any) -> Any:
 
 
 refuse_derivative(run_p, _no_derivative)
+
+
+def _unchecked(*, plan: Plan, **_: Any) -> None:
+    raise HloBatchError(
+        f"{plan.name!r} is batched, and checkify's automatic checks cannot look into it",
+        plan.specialized.location,
+        help="use `errors=checkify.user_checks`; for NaN, jax.debug_nans(True) names the lane and the line.",
+    )
+
+
+refuse_checks(run_p, _unchecked)
 
 
 def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:

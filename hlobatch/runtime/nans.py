@@ -1,0 +1,139 @@
+"""The results of a run that JAX is to search for NaN -> an error that names the lanes, and the statement they come of.
+
+``jax.debug_nans`` runs what gave one again, operation by operation, to see which did. A batched function is one
+operation to JAX; here one of its lanes is run again, as the definitional interpreter runs it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_key, looked_for
+from hlobatch.diagnostics import LaneError, as_also, name_lanes
+from hlobatch.interpreters.definitional import interpret
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.physical import rebuild
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.runtime.plan import Plan
+
+MOST: Final = 100_000
+"""Statements that are run again at most: some ten seconds of them."""
+
+
+@contextlib.contextmanager
+def not_looking() -> Iterator[None]:
+    """Within it JAX does not search, which it does of everything that it runs by itself."""
+    with jax.debug_nans(False), jax.debug_infs(False):
+        yield
+
+
+def check(plan: Plan, inputs: Sequence[Any], results: Sequence[Any]) -> None:
+    """Look for what JAX is to look for.
+
+    Args:
+        plan: What was run.
+        inputs: On which arrays.
+        results: What that gave.
+
+    Raises:
+        LaneError: A result has one; it is a ``FloatingPointError``, too.
+    """
+    nans, infs = looked_for()
+    is_bad = partial(_has_some, nans=nans, infs=infs)
+    with not_looking():
+        rows = [np.asarray(is_bad(array)) for array in results]
+        bad = [row.reshape(len(row), -1).any(axis=1) for row in rows]
+        lanes = np.flatnonzero(np.any(bad, axis=0)) if bad else np.zeros(0)
+        if not lanes.size:
+            return
+        found = _first(plan, inputs, int(lanes[0]), is_bad)
+    what = " or ".join([name for name, is_meant in (("NaN", nans), ("infinity", infs)) if is_meant])
+    where = f"{found.text!r} gives" if found else f"results of {plan.name!r} have"
+    raise as_also(LaneError, FloatingPointError)(
+        f"{where} {what} in {name_lanes(lanes)}",
+        found.location if found else plan.specialized.location,
+        lanes=lanes,
+        outputs=plan.result(results),
+        help="look at one such example in plain Python: `with hb.disable_batching():`.",
+    )
+
+
+def _has_some(array: Any, *, nans: bool, infs: bool) -> Any:
+    """Which elements of an array are NaN or infinite."""
+    if not jnp.issubdtype(array.dtype, jnp.inexact):
+        return np.zeros(array.shape, bool)
+    return (jnp.isnan(array) & nans) | (jnp.isinf(array) & infs)
+
+
+class _FoundError(Exception):
+    """What is searched for was given by an operation.
+
+    Attributes:
+        op: The operation; None if there are too many.
+    """
+
+    def __init__(self, op: PrimOp | None) -> None:
+        self.op = op
+
+
+def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
+    """The first operation that gives what is searched for, of one lane; None if it is too far to go."""
+    own = iter(
+        [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
+    )
+    values = [rebuild([next(own) for _ in type_.tensor_leaves], type_) for type_ in plan.in_types]
+    try:
+        interpret(_watched(plan.specialized, is_bad), *values)
+    except _FoundError as found:
+        return found.op
+    except Exception:  # noqa: BLE001  # what the user's own code raises, and Python's limit on recursion
+        return None
+    return None
+
+
+def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
+    """The program, whose operations look at what they give."""
+    count = itertools.count(1)
+
+    def op(op: Op) -> Op:
+        return op.replace(function=_Watched(op, is_bad, count)) if isinstance(op, PrimOp) else op
+
+    def block(block: Block) -> Block:
+        return block.replace(instructions=tuple(map(op, block.instructions)))
+
+    def function(function: Function) -> Function:
+        return function.replace(graph=ControlFlowGraph(tuple(map(block, function.graph))))
+
+    return program.with_functions({f.name: function(f) for f in program.all_functions})
+
+
+@dataclass(frozen=True)
+class _Watched:
+    """The function of an operation that looks at what it gives."""
+
+    op: PrimOp
+    is_bad: Callable[[Any], Any]
+    count: Iterator[int]
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        results = self.op.function(*values)
+        if any(np.any(self.is_bad(jnp.asarray(leaf))) for leaf in jax.tree.leaves(results) if _is_number(leaf)):
+            raise _FoundError(self.op)
+        if next(self.count) > MOST:
+            raise _FoundError(None)
+        return results
+
+
+def _is_number(leaf: Any) -> bool:
+    return isinstance(leaf, (float, complex, np.ndarray, np.generic)) or (
+        isinstance(leaf, jax.Array) and not is_key(leaf)
+    )
