@@ -16,7 +16,7 @@ import contextlib
 import functools
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jax
 
@@ -31,6 +31,9 @@ from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
+
+RESULT: Final = "$result"
+"""What ``none_or_value`` of an error says where it is about the program's result."""
 
 Place = tuple[str, str]
 """A function's name and the name of one of its blocks."""
@@ -261,8 +264,8 @@ class _Inferrer:
             notes=[Note(f"here it is {other}", where)],
             help=f"here it is {type_}; {_advice(type_, other, short == '$result')}",
         )
-        if isinstance(reason, NoneError) and name not in self.results:
-            error.none_or_value = name.split(":", 1)[0]
+        if isinstance(reason, NoneError):
+            error.none_or_value = RESULT if name in self.results else name.split(":", 1)[0]
         return error
 
 

@@ -23,11 +23,11 @@ from typing import Final
 
 from hlobatch.analysis.facts import MOST_STATEMENTS, Facts, Learned, LoopSite, MayBeNone, Turns, counted
 from hlobatch.analysis.tracing import remembered
+from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
-from hlobatch.transforms.specialize import RESULT
 
 MOST_FACTS: Final = 2_000
 """Facts after which a program is given up: functions that make ever new functions would go on for ever."""
@@ -137,7 +137,7 @@ def _others(
     wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
 ) -> Iterator[_Attempt]:
     """What else can be tried where something is wrong."""
-    if isinstance(wrong.error, BatchTypeError) and wrong.error.none_or_value:
+    if isinstance(wrong.error, BatchTypeError) and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
         yield attempt(wrong.facts.and_also(Learned(fact.site, fact)), wrong.loops)
     yield from _with_loops_written_out(wrong, attempt, turns)

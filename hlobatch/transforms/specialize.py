@@ -12,14 +12,13 @@ as do arrays of which only the type matters.
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from typing import Final
 
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.analysis.type_inference import Inference, Place, infer_types
+from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
@@ -29,9 +28,6 @@ from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.lift_optional import lift_optional, lifted
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
-
-RESULT: Final = "$result"
-"""What ``none_or_value`` of an error is about the program's result."""
 
 
 def specialize(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Program:

@@ -1553,3 +1553,17 @@ def one_of_several_objects(n: Array, x: Array) -> tuple[Array, Array, Array, Arr
     word = words[total % 3]
     steps = {"up": 1, "down": -1, "stay": 0}[way or "stay"]
     return function(x), total, steps, len(word) if word != "one" else 9, 1 if light.value in ("r", "y") else 0
+
+
+@program(integers(0, 3, shape=(5,)))
+def given_in_the_first_turn(votes: Array) -> Array:
+    """A variable that is None only before the first turn, whose test is known: it is a result all the same."""
+    candidate = None
+    count = 0
+    for vote in votes:
+        if count == 0:
+            candidate = vote
+        count += 1 if vote == candidate else -1
+    if count > 1:
+        return candidate
+    return -1
