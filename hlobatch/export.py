@@ -37,7 +37,7 @@ from hlobatch.artifacts.replacing import write_whole
 from hlobatch.artifacts.trial import try_elsewhere
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, LaneError, StepLimitError, name_lanes
 from hlobatch.ir.fate import stop_of
-from hlobatch.ir.physical import physical, rebuild
+from hlobatch.ir.physical import physical, user_value
 from hlobatch.ir.schema import classes_of
 from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -101,9 +101,9 @@ class Artifact:
             arrays, size = arrays_of(self.manifest, args, kwargs, has_x64=has_x64)
             if size == 0:
                 leaves = [physical(t) for t in result.tensor_leaves]
-                return rebuild([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
+                return user_value([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
             *results, stopped, status = self._run(arrays)
-            outputs = rebuild(results, result)
+            outputs = user_value(results, result)
         if stopped:
             self._stop(np.asarray(status), outputs)
         return outputs

@@ -23,7 +23,7 @@ from hlobatch.dialect.text import parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.dialect.verifier import Symbols, verify
 from hlobatch.ir.ops import FunctionCallOp
-from hlobatch.ir.physical import physical, rebuild
+from hlobatch.ir.physical import physical, user_value
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.runtime.choice import Options
@@ -118,7 +118,7 @@ class Module:
         if len(sizes) != 1:
             raise BatchTypeError(f"the arrays have batches of sizes {sorted(sizes)}", self.plan.specialized.location)
         outcome = execute(self.plan, arrays, stats=stats)
-        return rebuild(outcome.results, self.plan.out_type), outcome.stats
+        return user_value(outcome.results, self.plan.out_type), outcome.stats
 
     def _names(self) -> list[str]:
         """A name for each input array."""

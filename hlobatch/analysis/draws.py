@@ -56,7 +56,7 @@ def generators_of(function: types.FunctionType) -> list[Any]:
     pending, seen = [function], set[types.FunctionType]()
     while pending:
         function = pending.pop()
-        if function in seen or not _is_users(function.__code__.co_filename):
+        if function in seen or not is_users_file(function.__code__.co_filename):
             continue
         seen.add(function)
         for value in _named_by(function):
@@ -120,7 +120,7 @@ def refuse_source(value: Any) -> None:
         )
 
 
-def _is_users(file: str) -> bool:
+def is_users_file(file: str) -> bool:
     return not is_internal(file) and not any(part in file for part in _LIBRARIES)
 
 

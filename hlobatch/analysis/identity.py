@@ -21,6 +21,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
@@ -125,6 +126,12 @@ def see(arguments: Sequence[Any]) -> None:
         ]
 
 
+def changed_arguments() -> frozenset[int]:
+    """The positions of the values that code was given and in which a container holds other objects now."""
+    notes = _notes.get()
+    return frozenset(index for (index, _), part, before in (notes.given if notes else ()) if _holds_other(part, before))
+
+
 def _holds_other(part: Any, before: Sequence[Any]) -> bool:
     """Whether a container holds other objects than it did."""
     now = children_of(part) or []
@@ -193,6 +200,8 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def children_of(value: Any) -> list[Any] | None:
     """What a pytree consists of, one level down; None of a leaf."""
+    if is_boxable(value):
+        return list(attributes_of(value).values())
     try:
         children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
     except ValueError:  # a dict whose keys have no order, which no variable holds

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.facts import Learned, MayBeNone
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, moved, without_none
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType, Type
@@ -91,14 +92,14 @@ def run(function: Callable[..., Any], values: Sequence[Any], see: Callable[[list
     def given(part: Any) -> Any:
         if not isinstance(part, Maybe):
             return part
-        inner = jax.tree.map(given, part.value, is_leaf=_is_maybe)
+        inner = unboxed(jax.tree.map(given, part.value, is_leaf=_is_maybe))
         known[id(inner)] = Maybe(part.is_there, inner)
         return inner
 
     def held(part: Any) -> Any:
         return part.value if isinstance(part, Present) else known.get(id(part), part)
 
-    arguments = [jax.tree.map(given, value, is_leaf=_is_maybe) for value in values]
+    arguments = [unboxed(jax.tree.map(given, value, is_leaf=_is_maybe)) for value in values]
     see(arguments)
     token = _known.set(known)
     try:

@@ -13,7 +13,7 @@ import itertools
 import re
 import traceback
 import types
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final
@@ -25,6 +25,7 @@ import numpy as np
 from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, keys_of, subjaxprs, subjaxprs_of
 from hlobatch.analysis import identity as identities
 from hlobatch.analysis import optional
+from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
@@ -282,13 +283,14 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
-        results, given = _run(op, values)
-        _check_unchanged(op, given, states)
+        results = optional.run(op.function, values, identities.see)
+        _check_unchanged(op, states)
         _check_outside(outside)
-        for leaf in jax.tree.leaves(results, is_leaf=gives_values):
-            if gives_values(leaf) or isinstance(leaf_type(leaf), Static):
-                refuse_kept(leaf)
+        _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
         identity.append(identity_of(notes, results, _named(op.function)))
+        static = {id(part.item) for known in (*states, *outside.values()) for part in known}
+        results = [boxed(result, static) for result in results]
+        _refuse_kept(leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static))
         flat, out_types[:] = _flattened(results, keep_scalars)
         return flat
 
@@ -339,15 +341,9 @@ def zero(leaf: TensorType) -> Any:
     return jnp.zeros(leaf.shape, leaf.dtype)
 
 
-def _run(op: PrimOp, values: Sequence[Any]) -> tuple[list[Any], list[Given]]:
-    """What code gives, and what it was given."""
-    given: list[Given] = []
-
-    def see(seen: Sequence[Any]) -> None:
-        given.extend((value, *jax.tree.flatten(value)) for value in seen)
-        identities.see(seen)
-
-    return optional.run(op.function, values, see), given
+def _refuse_kept(leaves: Iterable[Any]) -> None:
+    for leaf in leaves:
+        refuse_kept(leaf)
 
 
 def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[list[Any], list[Type]]:
@@ -416,12 +412,8 @@ def _parts_of(type_: Type) -> list[Part]:
     return [part for value in objects for part in parts(value)]
 
 
-Given = tuple[Any, list[Any], Any]
-"""What code is given, and the leaves and the structure that it had then."""
-
-
-def _check_unchanged(op: PrimOp, given: Sequence[Given], states: Sequence[Sequence[Part]]) -> None:
-    """Find out that code changed a list or a dict in place, and refuse code that changed another object.
+def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
+    """Find out that code changed a list, a dict or an object in place, and refuse code that changed a static one.
 
     Raises:
         Learned: The variable would still hold it as it was.
@@ -429,13 +421,10 @@ def _check_unchanged(op: PrimOp, given: Sequence[Given], states: Sequence[Sequen
     """
     bound = set(map(user_name, op.vars_out))
     others = set[str]()
-    for name, (value, leaves, treedef), known in zip(op.vars_in, given, states, strict=True):
-        try:
-            is_other = any(a is not b for a, b in zip(treedef.flatten_up_to(value), leaves, strict=True))
-        except ValueError:
-            is_other = True
+    others_at = identities.changed_arguments()
+    for index, (name, known) in enumerate(zip(op.vars_in, states, strict=True)):
         short = user_name(name)
-        if is_other and short not in bound:
+        if index in others_at and short not in bound:
             others.add(short)
         if changed(known):
             raise UnsupportedSyntaxError(

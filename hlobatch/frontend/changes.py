@@ -92,6 +92,22 @@ def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
     return frozenset(found)
 
 
+def objects_changed(node: ast.FunctionDef) -> list[str]:
+    """The parameters of which a function assigns to an attribute, or to a part of one."""
+    found: dict[str, None] = {}
+    for target in _targets(node.body, inside=False):
+        for part in places_in(target):
+            step: ast.expr = part
+            while isinstance(step, (ast.Subscript, ast.Attribute)) and not isinstance(step.value, ast.Name):
+                step = step.value
+            root = root_of(part)
+            if isinstance(step, ast.Attribute) and isinstance(root, ast.Name):
+                found[root.id] = None
+    arguments = node.args
+    names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)}
+    return [name for name in found if name in names]
+
+
 def rebinding(node: ast.FunctionDef, name: str) -> ast.AST | None:
     """A statement that binds a name to another object, if there is one."""
     return next((part for statement in node.body for part in _own(statement) if name in _bound_by(part)), None)

@@ -16,6 +16,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -23,6 +24,7 @@ from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
@@ -109,7 +111,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
             "an item is chosen by the lane, and items are None in some lanes",
             help="keep a number in place of None, or a list of flags beside the items.",
         )
-    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(value) for value in items]
+    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(value, ())) for value in items]
     if any(treedef != flat[0][1] for _, treedef in flat):
         raise UnsupportedSyntaxError(
             "an item is chosen by the lane, and items have different structures",
@@ -117,7 +119,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         )
     columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
     index = within(index, len(items))
-    chosen = jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns])
+    chosen = unboxed(jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns]))
     is_one_of(chosen, items)
     return chosen
 

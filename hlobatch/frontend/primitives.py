@@ -59,6 +59,7 @@ HELPERS: Final = {
     "__hb_augment": python_numbers.augment,
     "__hb_fresh": fresh,
     "__hb_slice": slice_of,
+    "__hb_own": stores.own,
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,
     "__hb_put": stores.put,

@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
+from hlobatch.analysis.boxes import boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
@@ -25,6 +26,7 @@ from hlobatch.frontend import array_stores
 from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import gathered
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import TensorType, Type
 
 Step = tuple[str, Any]
@@ -154,7 +156,8 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
 
 def _copied(base: Any, what: str) -> Any:
     """Another object like one whose attributes are assigned to."""
-    if isinstance(base, (list, dict, tuple)) or is_array(base) or jax.tree_util.all_leaves([base]):
+    is_leaf = jax.tree_util.all_leaves([base]) and not is_boxable(base)
+    if isinstance(base, (list, dict, tuple)) or is_array(base) or is_leaf:
         raise UnsupportedSyntaxError(
             f"assignment to the {what} of {'an array' if is_array(base) else f'a {_kind(base)}'}",
             help="build a new value, as `_replace` of a NamedTuple does.",
@@ -171,17 +174,18 @@ def _like(base: Any, items: list[Any]) -> Any:
 
 def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """Items of a list after the one at a lane's index is assigned to."""
-    size = len(items)
+    size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
     tree: Any = jax.tree.structure(value)
-    other = next((item for item in items if jax.tree.structure(item) != tree), None)
+    other = next((item for item in olds if jax.tree.structure(item) != tree), None)
     if other is not None:
         raise _of_several_types(type_of(value), type_of(other))
     columns = []
-    for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, items), strict=True):
-        new, *olds = _of_one_type(column)
-        columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(olds)])
-    new = [jax.tree.unflatten(tree, row) for row in zip(*columns, strict=True)] if columns else list(items)
-    return new
+    for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, olds), strict=True):
+        new, *others = _of_one_type(column)
+        columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(others)])
+    if not columns:
+        return list(items)
+    return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
 
 
 def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
@@ -212,9 +216,18 @@ def _converted(leaf: Any, kind: TensorType) -> Any:
     return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)
 
 
+def own(value: Any) -> Any:
+    """An argument that is changed: if it is static, an object of the function's own; the caller's stays as it is."""
+    if not is_boxable(value):
+        return value
+    new = unboxed(boxed(value, ()))
+    is_one_of(new, [value])
+    return new
+
+
 def type_of(value: Any) -> Type:
     """The type of a value, for messages."""
-    return Type(jax.tree.map(leaf_type, value))
+    return Type(jax.tree.map(leaf_type, boxed(value, ())))
 
 
 def _of_several_types(left: Type, right: Type) -> BatchTypeError:

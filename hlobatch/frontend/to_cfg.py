@@ -14,6 +14,7 @@ from typing import TypeVar
 
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
+from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
@@ -40,6 +41,8 @@ class FunctionLowering(ExceptionLowering):
         node = self.source.node
         self.blocks.start(self.blocks.name("entry"), self.location(node))
         self.begin_failures(node)
+        for name in objects_changed(node):
+            self.assign(name, helper("__hb_own", [self._load(name, node.body[0])], node.body[0]), node.body[0])
         self.statements(node.body)
         if self.blocks.is_open:
             self.give_back(ast.copy_location(ast.Constant(None), node.body[-1]), node.body[-1])

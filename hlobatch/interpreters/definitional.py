@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from hlobatch.ir import physical
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -52,6 +53,7 @@ def interpret(program: Program, *inputs: Any) -> Any:
         failure = next((failure for failure in program.failures if failure.number == int(number)), None)
         if failure is not None:
             raise failure.exception(np.asarray(details))
+    results = list(map(unboxed, results))
     return results[0] if len(results) == 1 else results
 
 

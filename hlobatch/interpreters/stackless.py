@@ -26,7 +26,7 @@ from hlobatch.interpreters.segments import (
 )
 from hlobatch.ir.failures import checked
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
-from hlobatch.ir.physical import flatten, physical, rebuild, width
+from hlobatch.ir.physical import flatten, physical, user_value, width
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 
 
@@ -84,8 +84,8 @@ def _result(program: Program, env: Environment, name: str, batch: int, backend: 
     type_ = program.var_defs[name]
     if not batch:
         leaves = [physical(t) for t in type_.tensor_leaves]
-        return rebuild([backend.zeros((0, *t.shape), t.dtype) for t in leaves], type_)
-    return rebuild(env.get(name, []), type_)
+        return user_value([backend.zeros((0, *t.shape), t.dtype) for t in leaves], type_)
+    return user_value(env.get(name, []), type_)
 
 
 @dataclass

@@ -26,7 +26,7 @@ from hlobatch.interpreters.segments import (
 from hlobatch.ir.failures import checked
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PushGotoOp, PushOp
-from hlobatch.ir.physical import flatten, physical, rebuild
+from hlobatch.ir.physical import flatten, physical, user_value
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -221,7 +221,7 @@ def execute(
     machine = start(program, args, max_stack_depth, backend, block_code_cache, max_steps)
     while machine.lanes and machine.step():
         pass
-    results = [rebuild(machine.tops[name], program.var_defs[name]) for name in program.vars_out]
+    results = [user_value(machine.tops[name], program.var_defs[name]) for name in program.vars_out]
     if machine.fates.any():
         stop = stop_of(machine.fates)
         message, advice = stop.message(None, max_steps, max_stack_depth), "raise max_steps or max_stack_depth."

@@ -19,6 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
+from hlobatch.ir.boxed import Boxed, is_boxed
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
@@ -143,7 +144,8 @@ class Type:
     @cached_property
     def is_stored_as_it_is(self) -> bool:
         """Whether a value is the pytree of the arrays that it is stored in: no Python object, no typed key."""
-        return all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
+        has_boxes = any(map(is_boxed, jax.tree.leaves(self.tensors, is_leaf=is_boxed)))
+        return not has_boxes and all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
 
     @property
     def is_static(self) -> bool:
@@ -201,6 +203,9 @@ def _pattern(tree: Any) -> str:
         return " or ".join(str(Static(value)) for value in tree.objects)
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
+    if isinstance(tree, Boxed):
+        fields = ", ".join(f"{k}={_pattern(v)}" for k, v in zip(tree.names, tree.values, strict=True))
+        return f"{tree.cls.__name__}({fields})"
     if isinstance(tree, dict):
         return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in tree.items()) + "}"
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):

@@ -22,7 +22,7 @@ from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
-from hlobatch.ir.physical import array_bytes, physical, rebuild
+from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
@@ -336,7 +336,7 @@ class Plan:
 
     def result(self, arrays: Sequence[Any]) -> Any:
         """What the user gets, of what a run gives back."""
-        return rebuild(list(arrays[: len(self.out_type.tensor_leaves)]), self.out_type)
+        return user_value(list(arrays[: len(self.out_type.tensor_leaves)]), self.out_type)
 
     def batch_size(self, arrays: Sequence[Any]) -> Any:
         """The size of the batch that the input arrays make up."""

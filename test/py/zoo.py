@@ -1567,3 +1567,42 @@ def given_in_the_first_turn(votes: Array) -> Array:
     if count > 1:
         return candidate
     return -1
+
+
+@dataclass
+class Walker:
+    """Of ``objects``: JAX does not know it."""
+
+    place: Any
+    speed: Any
+    seen: list[Any]
+
+    def step(self, wind: Any) -> Any:
+        self.place += self.speed * wind
+        self.speed -= 1
+        return self.place
+
+
+class Walk:
+    """Of ``objects``."""
+
+    __slots__ = ("ends", "steps")
+
+    def __init__(self, ends: Any) -> None:
+        self.ends, self.steps = ends, 0
+
+
+@program(integers(0, 9), integers(-3, 4))
+def objects(n: Array, wind: Array) -> dict[str, Any]:
+    """Objects of classes that JAX does not know: changed by methods and by assignment, in lists, in each other."""
+    walk = Walk([Walker(0, n, [0, 0]), Walker(wind, 2, [1, 1])])
+    while walk.steps < n:
+        first = walk.ends[0].step(wind)
+        if first > 4:
+            walk.ends[1].seen[n % 2] += first
+        walk.ends[walk.steps % 2].speed += 3
+        walk.steps += 1
+    walker = Walker(walk.ends[1].place, n, [walk.steps])
+    walker.seen.append(wind)
+    places = [end.place for end in walk.ends]
+    return {"walker": dataclasses.asdict(walker), "seen": walk.ends[1].seen, "places": places}

@@ -1,0 +1,100 @@
+"""Objects of the user's classes -> ``Boxed`` values, where they may hold what differs between lanes.
+
+::
+
+    p = Pop(n)                  %p = Pop(u=i32[])
+    p.u += 1
+
+An object that stands outside of the function, or in a static argument, is one Python object for all lanes and stays so.
+"""
+
+from __future__ import annotations
+
+import abc
+import dataclasses
+import functools
+import sys
+import typing
+from collections.abc import Collection, Iterator
+from typing import Any, Final
+
+import jax
+
+from hlobatch.analysis.draws import is_users_file
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.boxed import Boxed
+
+_BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
+_METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
+_STATE: Final = ("__dict__", "__weakref__")
+
+
+def is_boxable(value: Any) -> bool:
+    """Whether a value is an object of a class of the user's that consists of its attributes and of nothing else."""
+    cls: Any = type(value)
+    return _is_plain(cls)
+
+
+@functools.lru_cache(maxsize=1024)
+def _is_plain(cls: type) -> bool:
+    if cls in _BASES or type(cls) not in _METACLASSES or hasattr(cls, "__hlobatch_function__"):
+        return False
+    own = [base for base in cls.__mro__ if base not in _BASES]
+    return all(_is_users(base) and not _has_own_setting(base) for base in own) and not hasattr(cls, "__next__")
+
+
+def _is_users(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    if module is None:  # run, and not imported
+        return True
+    file = getattr(module, "__file__", None)
+    return cls.__module__ == "__main__" if file is None else is_users_file(file)
+
+
+def _has_own_setting(cls: type) -> bool:
+    """Whether to assign to an attribute runs code of the class; that of frozen dataclasses refuses."""
+    frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
+    return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not frozen
+
+
+def attributes_of(value: Any) -> dict[str, Any]:
+    """The attributes of an object, sorted by name."""
+    slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
+    found = {name: getattr(value, name) for name in slots if name not in _STATE and hasattr(value, name)}
+    return dict(sorted({**found, **getattr(value, "__dict__", {})}.items()))
+
+
+def _slots(cls: type) -> Iterator[str]:
+    slots = vars(cls).get("__slots__", ())
+    for name in [slots] if isinstance(slots, str) else slots:
+        is_private = name.startswith("__") and not name.endswith("__")
+        yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
+
+
+def boxed(value: Any, static: Collection[int]) -> Any:
+    """A pytree with boxes in place of objects.
+
+    Args:
+        value: The pytree.
+        static: Ids of the objects that stay what they are.
+
+    Raises:
+        UnsupportedSyntaxError: An object refers to itself.
+    """
+    return _boxed(value, static, ())
+
+
+def _boxed(value: Any, static: Collection[int], around: tuple[int, ...]) -> Any:
+    def box(leaf: Any) -> Any:
+        if id(leaf) in static or not is_boxable(leaf):
+            return leaf
+        if id(leaf) in around:
+            raise UnsupportedSyntaxError(
+                f"an object of {type(leaf).__name__!r} refers to itself",
+                help="keep its parts in arrays or lists, and refer to them by their index.",
+            )
+        attributes = attributes_of(leaf)
+        inner = tuple(_boxed(part, static, (*around, id(leaf))) for part in attributes.values())
+        return Boxed(type(leaf), tuple(attributes), inner)
+
+    return jax.tree.map(box, value)
