@@ -511,8 +511,8 @@ def test_what_is_printed_is_what_is_compiled(threads: int, one_kernel: bool) -> 
     assert ("xla_cpu_small_call" in text) == ("xla_cpu_small_call" in compiled.as_text()) == one_kernel
     parameters = re.search(r"entry_computation_layout={\((.*?)\)->", compiled.as_text())[1]
     main = re.search(r"func public @main\((.*?)\) ->", text)[1]
-    assert (parameters.count("s32[]"), main.count("tensor<i32>")) == (threads - 1, threads - 1), (
-        "the number of the part"
+    assert (parameters.count("s32[]"), main.count("tensor<i32>")) == (threads, threads), (
+        "the number of the part, where there are several, and of the turns of a stretch"
     )
     assert f"-> (tensor<{1000 // threads}xi32>" in text
     assert f"s32[{1000 // threads}]" in compiled.as_text().splitlines()[0]
