@@ -61,6 +61,8 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     try:
         return _join_patterns(left, right)
     except DisagreementError as reason:
+        if left.treedef == right.treedef and not left.has_pattern_of(right):
+            raise  # what differs belongs to nodes, for which there is nothing above both
         try:
             joined = Type(_above(left.tensors, right.tensors))
         except DisagreementError:
