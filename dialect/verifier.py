@@ -331,7 +331,7 @@ class _OpChecks:
     @faults.register
     def _branch(self, operation: ops.BranchOp) -> Iterator[tuple[str, str]]:
         type_ = self.symbols.types[operation.condition]
-        if type_.leaves != (TensorType(np.dtype(np.bool_)),):
+        if type_.strong.leaves != (TensorType(np.dtype(np.bool_)),):
             yield "branch_c1", f"the condition %{operation.condition} is {type_}, not a scalar boolean"
 
     @faults.register
