@@ -106,7 +106,7 @@ static LogicalResult verifyMove(const Symbols &symbols, MoveOp op) {
 
 static LogicalResult verifyBranch(const Symbols &symbols, BranchOp op) {
   const Pattern &pattern = symbols.patterns.find(op.getCondition())->second;
-  if (pattern.str() == "bool[]")
+  if (pattern.str() == "bool[]" || pattern.str() == "bool[]*")
     return success();
   return emitFault(op, "branch_c1") << "the condition %" << op.getCondition() << " is " << pattern.str()
                                     << ", not a scalar boolean";
