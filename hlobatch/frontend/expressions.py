@@ -13,6 +13,7 @@ from __future__ import annotations
 import ast
 import copy
 import functools
+import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -44,6 +45,8 @@ from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 
 _TEMPORARY = "_hb_"
+_SITE = re.compile(rf"{HELPER}constant\d+, ")
+"""Where a call stands, as the first argument of what the frontend puts in its place."""
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -137,7 +140,7 @@ class ExpressionLowering:
                 tuple(map(self.variable, inputs)),
                 tuple(map(self.variable, outputs)),
                 function,
-                text.replace(HELPER, "").replace(_TEMPORARY, "$"),
+                _SITE.sub("", text).replace(HELPER, "").replace(_TEMPORARY, "$"),
                 self.location(node),
                 tuple(self.location(reads[name]) for name in inputs),
             )
