@@ -214,10 +214,12 @@ class _Inferrer:
                 types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
                 raise Learned(op.site, Copy(types, _through_calls(error, caller.name, self.called_from))) from None
         self._reach(callee.name, callee.graph.enter_block().name)
-        if any(name not in self.found.types for name in callee.vars_out):
+        known = {result for result in callee.vars_out if result in self.found.types}
+        if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):
             return False
         for name, result in zip(op.vars_out, callee.vars_out, strict=True):
-            self._flow(name, self.found.types[result], op.location)
+            if result in known:  # of a call that may raise, which failure there was may be known before the result
+                self._flow(name, self.found.types[result], op.location)
         return True
 
     def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:

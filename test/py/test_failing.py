@@ -113,6 +113,33 @@ def again(n):
         return 77
 
 
+def caught_at_some_depth(n):
+    if n <= 0:
+        raise ValueError("bottom")
+    try:
+        return caught_at_some_depth(n - 1)
+    except ValueError:
+        if n == 2:
+            return 50
+        raise
+
+
+def of_a_recursion_that_raises_again(n):
+    try:
+        return caught_at_some_depth(n)
+    except ValueError:
+        return -1
+
+
+def called_for_what_it_raises(n):
+    y = 0
+    try:
+        root(n)
+    except ValueError:
+        y = 5
+    return y
+
+
 def by_class(n):
     try:
         if n < 0:
@@ -129,6 +156,7 @@ def by_class(n):
 
 
 CATCHING = [caught, with_finally, returns_through_finally, divides, of_a_recursion, again, by_class]
+CATCHING += [of_a_recursion_that_raises_again, called_for_what_it_raises]
 
 
 def plain(function):
