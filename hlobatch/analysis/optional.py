@@ -23,7 +23,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.facts import Learned, MayBeNone
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType, Type
@@ -90,16 +90,21 @@ def run(function: Callable[..., Any], values: Sequence[Any], see: Callable[[list
     known: dict[int, Maybe] = {}
 
     def given(part: Any) -> Any:
+        if isinstance(part, Boxed):
+            return object_of(part, all_given)
         if not isinstance(part, Maybe):
             return part
-        inner = unboxed(jax.tree.map(given, part.value, is_leaf=_is_maybe))
+        inner = all_given(part.value)
         known[id(inner)] = Maybe(part.is_there, inner)
         return inner
+
+    def all_given(value: Any) -> Any:
+        return jax.tree.map(given, value, is_leaf=lambda part: isinstance(part, (Maybe, Boxed)))
 
     def held(part: Any) -> Any:
         return part.value if isinstance(part, Present) else known.get(id(part), part)
 
-    arguments = [unboxed(jax.tree.map(given, value, is_leaf=_is_maybe)) for value in values]
+    arguments = list(map(all_given, values))  # what is made here is known by its identity: it is made once
     see(arguments)
     token = _known.set(known)
     try:

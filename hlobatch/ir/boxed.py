@@ -6,7 +6,7 @@ so is who called the batched function; in between it is a ``Boxed``. Nothing is 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -37,8 +37,10 @@ class Boxed:
 
 
 def unboxed(value: Any) -> Any:
-    """A pytree with the objects themselves."""
-    return jax.tree.map(_object, value, is_leaf=is_boxed)
+    """A pytree with the objects themselves; the pytree itself, if there are none."""
+    if not any(map(is_boxed, jax.tree.leaves(value, is_leaf=is_boxed))):
+        return value
+    return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_boxed)
 
 
 def is_boxed(part: Any) -> bool:
@@ -46,10 +48,14 @@ def is_boxed(part: Any) -> bool:
     return isinstance(part, Boxed)
 
 
-def _object(part: Any) -> Any:
-    if not isinstance(part, Boxed):
-        return part
-    new: Any = object.__new__(part.cls)
-    for name, value in zip(part.names, part.values, strict=True):
-        object.__setattr__(new, name, unboxed(value))
+def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:
+    """The object in a box.
+
+    Args:
+        box: The box.
+        inside: What makes of each attribute's value, in which there may be boxes, what the object is to have.
+    """
+    new: Any = object.__new__(box.cls)
+    for name, value in zip(box.names, box.values, strict=True):
+        object.__setattr__(new, name, inside(value))
     return new
