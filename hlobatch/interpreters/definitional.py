@@ -54,7 +54,7 @@ def interpret(program: Program, *inputs: Any) -> Any:
         if failure is not None:
             raise failure.exception(np.asarray(details))
     results = list(map(unboxed, results))
-    return results[0] if len(results) == 1 else results
+    return results[0] if len(results) == 1 else tuple(results)
 
 
 def _call(program: Program, function: Function, inputs: tuple[Any, ...], shared: Stacks) -> tuple[Any, ...]:

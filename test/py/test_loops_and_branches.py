@@ -142,3 +142,21 @@ def test_loops_that_are_left_early_inside_of_others_are_not_written_out() -> Non
     n = np.arange(-1, 12).astype(np.int32)
     assert first_neighbor(n).tolist() == plain(first_neighbor, n)
     assert any("$turn" in text for text in constants(first_neighbor.trace(n).program))
+
+
+def test_comprehensions_that_cannot_be_straight_line_code():
+    """Which part of them Python points at differs between its releases."""
+
+    @hb.batch
+    def as_long_as_the_lane_says(n):
+        return [i for i in range(n)]  # noqa: C416  # a comprehension is meant
+
+    @hb.batch
+    def of_several_structures(n):
+        return [(1, 2) if i < n else 3 for i in range(2)]
+
+    with pytest.raises(hb.BatchTypeError, match="has a range whose length differs between lanes") as caught:
+        as_long_as_the_lane_says(jnp.arange(3))
+    assert "sum(x[i] for i in range(n))" in caught.value.help
+    with pytest.raises(hb.BatchTypeError, match="a choice between values of different structure depends on the lane"):
+        of_several_structures(jnp.arange(3))
