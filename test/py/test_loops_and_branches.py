@@ -1,7 +1,9 @@
 """If-conversion and loop rotation: fewer blocks, the same meaning, and nothing run ahead that might not end."""
 
 import jax
+import jax.numpy as jnp
 import numpy as np
+import pytest
 
 import hlobatch as hb
 from hlobatch.ir.ops import BranchOp
