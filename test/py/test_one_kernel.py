@@ -790,7 +790,7 @@ def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
 def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkeypatch):
     monkeypatch.setattr(primitive, "leaves_passes_out", lambda: left_alone)
     tied = []
-    monkeypatch.setattr("hlobatch.lowering.turn.tied", lambda part, *_: tied.append(part) or part)
+    monkeypatch.setattr("hlobatch.lowering.turn.tied", lambda part, *_, **__: tied.append(part) or part)
     function = looped(lambda x: jnp.tanh(x), dispatch="chain")
     assert is_one_kernel(function, *examples())
     assert bool(tied) != left_alone
