@@ -10,6 +10,7 @@ Reference: paper section 2, algorithm 1; TFP ``auto_batching.stackless.execute``
 from __future__ import annotations
 
 import heapq
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -28,6 +29,7 @@ from hlobatch.ir.failures import checked
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
 from hlobatch.ir.physical import flatten, physical, user_value, width
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
+from hlobatch.ir.types import Leaf, TensorType
 
 
 @dataclass
@@ -142,12 +144,18 @@ class _Run:
     def _passed(self, arrays: list[Any], source: str, target: str, lanes: int) -> list[Any]:
         """The arrays of one variable in the dtypes of another."""
         types = self.program.var_defs
-        if types[source].is_static and not types[target].is_static:
-            constants = flatten(types[source].rebuild([]), types[target])
-            return [self.backend.asarray(np.broadcast_to(c, (lanes, *np.shape(c)))) for c in constants]
-        assert len(arrays) == width(types[target])
+        if len(arrays) < width(types[target]):  # what is a Python number in one may be an array in the other
+            supply = iter(arrays)
+            pairs = list(zip(types[source].leaves, types[target].leaves, strict=True))
+            arrays = [self._leaf(given, supply, lanes) for given, wanted in pairs if isinstance(wanted, TensorType)]
         leaves = types[target].tensor_leaves
         return [a if t.is_key or a.dtype == t.dtype else a.astype(t.dtype) for a, t in zip(arrays, leaves, strict=True)]
+
+    def _leaf(self, given: Leaf, arrays: Iterator[Any], lanes: int) -> Any:
+        """An array of a variable, or the same number for all lanes."""
+        if isinstance(given, TensorType):
+            return next(arrays)
+        return self.backend.asarray(np.broadcast_to(np.asarray(given.value), (lanes,)))
 
     def _leave(
         self, graph: ControlFlowGraph, terminator: Op, env: Environment, mask: Mask, waiting: WaitingPoints
