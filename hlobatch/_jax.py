@@ -293,7 +293,9 @@ def is_out_of_memory(error: Exception) -> bool:
 def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:
     """Raise an error of our own where ``checkify`` is to look into a primitive, for more than users' own checks."""
 
-    def rule(error: Any, enabled: frozenset[Any], *operands: Any, **params: Any) -> Any:
+    def rule(*given: Any, **params: Any) -> Any:
+        start = 0 if isinstance(given[1], frozenset) else 1  # from JAX 0.12 on, a context comes first
+        error, enabled, *operands = given[start:]
         if enabled - _checkify.user_checks:
             refuse(**params)
         return error, primitive.bind(*operands, **params)
