@@ -32,35 +32,20 @@ class GivesBack:
     """The fact that the program has a call of a function that changes its arguments: it gives them back."""
 
 
-@dataclass(frozen=True)
-class Changes:
-    """What the statements of a function change.
-
-    Attributes:
-        places: The names of whose values a part is changed, each with the first target that says so.
-        rebound: The names that are assigned to as a whole.
-    """
-
-    places: Mapping[str, ast.expr]
-    rebound: frozenset[str]
-
-
-def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Changes:
-    """What a function's statements change.
+def changes_of(node: ast.FunctionDef, *, inside: bool = False) -> Mapping[str, ast.expr]:
+    """The names of whose values a function's statements change a part, each with the first target that says so.
 
     Args:
         node: Its definition.
         inside: Whether the statements of functions that are defined inside it are meant, too.
     """
     places: dict[str, ast.expr] = {}
-    rebound = set[str]()
     for target in _targets(node.body, inside=inside):
         for part in places_in(target):
             root = root_of(part)
             if isinstance(root, ast.Name):
                 places.setdefault(root.id, part)
-        rebound.update(target_names(target))
-    return Changes(places, frozenset(rebound))
+    return places
 
 
 def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
@@ -71,7 +56,7 @@ def changed_parameters(node: ast.FunctionDef) -> Mapping[str, ast.expr]:
     arguments = node.args
     own = {name for statement in _before_changes(node) for name in _bound_by(statement)}
     names = {a.arg for a in (*arguments.posonlyargs, *arguments.args, *arguments.kwonlyargs)} - own
-    return {name: part for name, part in changes_of(node).places.items() if name in names}
+    return {name: part for name, part in changes_of(node).items() if name in names}
 
 
 _METHODS: Final = frozenset(

@@ -223,7 +223,7 @@ class _Part:
     def assigns(self) -> list[str]:
         """Variables around it that it, or a function inside of it, assigns, or of whose values it changes a part."""
         named = [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
-        return [*named, *(name for name in changes_of(self.definition, inside=True).places if name in self.captured)]
+        return [*named, *(name for name in changes_of(self.definition, inside=True) if name in self.captured)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:
