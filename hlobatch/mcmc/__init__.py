@@ -1,0 +1,42 @@
+"""Sampling: a log density -> draws from it, by the No-U-Turn Sampler, many chains at once.
+
+    from hlobatch import mcmc
+
+    result = mcmc.sample(log_density, init, key, chains=64)
+
+It is written for one chain, with recursion, and batched by `hb.batch`, so that chains do not wait for each other's
+trajectories.
+"""
+
+from hlobatch.mcmc.bijectors import (
+    Bijector,
+    above,
+    below,
+    correlation_cholesky,
+    interval,
+    ordered,
+    positive,
+    real,
+    simplex,
+)
+from hlobatch.mcmc.progress import Progress
+from hlobatch.mcmc.result import Result, State
+from hlobatch.mcmc.sampling import sample
+from hlobatch.mcmc.start import InitialValueError
+
+__all__ = [
+    "Bijector",
+    "InitialValueError",
+    "Progress",
+    "Result",
+    "State",
+    "above",
+    "below",
+    "correlation_cholesky",
+    "interval",
+    "ordered",
+    "positive",
+    "real",
+    "sample",
+    "simplex",
+]

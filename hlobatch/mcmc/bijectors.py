@@ -1,0 +1,168 @@
+"""Where a parameter may lie -> a bijector from unconstrained coordinates, with the logarithm of its Jacobian.
+
+| Bijector | Parameters |
+|---|---|
+| `real` | any |
+| `positive` | above 0 |
+| `above(low)`, `below(high)`, `interval(low, high)` | between bounds |
+| `ordered` | increasing along the last axis |
+| `simplex` | positive, adding up to 1 along the last axis |
+| `correlation_cholesky` | lower Cholesky factors of correlation matrices, `[..., n, n]` |
+
+Reference:
+    Stan Reference Manual, "Constraint Transforms".
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+from numpy.typing import NDArray
+
+Shape = tuple[int, ...]
+
+
+@dataclass(frozen=True, eq=False)
+class Bijector:
+    """Unconstrained coordinates `x` <-> a parameter `y`.
+
+    Attributes:
+        name: As it is written.
+        forward: `x -> (y, log_det)`, the parameter and the logarithm of the Jacobian's determinant, a scalar.
+        inverse: `y -> x`. Not finite where `y` is not in the support.
+        unconstrained_shape: Shape of `y` -> shape of `x`.
+    """
+
+    name: str
+    forward: Callable[[Array], tuple[Array, Array]]
+    inverse: Callable[[Array], Array]
+    unconstrained_shape: Callable[[Shape], Shape]
+
+    def __repr__(self) -> str:
+        return f"mcmc.{self.name}"
+
+
+def _same(shape: Shape) -> Shape:
+    return shape
+
+
+def above(low: float) -> Bijector:
+    """Above a number.
+
+    Examples:
+        >>> y, log_det = above(1.0).forward(jnp.float32(0.0))
+        >>> float(y), float(log_det)
+        (2.0, 0.0)
+    """
+    return _half_line(float(low), 1.0, f"above({low:g})")
+
+
+def below(high: float) -> Bijector:
+    """Below a number."""
+    return _half_line(float(high), -1.0, f"below({high:g})")
+
+
+@functools.cache
+def _half_line(bound: float, sign: float, name: str) -> Bijector:
+    """From a bound upwards or downwards."""
+    return Bijector(
+        name,
+        lambda x: (bound + sign * jnp.exp(x), jnp.sum(x)),
+        lambda y: jnp.log(sign * (y - bound)),
+        _same,
+    )
+
+
+@functools.cache
+def interval(low: float, high: float) -> Bijector:
+    """Between two numbers.
+
+    Raises:
+        ValueError: There is nothing between them.
+    """
+    if not low < high:
+        raise ValueError(f"interval({low}, {high}) is empty: the first number has to be the smaller one.")
+    width = high - low
+
+    def forward(x: Array) -> tuple[Array, Array]:
+        log_det = jnp.sum(jax.nn.log_sigmoid(x) + jax.nn.log_sigmoid(-x) + np.log(width))
+        return low + width * jax.nn.sigmoid(x), log_det
+
+    def inverse(y: Array) -> Array:
+        share = (y - low) / width
+        return jnp.log(share) - jnp.log1p(-share)
+
+    return Bijector(f"interval({low:g}, {high:g})", forward, inverse, _same)
+
+
+def _ordered() -> Bijector:
+    def forward(x: Array) -> tuple[Array, Array]:
+        steps = jnp.concatenate([x[..., :1], jnp.exp(x[..., 1:])], axis=-1)
+        return jnp.cumsum(steps, axis=-1), jnp.sum(x[..., 1:])
+
+    def inverse(y: Array) -> Array:
+        return jnp.concatenate([y[..., :1], jnp.log(jnp.diff(y, axis=-1))], axis=-1)
+
+    return Bijector("ordered", forward, inverse, _same)
+
+
+def _simplex() -> Bijector:
+    """By breaking a stick: each coordinate is the share of what is left, zero for equal parts."""
+
+    def offsets(breaks: int) -> NDArray[np.float64]:
+        parts: NDArray[np.float64] = np.arange(breaks, 0, -1.0)
+        return np.log(parts)
+
+    def forward(x: Array) -> tuple[Array, Array]:
+        logit = x - jnp.asarray(offsets(x.shape[-1]), x.dtype)
+        log_share, log_rest = jax.nn.log_sigmoid(logit), jax.nn.log_sigmoid(-logit)
+        log_left = jnp.cumsum(log_rest, axis=-1)
+        log_before = log_left - log_rest
+        y = jnp.exp(jnp.concatenate([log_before + log_share, log_left[..., -1:]], axis=-1))
+        return y, jnp.sum(log_before + log_share + log_rest)
+
+    def inverse(y: Array) -> Array:
+        after = jnp.cumsum(y[..., :0:-1], axis=-1)[..., ::-1]  # what each break leaves
+        return jnp.log(y[..., :-1]) - jnp.log(after) + jnp.asarray(offsets(y.shape[-1] - 1), y.dtype)
+
+    return Bijector("simplex", forward, inverse, lambda shape: (*shape[:-1], shape[-1] - 1))
+
+
+def _correlation_cholesky() -> Bijector:
+    """By canonical partial correlations: each element of a row is a share of what the row has left to norm 1."""
+
+    def forward(x: Array) -> tuple[Array, Array]:
+        size = int((1 + np.sqrt(1 + 8 * x.shape[-1])) // 2)
+        row, column = np.tril_indices(size, -1)
+        partial = jnp.zeros((*x.shape[:-1], size, size), x.dtype).at[..., row, column].set(jnp.tanh(x))
+        rest = 0.5 * jnp.log1p(-(partial**2))
+        before = jnp.cumsum(rest, axis=-1) - rest  # logarithm of the norm that is left at each element
+        below = np.tril(np.ones((size, size), bool), -1)
+        lower = jnp.where(below, partial, jnp.eye(size, dtype=x.dtype)) * jnp.exp(before)
+        log_det = jnp.sum(jnp.where(below, 2 * rest + before, 0.0))
+        return lower * np.tril(np.ones((size, size))).astype(x.dtype), log_det
+
+    def inverse(y: Array) -> Array:
+        size = y.shape[-1]
+        left = 1.0 - (jnp.cumsum(y**2, axis=-1) - y**2)
+        row, column = np.tril_indices(size, -1)
+        partial: Array = y[..., row, column] / jnp.sqrt(left[..., row, column])
+        return jnp.arctanh(partial)
+
+    return Bijector(
+        "correlation_cholesky", forward, inverse, lambda shape: (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+    )
+
+
+real: Final = Bijector("real", lambda x: (x, jnp.zeros((), x.dtype)), lambda y: y, _same)
+positive: Final = _half_line(0.0, 1.0, "positive")
+ordered: Final = _ordered()
+simplex: Final = _simplex()
+correlation_cholesky: Final = _correlation_cholesky()

@@ -1,0 +1,128 @@
+"""Chains as they stand, and noise -> chains further on, with what they drew: the batched program, one chain to a lane.
+
+A chain makes draws one after the other inside the program, so that none waits for the trajectories of others; it stops
+at a draw that was said, when it has made all that there is noise for, or after so many leapfrog steps: then all stop at
+about the same time, however long their trajectories are. Warm-up and sampling are the same program.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+import hlobatch as hb
+from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point, make_transition, select
+from hlobatch.mcmc.step_size import StepSize, adapted
+
+STATISTICS: Final = ("diverging", "energy", "acceptance_rate", "tree_depth", "n_steps", "lp", "step_size")
+"""What is kept of each draw besides its position; the names are arviz's, where it has one."""
+
+OPTIMIZATIONS: Final = hb.Optimizations(few_lanes=False)
+"""Chains stop at about the same time: a program for the last few of them would take longer to compile than it saves."""
+
+
+class Chain(NamedTuple):
+    """A chain between two draws.
+
+    Attributes:
+        key: `Key[Array, ""]`, of all its noise; never rewritten.
+        made: `Int[Array, ""]`, how many draws, those of the warm-up too.
+        point: The last draw.
+        step: The step size, and what it is adapted by.
+    """
+
+    key: Array
+    made: Array
+    point: Point
+    step: StepSize
+
+
+class Limits(NamedTuple):
+    """Where chains stop, and how they adapt; the same for all.
+
+    Attributes:
+        leapfrogs: `Int[Array, ""]`, steps after which no other draw is begun.
+        warmup: `Int[Array, ""]`, draws during which the step size is adapted.
+        acceptance: `Float[Array, ""]`, what it is adapted to.
+    """
+
+    leapfrogs: Array
+    warmup: Array
+    acceptance: Array
+
+
+class Drawn(NamedTuple):
+    """What a chain drew; rows that it did not get to are zero.
+
+    Attributes:
+        positions: `Float[Array, "rows dim"]`.
+        statistics: `Float[Array, "rows statistics"]`.
+    """
+
+    positions: Array
+    statistics: Array
+
+
+def noise_for(chain: Chain, rows: int, max_depth: int) -> Noise:
+    """Returns the noise of a chain's next draws. Each draw has its own, whenever it is made, and among which others."""
+    position = chain.point.position
+
+    def of_draw(index: Array) -> Noise:
+        momentum, coins, leaves = jax.random.split(jax.random.fold_in(chain.key, index), 3)
+        return Noise(
+            jax.random.normal(momentum, position.shape, position.dtype),
+            jax.random.uniform(coins, (max_depth, 2), position.dtype),
+            leaves,
+        )
+
+    return jax.vmap(of_draw)(chain.made + jnp.arange(rows))
+
+
+def make_advance(
+    log_density: FlatLogDensity, max_depth: int, *, shared_scale: bool, shared_data: bool, options: Any
+) -> hb.BatchedFunction[..., tuple[Chain, Drawn]]:
+    """Returns `advance(chains, noise, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
+
+    A chain stops before the draw number `until`.
+
+    Args:
+        log_density: Of a position and the data.
+        max_depth: Doublings at most.
+        shared_scale: Whether all chains have one metric; else each has its own.
+        shared_data: Likewise of the data.
+        options: Of `hb.batch`, such as `lanes`.
+    """
+    transition = make_transition(log_density, max_depth)
+    in_axes = (0, 0, 0, None, None if shared_scale else 0, None if shared_data else 0)
+
+    @hb.batch(in_axes=in_axes, **{"optimizations": OPTIMIZATIONS, "max_stack_depth": max_depth + 2, **options})
+    def advance(
+        chain: Chain, noise: Noise, until: Array, limits: Limits, scale: Array, data: Any
+    ) -> tuple[Chain, Drawn]:
+        positions = jnp.zeros_like(noise.momentum)
+        statistics = jnp.zeros((len(noise.momentum), len(STATISTICS)), positions.dtype)
+        row, leapfrogs = jnp.int32(0), jnp.int32(0)
+        point, step, made = chain.point, chain.step, chain.made
+        while (row < len(noise.momentum)) & (made < until) & (leapfrogs < limits.leapfrogs):
+            of_draw = jax.tree.map(lambda of_rows, row=row: of_rows[row], noise)
+            step_size = jnp.exp(step.log_step)
+            point, tally, depth = transition(point, of_draw, step_size, scale, data)
+            acceptance = tally.acceptance / tally.leapfrogs
+            positions = positions.at[row].set(point.position)
+            found = (tally.diverged, point.energy, acceptance, depth, tally.leapfrogs, point.log_density, step_size)
+            statistics = statistics.at[row].set(jnp.stack([x.astype(positions.dtype) for x in found]))
+            step = select_adapted(made < limits.warmup, step, acceptance, limits.acceptance)
+            leapfrogs += tally.leapfrogs
+            made += 1
+            row += 1
+        return Chain(chain.key, made, point, step), Drawn(positions, statistics)
+
+    return advance
+
+
+def select_adapted(warming: Array, step: StepSize, acceptance: Array, target: Array) -> StepSize:
+    """Returns the step size after a draw, which changes it in the warm-up only."""
+    return select(warming, adapted(step, acceptance, target), step)

@@ -1,0 +1,130 @@
+"""A log density of a pytree of parameters, some of them constrained -> one of a vector without constraints."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import Array
+
+from hlobatch.mcmc.bijectors import Bijector, real
+
+
+@dataclass(frozen=True)
+class Parameters:
+    """The parameters of one chain: what they are called, and where they stand in the vector of a position.
+
+    Attributes:
+        structure: Of the pytree.
+        names: Of its leaves, as a user would write them.
+        shapes: Of the leaves.
+        bijectors: Of the leaves.
+        dtype: Of a position.
+    """
+
+    structure: Any
+    names: tuple[str, ...]
+    shapes: tuple[tuple[int, ...], ...]
+    bijectors: tuple[Bijector, ...]
+    dtype: Any
+
+    @property
+    def _unconstrained(self) -> list[tuple[int, ...]]:
+        return [b.unconstrained_shape(shape) for b, shape in zip(self.bijectors, self.shapes, strict=True)]
+
+    @property
+    def sizes(self) -> list[int]:
+        """How many elements of a position belong to each leaf."""
+        return [math.prod(shape) for shape in self._unconstrained]
+
+    @property
+    def dim(self) -> int:
+        """Elements of a position."""
+        return sum(self.sizes)
+
+    def position(self, tree: Any) -> Array:
+        """The position, `Float[Array, "dim"]`, of the parameters of one chain; not finite outside of the support."""
+        leaves = jax.tree.leaves(tree)
+        parts = [
+            b.inverse(jnp.asarray(leaf, self.dtype)).reshape(-1) for b, leaf in zip(self.bijectors, leaves, strict=True)
+        ]
+        return jnp.concatenate(parts)
+
+    def at(self, position: Array) -> tuple[Any, Array]:
+        """The parameters at a position, and the logarithm of the Jacobian's determinant."""
+        leaves, log_det, start = [], jnp.zeros((), position.dtype), 0
+        for bijector, shape, size in zip(self.bijectors, self._unconstrained, self.sizes, strict=True):
+            leaf, log_det_here = bijector.forward(position[start : start + size].reshape(shape))
+            leaves.append(leaf)
+            log_det = log_det + log_det_here
+            start += size
+        return jax.tree.unflatten(self.structure, leaves), log_det
+
+    def log_density(self, function: Callable[..., Any]) -> Callable[[Array, Any], Array]:
+        """The log density of a position and data, of one that takes parameters and, if there are data, those."""
+
+        def of_position(position: Array, data: Any) -> Array:
+            tree, log_det = self.at(position)
+            value = jnp.asarray(function(tree, *data))
+            if value.shape != ():
+                raise ValueError(
+                    f"the log density has to be a scalar, and is an array of shape {value.shape}: add its parts up."
+                )
+            return value.astype(position.dtype) + log_det
+
+        return of_position
+
+
+def describe(tree: Any, constraints: Any = None) -> Parameters:
+    """Returns what there is to know of parameters like these, those of one chain.
+
+    Args:
+        tree: Arrays, numbers or `jax.ShapeDtypeStruct`.
+        constraints: Bijectors in a pytree of the same structure; a bijector or None for a whole part of it. Of a dict,
+            what is not constrained may be left out.
+
+    Raises:
+        ValueError: There are no parameters, some are no real numbers, or the constraints are not for these.
+    """
+    paths, structure = jax.tree.flatten_with_path(tree)
+    names = tuple(_name(path) for path, _ in paths)
+    if not names:
+        raise ValueError("init has no parameters.")
+    avals = [leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jnp.asarray(leaf) for _, leaf in paths]
+    for name, aval in zip(names, avals, strict=True):
+        if not jnp.issubdtype(aval.dtype, jnp.floating):
+            raise ValueError(
+                f"parameter {name} is of {aval.dtype}, and gradients are taken of real numbers only: "
+                "write it with a decimal point, or sum over its values in the log density."
+            )
+    dtype = jnp.result_type(*(aval.dtype for aval in avals))
+    bijectors = tuple(_spread(constraints, tree, "constraints"))
+    shapes = tuple(tuple(np.shape(aval)) for aval in avals)
+    return Parameters(structure, names, shapes, bijectors, dtype)
+
+
+def _spread(constraints: Any, tree: Any, where: str) -> list[Bijector]:
+    """The bijector of each leaf."""
+    if constraints is None or isinstance(constraints, Bijector):
+        return [constraints or real] * len(jax.tree.leaves(tree))
+    if isinstance(constraints, Mapping) and isinstance(tree, Mapping):
+        unknown = [key for key in constraints if key not in tree]
+        if unknown:
+            raise ValueError(f"{where} names {unknown[0]!r}, and the parameters are {', '.join(map(repr, tree))}.")
+        keys = sorted(tree)  # as JAX orders the items of a dict
+        return [b for key in keys for b in _spread(constraints.get(key), tree[key], f"{where}[{key!r}]")]
+    parts = jax.tree.leaves(constraints, is_leaf=lambda part: part is not constraints)
+    trees = jax.tree.leaves(tree, is_leaf=lambda part: part is not tree)
+    if type(constraints) is not type(tree) or len(parts) != len(trees):
+        raise ValueError(f"{where} is {constraints!r}, which has not the structure of the parameters.")
+    return [b for part, subtree in zip(parts, trees, strict=True) for b in _spread(part, subtree, where)]
+
+
+def _name(path: Any) -> str:
+    """What a leaf is called: `tau`, `theta.0`; a single array has no name but this."""
+    return jax.tree_util.keystr(path, simple=True, separator=".") or "position"

@@ -1,0 +1,136 @@
+"""A log density and the shape of a run -> the few compiled functions that a run is made of, kept for the next one.
+
+All but one are plain JAX, on all chains in step: they take a small share of the time. `advance` is where the time goes.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
+from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
+from hlobatch.mcmc.nuts import Noise, Point
+from hlobatch.mcmc.parameters import Parameters
+from hlobatch.mcmc.step_size import StepSize, begun, first_log_step, settled
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What a program is compiled for, besides the sizes of arrays.
+
+    Attributes:
+        parameters: Of one chain.
+        dense: Whether the metric has correlations.
+        pool: Whether all chains have one metric and one step size.
+        shared_data: Whether all chains have the same data.
+        max_depth: Doublings of a trajectory at most.
+        options: Of `hb.batch`, as items.
+    """
+
+    parameters: Parameters
+    dense: bool
+    pool: bool
+    shared_data: bool
+    max_depth: int
+    options: tuple[tuple[str, Any], ...]
+
+
+@dataclass(frozen=True)
+class Programs:
+    """The functions of a run; arrays of chains have the axis `chains` in front.
+
+    Attributes:
+        evaluate: `(positions, data) -> Point`, with the log density and its gradient.
+        noise: `(chains, rows) -> Noise`.
+        advance: `(chains, noise, until, limits, scale, data) -> (chains, drawn)`.
+        first_step: `(chains, scale, data) -> StepSize`, searched for where each chain is.
+        pooled: `StepSize -> StepSize`, the average as the step size; of all chains together where they are pooled.
+        learn: `(moments, positions, before, after, start) -> Moments`, with the draws that chains made from `before` to
+            `after`, those from number `start` on.
+        scale: `Moments -> ` the metric.
+        nothing_learned: `chains -> (moments, scale)`.
+    """
+
+    evaluate: Callable[[Array, Any], Point]
+    noise: Callable[[Chain, int], Noise]
+    advance: Callable[[Chain, Noise, Array, Limits, Array, Any], tuple[Chain, Drawn]]
+    first_step: Callable[[Chain, Array, Any], StepSize]
+    pooled: Callable[[StepSize], StepSize]
+    learn: Callable[[Moments, Array, Array, Array, Array], Moments]
+    scale: Callable[[Moments], Array]
+    nothing_learned: Callable[[int], tuple[Moments, Array]]
+
+
+@functools.lru_cache(maxsize=16)
+def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
+    """Returns the functions for a log density of parameters and data; the same ones for the same function."""
+    parameters, dense, pool = shape.parameters, shape.dense, shape.pool
+    of_position = parameters.log_density(log_density)
+    value_and_grad = jax.value_and_grad(of_position)
+    data_axis = None if shape.shared_data else 0
+    scale_axis = None if pool else 0
+
+    def evaluate(position: Array, data: Any) -> Point:
+        value, gradient = value_and_grad(position, data)
+        return Point(position, value, gradient, -value)
+
+    def first_step(chain: Chain, scale: Array, data: Any) -> StepSize:
+        point = chain.point
+        key = jax.random.fold_in(jax.random.fold_in(chain.key, chain.made), 1)
+        momentum = jax.random.normal(key, point.position.shape, point.position.dtype)
+        here = (point.position, point.log_density, point.gradient)
+        return begun(first_log_step(lambda position: value_and_grad(position, data), *here, momentum, scale))
+
+    def pooled(step: StepSize) -> StepSize:
+        step = jax.vmap(settled)(step)
+        if not pool:
+            return step
+        return step._replace(log_step=jnp.full_like(step.log_step, jnp.median(step.log_step)))
+
+    def learn(moments: Moments, positions: Array, before: Array, after: Array, start: Array) -> Moments:
+        rows = before[:, None] + jnp.arange(positions.shape[1])
+        return with_draws(moments, positions, (rows >= start) & (rows < after[:, None]))
+
+    def nothing_learned(chains: int) -> tuple[Moments, Array]:
+        dim, dtype = parameters.dim, parameters.dtype
+        one = identity(dim, dense=dense, dtype=dtype)
+        scale = one if pool else jnp.broadcast_to(one, (chains, *one.shape))
+        return no_moments(chains, dim, dense=dense, pool=pool, dtype=dtype), scale
+
+    return Programs(
+        evaluate=jax.jit(jax.vmap(evaluate, (0, data_axis))),
+        noise=jax.jit(
+            lambda chains, rows: jax.vmap(lambda chain: noise_for(chain, rows, shape.max_depth))(chains),
+            static_argnums=1,
+        ),
+        advance=make_advance(
+            of_position,
+            shape.max_depth,
+            shared_scale=pool,
+            shared_data=shape.shared_data,
+            options=dict(shape.options),
+        ),
+        first_step=jax.jit(jax.vmap(first_step, (0, scale_axis, data_axis))),
+        pooled=jax.jit(pooled),
+        learn=jax.jit(learn),
+        scale=jax.jit(factor),
+        nothing_learned=nothing_learned,
+    )
+
+
+@functools.lru_cache(maxsize=16)
+def what_to_keep(parameters: Parameters, postprocess: Callable[[Any], Any] | None) -> Callable[[Array], Any]:
+    """Returns what makes of positions, `Float[Array, "chains rows dim"]`, a pytree of `[chains, rows, ...]`."""
+
+    def kept(position: Array) -> Any:
+        tree, _ = parameters.at(position)
+        return tree if postprocess is None else postprocess(tree)
+
+    return jax.jit(jax.vmap(jax.vmap(kept)))

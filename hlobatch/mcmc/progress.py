@@ -1,0 +1,62 @@
+"""How far a run is -> a line on standard error that is written over itself, or a call of the user's own function."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+WIDTH: Final = 30
+"""Of the bar, in characters."""
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        done: Draws of all chains together, those of the warm-up too.
+        total: What that will be.
+        warming: Whether some chain is still in its warm-up.
+        divergences: Draws after the warm-up whose trajectory diverged, of all chains.
+        step_size: The median over chains.
+        seconds: Since the run began.
+    """
+
+    done: int
+    total: int
+    warming: bool
+    divergences: int
+    step_size: float
+    seconds: float
+
+    def __str__(self) -> str:
+        filled = WIDTH * self.done // max(self.total, 1)
+        bar = "█" * filled + "░" * (WIDTH - filled)
+        phase = "warm-up " if self.warming else "sampling"
+        share = 100 * self.done // max(self.total, 1)
+        return (
+            f"{phase} {bar} {share:3d} %  {self.divergences:,} divergences  "
+            f"step size {self.step_size:.3g}  {self.seconds:.1f} s"
+        )
+
+
+Report = Callable[[Progress], None]
+
+
+def reporter(progress: bool | Report | None) -> Report:
+    """Returns what is told of the progress; None means a bar if standard error is a terminal."""
+    if callable(progress):
+        return progress
+    if progress or (progress is None and sys.stderr.isatty()):
+        return _bar
+    return _nothing
+
+
+def _nothing(_: Progress) -> None:
+    pass
+
+
+def _bar(progress: Progress) -> None:
+    end = "\n" if progress.done == progress.total else ""
+    sys.stderr.write(f"\r{progress}  {end}")
+    sys.stderr.flush()

@@ -1,0 +1,177 @@
+"""A log density, where to start, and a key -> draws: `sample`, which runs the compiled programs call by call."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from hlobatch.mcmc.chains import STATISTICS, Chain
+from hlobatch.mcmc.nuts import Point
+from hlobatch.mcmc.programs import Programs, Shape, programs_for, what_to_keep
+from hlobatch.mcmc.progress import Report, reporter
+from hlobatch.mcmc.result import Result, State
+from hlobatch.mcmc.run import Run
+from hlobatch.mcmc.start import parameters_of, starting_points
+from hlobatch.mcmc.step_size import begun
+from hlobatch.mcmc.store import Store
+
+POOLED_FROM: Final = 8
+"""Chains that learn together, if nothing is said: each draws less from the covariance of so many than it loses."""
+
+NOISE_BYTES: Final = 2**26
+"""What the noise of one call may take."""
+
+MOST_ROWS: Final = 128
+"""Draws of each chain in one call, at most."""
+
+
+def sample(  # noqa: PLR0913  # these are what there is to say
+    log_density: Callable[..., Any],
+    init: Any,
+    key: Array,
+    *,
+    data: tuple[Any, ...] = (),
+    num_warmup: int = 1_000,
+    num_samples: int = 1_000,
+    chains: int | None = None,
+    thin: int = 1,
+    progress: bool | Report | None = None,
+    constraints: Any = None,
+    postprocess: Callable[[Any], Any] | None = None,
+    jitter: float = 1.0,
+    pool: bool | None = None,
+    dense: bool = False,
+    target_acceptance: float = 0.8,
+    max_depth: int = 10,
+    data_per_chain: bool = False,
+    folder: str | Path | None = None,
+    state: State | None = None,
+    batch_options: Mapping[str, Any] | None = None,
+) -> Result:
+    """Draws from a log density by the No-U-Turn Sampler.
+
+    It compiles once for a log density, the shapes of parameters and data, and the options; called again with the same
+    function, not again. With the same key, a chain draws the same in however many lanes and threads chains run and,
+    unless `pool`, among whichever others, up to what the rounding of another compilation makes of it.
+
+    Args:
+        log_density: Of the parameters of one chain, and of `data`: `log_density(parameters, *data)`, a scalar, up to a
+            constant. JAX differentiates it. Arrays that it closes over are shared by all chains, too.
+        init: The parameters, a pytree of real arrays with an axis of chains in front. With `chains`, the parameters of
+            one chain, around which all start, or a function from a key to those of one chain.
+        key: A typed key, `jax.random.key(0)`.
+        data: Passed on to `log_density`, as they are for all chains.
+        num_warmup: Draws of each chain by which step size and metric are adapted, and which are not kept.
+        num_samples: Draws of each chain that are kept.
+        chains: How many, if `init` does not say so.
+        thin: Of so many draws one is kept.
+        progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. By default
+            a bar, if standard error is a terminal.
+        constraints: Bijectors for those parameters that may not be any number, as in `{"tau": mcmc.positive}`: a pytree
+            like that of the parameters, in which what is not constrained is None, or missing in a dict.
+        postprocess: What to keep of the parameters of one draw, as a pytree of arrays; by default the parameters.
+        jitter: How far around `init` chains start, up and down in each unconstrained coordinate.
+        pool: Whether all chains learn one metric and one step size together; else each its own. By default with 8
+            chains or more.
+        dense: Whether the metric has correlations, `dim**2` numbers; else standard deviations alone.
+        target_acceptance: What the step size is adapted to, between 0 and 1. Higher, for fewer divergences.
+        max_depth: Doublings of a trajectory at most.
+        data_per_chain: Whether arrays of `data` have an axis of chains in front: each chain samples another posterior.
+        folder: Where draws and statistics are written as `.npy` files while it runs, and mapped into memory.
+        state: The `state` of a result of the same density, to go on from: its chains, their keys, what they have
+            learned, and the rest of its warm-up, if that was not finished. Of `init` only shapes matter then.
+        batch_options: Of `hb.batch`, such as `lanes` and `threads`.
+
+    Returns:
+        Draws and statistics of each. After Ctrl-C, those that are finished, with `interrupted` set.
+
+    Raises:
+        InitialValueError: Some chain starts where the density or its gradient is not finite.
+        ValueError: Arguments do not fit together.
+
+    Examples:
+        >>> import jax, jax.numpy as jnp
+        >>> from hlobatch import mcmc
+        >>> def log_density(p):
+        ...     return -0.5 * (p["x"] / 3.0) ** 2 - p["rate"]
+        >>> result = mcmc.sample(
+        ...     log_density, {"x": 0.0, "rate": 1.0}, jax.random.key(0), chains=4,
+        ...     constraints={"rate": mcmc.positive}, num_warmup=200, num_samples=100,
+        ... )
+        >>> result.draws["x"].shape, bool((result.draws["rate"] > 0).all())
+        ((4, 100), True)
+    """
+    began = time.perf_counter()
+    _check(num_warmup, num_samples, thin, target_acceptance)
+    parameters, count = parameters_of(init, constraints, chains)
+    pool = (count >= POOLED_FROM and not data_per_chain) if pool is None else pool
+    if pool and data_per_chain:
+        raise ValueError("chains with data of their own have different posteriors: they cannot pool what they learn.")
+    data = jax.tree.map(jnp.asarray, tuple(data))
+    options = tuple((batch_options or {}).items())
+    shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, options)
+    programs = programs_for(log_density, shape)
+    if state is None:
+        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))
+        point = starting_points(
+            init,
+            keys,
+            parameters,
+            lambda positions: programs.evaluate(positions, data),
+            one_for_all=chains is not None,
+            jitter=jitter,
+        )
+        state = first_state(programs, keys, point, data, num_warmup)
+    keep = what_to_keep(parameters, postprocess)
+    like = jax.eval_shape(keep, jax.ShapeDtypeStruct((1, 1, parameters.dim), parameters.dtype))
+    like = jax.tree.map(lambda aval: jax.ShapeDtypeStruct(aval.shape[2:], aval.dtype), like)
+    run = Run(
+        programs=programs,
+        keep=keep,
+        data=data,
+        rows=rows_for(count, parameters.dim, max_depth, num_warmup, num_samples * thin),
+        thin=thin,
+        target_acceptance=target_acceptance,
+        report=reporter(progress),
+        began=began,
+        num_samples=num_samples,
+        store=Store(like, count, num_samples, None if folder is None else Path(folder)),
+        state=state,
+    )
+    try:
+        run.warm_up()
+        run.draw()
+    except KeyboardInterrupt:
+        return run.result(interrupted=True)
+    return run.result(interrupted=False)
+
+
+def _check(num_warmup: int, num_samples: int, thin: int, target_acceptance: float) -> None:
+    """Raises a ValueError where a number makes no sense."""
+    if num_warmup < 0 or num_samples < 0 or thin < 1:
+        raise ValueError(
+            f"num_warmup={num_warmup} and num_samples={num_samples} have to be 0 or more, and thin={thin} 1 or more."
+        )
+    if not 0.0 < target_acceptance < 1.0:
+        raise ValueError(f"target_acceptance={target_acceptance} has to be between 0 and 1.")
+
+
+def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int) -> State:
+    """Returns chains that have drawn nothing."""
+    count = len(keys)
+    moments, scale = programs.nothing_learned(count)
+    chains = Chain(keys, jnp.zeros(count, jnp.int32), point, begun(jnp.zeros_like(point.log_density)))
+    chains = chains._replace(step=programs.first_step(chains, scale, data))
+    return State(chains, scale, moments, jnp.int32(warmup))
+
+
+def rows_for(chains: int, dim: int, max_depth: int, warmup: int, draws: int) -> int:
+    """Returns how many draws of each chain a call makes at most: what there is to make, as far as memory goes."""
+    fit = NOISE_BYTES // (4 * chains * (dim + 2 * max_depth + len(STATISTICS)))
+    return max(1, min(fit, MOST_ROWS, max(warmup, draws)))

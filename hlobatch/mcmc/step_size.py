@@ -1,0 +1,112 @@
+"""The step size of a chain: acceptance probabilities, draw by draw -> a step size at which they average what is wanted.
+
+Reference:
+    Hoffman and Gelman, "The No-U-Turn Sampler", JMLR 15, 2014, section 3.2 and algorithms 4 and 6.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from hlobatch.mcmc.metric import whitened, widened
+
+SHRINKAGE: Final = 0.05
+STABILIZATION: Final = 10.0
+FORGETTING: Final = 0.75
+"""Hoffman and Gelman's gamma, t0 and kappa."""
+
+SEARCHED_ACCEPTANCE: Final = 0.8
+"""Of one step, where the search for a first step size ends."""
+
+SEARCHED_FAR: Final = 20.0
+"""Where it ends at the latest, in nats from 1."""
+
+
+class StepSize(NamedTuple):
+    """Dual averaging of the logarithm of the step size.
+
+    Attributes:
+        log_step: `Float[Array, ""]`, what the next draw is made with.
+        log_average: `Float[Array, ""]`, what remains in the end.
+        error: `Float[Array, ""]`, by how much acceptance has been below what is wanted, averaged.
+        anchor: `Float[Array, ""]`, where steps are drawn to.
+        draws: `Int[Array, ""]`, draws made since it was begun.
+    """
+
+    log_step: Array
+    log_average: Array
+    error: Array
+    anchor: Array
+    draws: Array
+
+
+def begun(log_step: Array) -> StepSize:
+    """Returns dual averaging from a first guess on, which is rather too small than too large."""
+    zero = jnp.zeros_like(log_step)
+    return StepSize(log_step, zero, zero, jnp.log(10.0).astype(zero.dtype) + log_step, zero.astype(jnp.int32))
+
+
+def adapted(step: StepSize, acceptance: Array, target: Array) -> StepSize:
+    """Returns the step size after a draw of this acceptance probability."""
+    count = step.draws + 1
+    number = count.astype(step.log_step.dtype)
+    weight = 1.0 / (number + STABILIZATION)
+    error = (1.0 - weight) * step.error + weight * (target - acceptance)
+    log_step = step.anchor - jnp.sqrt(number) / SHRINKAGE * error
+    forget = number**-FORGETTING
+    log_average = forget * log_step + (1.0 - forget) * step.log_average
+    return StepSize(log_step, log_average, error, step.anchor, count)
+
+
+def settled(step: StepSize) -> StepSize:
+    """Returns the average as the step size; what has made no draw stays as it is."""
+    log_step = jnp.where(step.draws > 0, step.log_average, step.log_step)
+    return step._replace(log_step=log_step)
+
+
+def first_log_step(
+    value_and_gradient: Callable[[Array], tuple[Array, Array]],
+    position: Array,
+    log_density: Array,
+    gradient: Array,
+    momentum: Array,
+    scale: Array,
+) -> Array:
+    """Returns the logarithm of a step size of about the right magnitude: a power of 2 (algorithm 4).
+
+    Args:
+        value_and_gradient: Of the log density at a position.
+        position: Of the chain, `Float[Array, "dim"]`; `log_density` and `gradient` are there.
+        log_density: `Float[Array, ""]`.
+        gradient: `Float[Array, "dim"]`.
+        momentum: `Float[Array, "dim"]`, standard normal.
+        scale: The metric.
+    """
+
+    def is_accepted(log_step: Array) -> Array:
+        step = jnp.exp(log_step)
+        half = momentum + 0.5 * step * whitened(scale, gradient)
+        value, slope = value_and_gradient(position + step * widened(scale, half))
+        end = half + 0.5 * step * whitened(scale, slope)
+        log_ratio = value - log_density + 0.5 * jnp.sum(momentum**2) - 0.5 * jnp.sum(end**2)
+        return log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # not where it is NaN
+
+    def more(carry: tuple[Array, Array, Array]) -> Array:
+        log_step, accepted, direction = carry
+        return (accepted == (direction > 0)) & (jnp.abs(log_step) < SEARCHED_FAR)
+
+    def further(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
+        log_step, _, direction = carry
+        log_step = log_step + direction * jnp.log(2.0).astype(direction.dtype)
+        return log_step, is_accepted(log_step), direction
+
+    zero = jnp.zeros_like(log_density)
+    accepted = is_accepted(zero)
+    direction = jnp.where(accepted, 1.0, -1.0).astype(zero.dtype)
+    log_step, accepted, _ = jax.lax.while_loop(more, further, (zero, accepted, direction))
+    return log_step

@@ -1,0 +1,35 @@
+"""Draws and their statistics -> what arviz takes: the only module that needs arviz."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import jax
+import numpy as np
+from numpy.typing import NDArray
+
+
+def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> Any:
+    """Returns the draws as arviz has them.
+
+    Args:
+        draws: Pytree of `[chains, draws, ...]`. A variable is called after its place in it, as in `theta.0`.
+        stats: By name, `[chains, draws]`.
+        **kwargs: Passed on to `arviz.from_dict`.
+
+    Raises:
+        ImportError: arviz is not installed.
+    """
+    try:
+        import arviz  # noqa: PLC0415  # nothing else needs it
+    except ImportError as error:
+        raise ImportError("to_arviz needs arviz: pip install 'hlobatch[mcmc]'.") from error
+    paths, _ = jax.tree.flatten_with_path(draws)
+    posterior = {
+        jax.tree_util.keystr(path, simple=True, separator=".") or "position": np.asarray(leaf) for path, leaf in paths
+    }
+    groups = {"posterior": posterior, "sample_stats": dict(stats)}
+    if int(arviz.__version__.partition(".")[0]) >= 1:
+        return arviz.from_dict(groups, **kwargs)
+    return arviz.from_dict(**groups, **kwargs)

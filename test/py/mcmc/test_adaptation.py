@@ -1,0 +1,71 @@
+"""Warm-up: windows as in Stan, moments of draws in pieces, and steps that are accepted as often as was asked for."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+from hlobatch import mcmc
+from hlobatch.mcmc.metric import factor, no_moments, with_draws
+from hlobatch.mcmc.step_size import adapted, begun, settled
+from hlobatch.mcmc.windows import windows
+
+
+@pytest.mark.parametrize(
+    ("warmup", "ends"),
+    [(1000, [100, 150, 250, 450, 950]), (500, [100, 150, 250, 450]), (150, [100]), (149, [135]), (20, [18]), (19, [])],
+)
+def test_windows(warmup: int, ends: list[int]) -> None:
+    assert [window.end for window in windows(warmup)] == ends
+
+
+@pytest.mark.parametrize("dense", [True, False])
+@pytest.mark.parametrize("pool", [True, False])
+def test_moments_in_pieces(dense: bool, pool: bool) -> None:
+    draws = np.random.default_rng(0).normal(size=(3, 40, 2)).astype(np.float32) * [1.0, 5.0] + [100.0, 0.0]
+    counts = np.random.default_rng(1).random((3, 40)) < 0.7
+    moments = no_moments(3, 2, dense=dense, pool=pool, dtype=jnp.float32)
+    for piece in (slice(0, 0), slice(0, 10), slice(10, 11), slice(11, 40)):
+        moments = with_draws(moments, jnp.asarray(draws[:, piece], jnp.float32), jnp.asarray(counts[:, piece]))
+    found = factor(moments)
+    groups = [draws[counts]] if pool else [draws[c][counts[c]] for c in range(3)]
+    for number, group in enumerate(groups):
+        n = len(group)
+        expected = n / (n + 5) * np.cov(group.T) + 1e-3 * 5 / (n + 5) * np.eye(2)
+        scale = np.asarray(found if pool else found[number])
+        got = scale @ scale.T if dense else scale**2
+        np.testing.assert_allclose(got, expected if dense else np.diag(expected), rtol=2e-3)
+
+
+@pytest.mark.parametrize("wanted", [0.6, 0.8, 0.95])
+def test_dual_averaging(wanted: float) -> None:
+    """Of draws that are accepted with probability `exp(-step)`."""
+
+    def one(step: object, _: None) -> tuple[object, None]:
+        return adapted(step, jnp.exp(-jnp.exp(step.log_step)), jnp.float32(wanted)), None  # type: ignore[attr-defined,arg-type]
+
+    step, _ = jax.lax.scan(one, begun(jnp.float32(0.0)), length=500)
+    assert abs(float(jnp.exp(-jnp.exp(settled(step).log_step))) - wanted) < 0.02
+
+
+def test_no_draws_keep_the_first_step() -> None:
+    assert float(settled(begun(jnp.float32(-1.5))).log_step) == -1.5
+
+
+@pytest.mark.parametrize("pool", [True, False])
+def test_it_learns_scales(pool: bool) -> None:
+    """Scales of a hundredth to a hundred take no more steps than if they were all 1."""
+    scales = jnp.array([0.01, 1.0, 100.0])
+    result = mcmc.sample(
+        lambda x: -0.5 * jnp.sum((x / scales) ** 2),
+        jnp.zeros(3),
+        jax.random.key(3),
+        chains=16,
+        pool=pool,
+        num_warmup=300,
+        num_samples=100,
+    )
+    np.testing.assert_allclose(result.draws.std(axis=(0, 1)), scales, rtol=0.2)
+    assert result.stats["n_steps"].mean() < 8
+    assert result.state.scale.shape == ((3,) if pool else (16, 3))
+    assert np.unique(result.step_size).size == (1 if pool else 16)

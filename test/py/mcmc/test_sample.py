@@ -1,0 +1,293 @@
+"""`mcmc.sample`: what it gives, what it goes on from, and what it says where it cannot start."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch import mcmc
+
+KEY = jax.random.key(0)
+
+
+def two_parameters(p: Any) -> Any:
+    """A normal of standard deviation 3, and an exponential of mean 1."""
+    return -0.5 * (p["x"] / 3.0) ** 2 - p["rate"]
+
+
+def run(**options: Any) -> mcmc.Result:
+    """The same small run, of one compiled program."""
+    init = {"x": np.zeros((16,), np.float32), "rate": np.ones((16,), np.float32)}
+    settings: dict[str, Any] = {"num_warmup": 200, "num_samples": 100, "constraints": {"rate": mcmc.positive}}
+    return mcmc.sample(two_parameters, init, KEY, **{**settings, **options})
+
+
+@pytest.fixture(scope="module")
+def result() -> mcmc.Result:
+    return run()
+
+
+def test_draws_and_statistics(result: mcmc.Result) -> None:
+    assert {name: array.shape for name, array in result.draws.items()} == {"x": (16, 100), "rate": (16, 100)}
+    assert set(result.stats) == {
+        "diverging",
+        "energy",
+        "acceptance_rate",
+        "tree_depth",
+        "n_steps",
+        "lp",
+        "step_size",
+    }
+    assert {array.shape for array in result.stats.values()} == {(16, 100)}
+    assert result.stats["diverging"].dtype == bool
+    assert (result.draws["rate"] > 0).all()
+    np.testing.assert_allclose(
+        result.stats["lp"], two_parameters(result.draws) + np.log(result.draws["rate"]), rtol=1e-4, atol=1e-5
+    )
+    assert (result.stats["energy"] >= -result.stats["lp"] - 1e-5).all()
+    assert (result.stats["n_steps"] >= 2.0 ** result.stats["tree_depth"] / 2).all()
+    assert (result.stats["n_steps"] < 2.0 ** result.stats["tree_depth"]).all()
+    assert 0.6 < result.stats["acceptance_rate"].mean() < 1.0
+    assert np.unique(result.stats["step_size"]).size == 1
+    assert not result.interrupted
+
+
+def test_each_chain_draws_its_own(result: mcmc.Result) -> None:
+    assert np.unique(result.draws["x"][:, -1]).size == 16
+
+
+def test_moments(result: mcmc.Result) -> None:
+    """Within five standard errors, of at least 400 effective draws."""
+    assert abs(result.draws["x"].mean()) < 5 * 3.0 / 20
+    assert abs(result.draws["x"].std() - 3.0) < 5 * 3.0 / 20
+    assert abs(result.draws["rate"].mean() - 1.0) < 5 / 20
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"lanes": 4},
+        *(
+            pytest.param(options, marks=pytest.mark.slow)
+            for options in ({"threads": 2}, {"dispatch": "sweep"}, {"dispatch": "case"}, {"schedule": "most_lanes"})
+        ),
+    ],
+)
+def test_same_draws_in_every_way_of_running(options: dict[str, Any]) -> None:
+    """The first draws of chains that learn nothing yet; later ones would differ by what rounding makes of them."""
+    plain = run(num_warmup=0, num_samples=4)
+    other = run(num_warmup=0, num_samples=4, batch_options=options)
+    np.testing.assert_allclose(other.draws["x"], plain.draws["x"], rtol=1e-4, atol=1e-4)
+    assert (other.stats["n_steps"] == plain.stats["n_steps"]).all()
+
+
+def test_a_chain_draws_the_same_among_others() -> None:
+    few = {"x": np.zeros(3, np.float32), "rate": np.ones(3, np.float32)}
+    constraints = {"rate": mcmc.positive}
+    alone = mcmc.sample(two_parameters, few, KEY, num_warmup=0, num_samples=4, constraints=constraints, pool=False)
+    np.testing.assert_allclose(
+        alone.draws["x"], run(num_warmup=0, num_samples=4, pool=False).draws["x"][:3], rtol=1e-4, atol=1e-4
+    )
+
+
+def test_calls_do_not_change_what_is_drawn(result: mcmc.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.mcmc.run.FIRST_LEAPFROGS", 7)
+    monkeypatch.setattr("hlobatch.mcmc.run.Run.leapfrogs", 7)
+    monkeypatch.setattr("hlobatch.mcmc.run.CALL_SECONDS", 0.01)
+    short = run()
+    np.testing.assert_array_equal(short.draws["x"], result.draws["x"])
+
+
+def test_going_on(result: mcmc.Result) -> None:
+    first = run(num_samples=40)
+    second = run(num_samples=60, state=first.state)
+    together = np.concatenate([first.draws["x"], second.draws["x"]], axis=1)
+    np.testing.assert_array_equal(together, result.draws["x"])
+
+
+def test_thinning(result: mcmc.Result) -> None:
+    thinned = run(num_samples=20, thin=5)
+    np.testing.assert_array_equal(thinned.draws["x"], result.draws["x"][:, 4::5])
+
+
+def test_in_files(result: mcmc.Result, tmp_path: Path) -> None:
+    kept = run(folder=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), result.draws["x"])
+    np.testing.assert_array_equal(np.load(tmp_path / "stats.lp.npy"), result.stats["lp"])
+    assert np.load(tmp_path / "counts.npy").tolist() == [100] * 16
+    assert isinstance(kept.draws["x"], np.memmap)
+
+
+def test_postprocessing(result: mcmc.Result) -> None:
+    def double(p: Any) -> Any:
+        return {"doubled": 2 * p["x"]}
+
+    np.testing.assert_allclose(run(postprocess=double).draws["doubled"], 2 * result.draws["x"])
+
+
+def test_progress() -> None:
+    told: list[mcmc.Progress] = []
+    run(num_samples=10, progress=told.append)
+    assert [one.done for one in told] == sorted(one.done for one in told)
+    assert told[-1].done == told[-1].total == 16 * 210
+    assert told[0].warming
+    assert not told[-1].warming
+    assert str(told[-1]).startswith("sampling ██████████████████████████████ 100 %  0 divergences  step size ")
+
+
+def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
+    run(num_samples=10, progress=True)
+    assert capsys.readouterr().err.endswith("\n")
+    run(num_samples=10)
+    assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("warming", [True, False])
+def test_interrupt(result: mcmc.Result, warming: bool) -> None:
+    """Ctrl-C: what is finished is kept, and the state goes on, to what the whole run draws."""
+
+    def press(progress: mcmc.Progress) -> None:
+        if warming or progress.done > 16 * 250:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    stopped = run(num_samples=1_000, progress=press)
+    assert stopped.interrupted
+    kept = stopped.draws["x"].shape[1]
+    assert (kept == 0) if warming else (50 <= kept < 1_000)
+    assert stopped.stats["lp"].shape == (16, kept)
+    if warming:
+        np.testing.assert_array_equal(run(state=stopped.state).draws["x"], result.draws["x"])
+    else:
+        np.testing.assert_array_equal(stopped.draws["x"][:, :100], result.draws["x"][:, :kept])
+
+
+def test_pytrees_and_shared_data() -> None:
+    """Nested parameters, data that all chains share, and a program that is compiled once for all data of a shape."""
+
+    def log_density(parameters: Any, y: Any) -> Any:
+        mean, (scale, unused) = parameters
+        return jnp.sum(-0.5 * ((y - mean) / scale) ** 2 - jnp.log(scale)) - 0.5 * jnp.sum(unused**2)
+
+    y = np.random.default_rng(0).normal(2.0, 0.5, 200).astype(np.float32)
+    init = (0.0, [1.0, np.zeros((2, 3), np.float32)])
+    settings: dict[str, Any] = {"chains": 8, "num_warmup": 150, "num_samples": 100}
+    constraints = (None, [mcmc.above(0.0), None])
+    first = mcmc.sample(log_density, init, KEY, data=(y,), constraints=constraints, **settings)
+    second = mcmc.sample(log_density, init, KEY, data=(y + 1.0,), constraints=constraints, **settings)
+    mean, (scale, unused) = first.draws
+    assert mean.shape == (8, 100)
+    assert unused.shape == (8, 100, 2, 3)
+    assert abs(mean.mean() - y.mean()) < 0.03
+    assert abs(scale.mean() - y.std()) < 0.05
+    assert abs(second.draws[0].mean() - y.mean() - 1.0) < 0.03
+
+
+def test_data_of_each_chain() -> None:
+    """Each chain samples a posterior of its own: a normal around its own datum."""
+    centers = np.arange(8, dtype=np.float32) * 10
+    result = mcmc.sample(
+        lambda x, center: -0.5 * (x - center) ** 2,
+        np.zeros(8, np.float32),
+        KEY,
+        data=(centers,),
+        data_per_chain=True,
+        num_warmup=300,
+        num_samples=200,
+    )
+    assert (abs(result.draws.mean(axis=1) - centers) < 0.6).all()
+
+
+@pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
+def test_dense_metric(pool: bool) -> None:
+    """It learns a covariance, and then takes no longer trajectories than if there were none."""
+    covariance = np.array([[1.0, 0.99], [0.99, 1.0]])
+    precision = jnp.asarray(np.linalg.inv(covariance), jnp.float32)
+
+    def log_density(x: Any) -> Any:
+        return -0.5 * x @ precision @ x
+
+    def steps(dense: bool) -> tuple[mcmc.Result, float]:
+        found = mcmc.sample(
+            log_density,
+            np.zeros(2, np.float32),
+            KEY,
+            chains=16,
+            dense=dense,
+            pool=pool,
+            num_warmup=300,
+            num_samples=200,
+        )
+        return found, float(found.stats["n_steps"].mean())
+
+    result, with_dense = steps(True)
+    _, with_diagonal = steps(False)
+    assert with_dense < 0.6 * with_diagonal
+    sampled = np.cov(result.draws.reshape(-1, 2).T)
+    np.testing.assert_allclose(sampled, covariance, atol=0.25)
+
+
+@pytest.mark.parametrize(
+    ("init", "options", "words"),
+    [
+        ({}, {"chains": 2}, "no parameters"),
+        ({"n": 1}, {"chains": 2}, "parameter n is of int32, and gradients are taken of real numbers only"),
+        ({"x": 1.0}, {}, "without `chains`, init has an axis of chains"),
+        ({"x": 1.0}, {"chains": 0}, "a chain at least"),
+        ({"x": 1.0}, {"chains": 2, "constraints": {"y": mcmc.positive}}, "constraints names 'y'"),
+        ({"x": 1.0}, {"chains": 2, "num_warmup": -1}, "num_warmup=-1"),
+        ({"x": 1.0}, {"chains": 2, "target_acceptance": 1.5}, "target_acceptance=1.5"),
+        ({"x": 1.0}, {"chains": 2, "pool": True, "data_per_chain": True}, "cannot pool"),
+        ({"x": np.ones(3)}, {"chains": 2}, "has to be a scalar, and is an array of shape"),
+    ],
+)
+def test_what_does_not_fit(init: Any, options: dict[str, Any], words: str) -> None:
+    with pytest.raises(ValueError, match=words):
+        mcmc.sample(lambda p: -(p["x"] ** 2), init, KEY, **options)
+
+
+def test_start_outside_of_the_support() -> None:
+    init = {"x": np.zeros(4, np.float32), "rate": np.array([1.0, 1.0, -1.0, 1.0], np.float32)}
+    with pytest.raises(mcmc.InitialValueError, match=r"parameter rate of chain 2 is not in its support") as caught:
+        mcmc.sample(two_parameters, init, KEY, constraints={"rate": mcmc.positive})
+    assert (caught.value.chain, caught.value.parameters) == (2, ("rate",))
+
+
+def test_start_without_density() -> None:
+    def log_density(p: Any) -> Any:
+        return -0.5 * p["x"] ** 2 + jnp.where(p["y"] < 5.0, -0.5 * p["y"] ** 2, -jnp.inf)
+
+    init = {"x": np.zeros(3, np.float32), "y": np.array([0.0, 7.0, 8.0], np.float32)}
+    with pytest.raises(mcmc.InitialValueError, match=r"parameter y of chain 1 has log density -inf.*y=7.*1 other"):
+        mcmc.sample(log_density, init, KEY)
+    with pytest.raises(mcmc.InitialValueError, match=r"chain 0 has log density -inf after 100 tries"):
+        mcmc.sample(log_density, {"x": 0.0, "y": 50.0}, KEY, chains=2)
+
+
+def test_start_without_gradient() -> None:
+    def log_density(p: Any) -> Any:
+        return -jnp.sqrt(jnp.abs(p["x"])) - 0.5 * p["y"] ** 2
+
+    init = {"x": np.zeros(2, np.float32), "y": np.ones(2, np.float32)}
+    with pytest.raises(mcmc.InitialValueError, match=r"parameter x of chain 0 has log density -0.5 and a gradient"):
+        mcmc.sample(log_density, init, KEY)
+
+
+def test_random_starts_are_tried_again() -> None:
+    """Half of the starts have no density: those chains start somewhere else."""
+
+    def log_density(x: Any) -> Any:
+        return jnp.where(x > 0.0, -x, -jnp.inf)
+
+    result = mcmc.sample(log_density, lambda key: jax.random.normal(key), KEY, chains=8, num_warmup=20, num_samples=5)
+    assert (result.draws > 0).all()
+
+
+def test_interruptions_are_those_of_the_batch() -> None:
+    """What a call raises on Ctrl-C is a KeyboardInterrupt, which `sample` waits for."""
+    assert issubclass(hb.Interrupted, KeyboardInterrupt)
