@@ -44,11 +44,11 @@ class Inputs:
         arrays = self.by_variable([given[slot] for slot in self.slots])
         return {top: array for v in self.of_lanes for top, array in zip(self.layout.tops(v), arrays[v], strict=True)}
 
-    def tables(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Arrays ``[inputs, *event]`` that lanes look things up in, by the slot that blocks know them by."""
-        own = self.by_variable(arrays)
-        tables = (v for v in self.layout.program.vars_in if v in self.layout.tables)
-        return {top: array for v in tables for top, array in zip(self.layout.tops(v), own[v], strict=True)}
+    def where_they_lie(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Arrays ``[inputs, *event]`` that are no part of the state, by the slot that blocks know them by."""
+        own, outside = self.by_variable(arrays), self.layout.tables | self.layout.in_place
+        read = (v for v in self.layout.program.vars_in if v in outside)
+        return {top: array for v in read for top, array in zip(self.layout.tops(v), own[v], strict=True)}
 
     def shared(self, captures: Captures, captured: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         """The shared values: inputs without a batch axis, and what the entry block computes from them."""

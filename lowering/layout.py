@@ -63,6 +63,7 @@ class Layout:
         vector: Numbers of 32 bits that the processor does at a time.
         stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
         tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
+        constants: Arguments that no lane assigns; see ``in_place``.
     """
 
     program: Program
@@ -79,6 +80,7 @@ class Layout:
     vector: int = 8
     stores_masked: bool = True
     tables: frozenset[str] = frozenset()
+    constants: frozenset[str] = frozenset()
 
     @property
     def lane_axis(self) -> int:
@@ -162,7 +164,12 @@ class Layout:
 
     def is_stored(self, variable: str) -> bool:
         """Whether the loop carries a variable."""
-        return self.program.alloc(variable) in STORED and variable not in self.tables
+        return self.program.alloc(variable) in STORED and variable not in self.tables | self.in_place
+
+    @cached_property
+    def in_place(self) -> frozenset[str]:
+        """Arguments that are no part of the state either: lanes that keep their inputs read them where they lie."""
+        return frozenset() if self.queue or self.lane_axis else self.constants - self.tables
 
     @cached_property
     def stacked(self) -> tuple[str, ...]:

@@ -208,7 +208,7 @@ class _Builder:
         """What does not change in the loop, by slot."""
         fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
         fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
-        return fixed | self.inputs.tables(inputs) | dict(zip(self.inputs.slots, inputs, strict=True))
+        return fixed | self.inputs.where_they_lie(inputs) | dict(zip(self.inputs.slots, inputs, strict=True))
 
     @cached_property
     def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:

@@ -327,7 +327,10 @@ class Turn(ABC):
     ) -> Step:
         part = trimmed(run, reads, writes, self._known)
         if in_loop and self.moves_out_of_loops:
-            registers = self.layout.slots.keys() - self.layout.buffers  # a stack is read where something else points to
+            outside = {top for v in self.layout.in_place for top in self.layout.tops(v)}
+            registers = (
+                self.layout.slots.keys() - self.layout.buffers | outside
+            )  # a stack is read where another points to
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             unchanged = [slot for slot in part.reads if slot in registers and slot not in part.writes]
             part = tied(part, unchanged, scalar, lightly=self.light_ties)

@@ -21,12 +21,17 @@ def never_assigned(program: Program) -> list[str]:
     return [v for v in program.vars_in if v not in assigned and program.alloc(v) is Alloc.REGISTER]
 
 
-def tables(program: Program) -> frozenset[str]:
-    """Those of them of which all that is ever read are some elements at a time."""
-    constants = {v for v in never_assigned(program) if not any(t.is_key for t in program.var_defs[v].tensor_leaves)}
-    taken = {v for op in program.ops for v in constants.intersection(op.uses) if not _is_looked_up_by(op, v, program)}
+def constants(program: Program) -> frozenset[str]:
+    """Those of them that are read, and are no result."""
     read = {v for op in program.ops for v in op.uses}
-    return frozenset(constants & read - taken - {*program.vars_out})
+    return frozenset(read.intersection(never_assigned(program)).difference(program.vars_out))
+
+
+def tables(program: Program) -> frozenset[str]:
+    """Those of which all that is ever read are some elements at a time."""
+    found = {v for v in constants(program) if not any(t.is_key for t in program.var_defs[v].tensor_leaves)}
+    taken = {v for op in program.ops for v in found.intersection(op.uses) if not _is_looked_up_by(op, v, program)}
+    return frozenset(found - taken)
 
 
 def _is_looked_up_by(op: Op, variable: str, program: Program) -> bool:

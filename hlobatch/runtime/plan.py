@@ -16,7 +16,7 @@ from typing import Any, Final, NamedTuple
 import jax
 
 from hlobatch._jax import freed_with_its_program, is_x64
-from hlobatch.analysis.constants import tables
+from hlobatch.analysis.constants import constants, tables
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
@@ -224,6 +224,11 @@ class Plan:
         return tables(self.machine) if self.options.optimizations.tables else frozenset()
 
     @cached_property
+    def constants(self) -> frozenset[str]:
+        """Arguments that no lane assigns, which may be read where they lie."""
+        return constants(self.machine) if self.options.optimizations.tables else frozenset()
+
+    @cached_property
     def touched_in_part(self) -> frozenset[str]:
         """Variables of which blocks that a lane comes to again and again only read or change some elements."""
         repeated = repeated_blocks(self.machine)
@@ -241,7 +246,8 @@ class Plan:
         if not isinstance(layout.inputs, int):
             return False
         touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
-        sizes = (array_bytes(aval) for slot, aval in layout.slots.items() if slot not in touched_in_part)
+        slots = layout.slots | {top: aval for v in layout.in_place for top, aval in layout.variable(v).items()}
+        sizes = (array_bytes(aval) for slot, aval in slots.items() if slot not in touched_in_part)
         return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
 
     def fits_one_kernel(self, lanes: int) -> bool:
@@ -295,6 +301,7 @@ class Plan:
             vector=vector(),
             stores_masked=stores_masked(),
             tables=self.tables,
+            constants=self.constants,
             **how,
         )
 

@@ -67,7 +67,7 @@ class Optimizations:
         light_ties: Keep XLA from moving code out of a block by a choice of as little as will do, not of all that the
             block reads; likewise.
         tables: Look things up in an argument that no lane assigns where it lies, instead of in a copy that each lane
-            has; likewise.
+            has, and read it there where lanes have one input each; likewise.
         few_lanes: Let the last lanes of a run go on by themselves, in a program of as few; likewise.
         one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
