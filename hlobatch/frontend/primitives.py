@@ -126,7 +126,8 @@ def compile_primitive(
     """
     around = {name: source.resolve(name) for name in source.free_names}
     bound = {**{k: v for k, v in around.items() if v is not MISSING}, **HELPERS, **constants}
-    bound = {name: value for name, value in bound.items() if name not in inputs}
+    named = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)}
+    bound = {name: value for name, value in bound.items() if name in named.difference(inputs)}
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
     inner = _definition("__hb_code", inputs, [*body, result])
     factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])
