@@ -1,8 +1,8 @@
 """Every program of the zoo, through every executor, equals the plain Python function example by example.
 
-The quick grid gives the compiled default and the NumPy virtual machine every batch size, and the others those that they
-treat differently. At night they all get every size, every dispatch form gets a queue, and each optimization is off by
-itself.
+The usual run gives the compiled default and the NumPy virtual machine every batch size, and divides the other forms
+between the programs. At night they all get every size, every dispatch form gets a queue, and each optimization is off
+by itself.
 """
 
 import contextlib
@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from shares import share
 from zoo import PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
 
 import hlobatch as hb
@@ -212,13 +213,16 @@ EXECUTORS: dict[str, Run] = {
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }
 
-QUICK: dict[str, tuple[int, ...]] = {
+EACH: dict[str, tuple[int, ...]] = {
     "compiled": BATCHES,
     "vm_numpy": BATCHES,
     "interpret": (2,),
     "interpret_lowered": (2,),
+}
+"""Executors of every program in the usual run, with their batches."""
+
+DIVIDED: dict[str, tuple[int, ...]] = {
     "stackless_numpy": (0, ROWS),
-    "stackless_jax": (),
     "stackless_xla": (ROWS,),
     "case": (ROWS,),
     "chain": (ROWS,),
@@ -232,18 +236,28 @@ QUICK: dict[str, tuple[int, ...]] = {
     "small_kernels": (ROWS,),
     "accelerator_sweep": (ROWS,),
     "constants_inside_jit": (ROWS,),
+    "unoptimized": (ROWS,),
 }
-"""The grid of the usual run; all else waits for the night, when each of these has every size. Of generated programs
-some are always run unoptimized."""
+"""Those of which a program has some in the usual run. At night every program has all, and those of both tables with
+every batch."""
+
+SHARE = 5
+"""How many of those a program has: each is tried on a third of the zoo."""
+
+
+def quick(program: ZooProgram) -> dict[str, tuple[int, ...]]:
+    """The grid of the usual run."""
+    return EACH | {executor: DIVIDED[executor] for executor in share(program.name, [*DIVIDED], SHARE)}
 
 
 def grid() -> Iterator[Any]:
     """Cases program by program: neighbors share what is cached. An empty batch has no example to interpret."""
     for program in ZOO:
+        usual = quick(program)
         for executor in EXECUTORS:
-            batches = BATCHES if executor in QUICK else (ROWS,)
+            batches = BATCHES if executor in EACH | DIVIDED or executor == "stackless_jax" else (ROWS,)
             for batch in batches[executor.startswith("interpret") :]:
-                marks = () if batch in QUICK.get(executor, ()) else (pytest.mark.slow,)
+                marks = () if batch in usual.get(executor, ()) else (pytest.mark.slow,)
                 yield pytest.param(program, executor, batch, id=f"{program.name}-{executor}-{batch}", marks=marks)
 
 

@@ -7,7 +7,6 @@ program that begins to run is a failure here until its line is gone.
 
 import dataclasses
 import functools
-import zlib
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -17,6 +16,7 @@ import pytest
 from programs import PROGRAMS
 from programs.refused import REFUSED
 from programs.table import Program, check
+from shares import share
 from zoo import UNOPTIMIZED, optimizing_little
 
 import hlobatch as hb
@@ -97,8 +97,7 @@ INTERPRETERS = ("interpret", "stackless", "vm")
 
 def is_quick(program: Program, executor: str) -> bool:
     """The usual run compiles every program and interprets it in one of three ways; all else waits for the night."""
-    mine = INTERPRETERS[zlib.crc32(program.name.encode()) % len(INTERPRETERS)]
-    return executor in ("compiled", mine)
+    return executor in ("compiled", *share(program.name, INTERPRETERS))
 
 
 def grid() -> Iterator[Any]:
