@@ -19,6 +19,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.frontend import items, library_functions, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
+from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.choice import Choice
 
 _MEANINGS: Final[Mapping[Any, Meaning]] = {
@@ -51,7 +52,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     method = _method(function)
     if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
         return method(function.__self__, *args, **kwargs)
-    return function(*args, **kwargs)
+    return as_meant(function, (args, kwargs))(*args, **kwargs)
 
 
 _OF_OBJECTS: Final = (len, int, float, abs, ord)

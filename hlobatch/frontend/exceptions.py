@@ -26,6 +26,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
+from hlobatch.frontend.handlers import BY_THEMSELVES, caught_kinds
 from hlobatch.frontend.primitives import compile_primitive, helper
 from hlobatch.frontend.scopes import read_names
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, PrimOp, undefined
@@ -34,8 +35,6 @@ FAILURE: Final = "_hb_failure"
 DETAILS: Final = "_hb_details"
 RESULT: Final = "_hb_result"
 _EXCEPTION: Final = "_hb_exception"
-_BY_ITSELF: Final = (ZeroDivisionError, IndexError)
-"""Exceptions that operations raise by themselves, for which tests are put before them."""
 
 
 @dataclass(frozen=True)
@@ -240,7 +239,7 @@ class ExceptionLowering(ExpressionLowering):
 
     def _attempt(self, node: ast.Try) -> None:
         caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
-        kinds = tuple(kind for handler in node.handlers for kind in self._kinds(handler))
+        kinds = tuple(kind for handler in node.handlers for kind in caught_kinds(handler, self.source, self.local))
         with self._within(Try(caught, len(self.loops), kinds=kinds)):
             self.statements(node.body)
         if self.blocks.is_open:
@@ -299,13 +298,6 @@ class ExceptionLowering(ExpressionLowering):
                     help="keep what is needed of it in a variable before it is raised.",
                 )
 
-    def _kinds(self, handler: ast.ExceptHandler) -> list[type[BaseException]]:
-        if handler.type is None:
-            return [BaseException]
-        nodes = handler.type.elts if isinstance(handler.type, ast.Tuple) else [handler.type]
-        found = (static_value(node, self.source, self.local) for node in nodes)
-        return [kind for kind in found if isinstance(kind, type) and issubclass(kind, BaseException)]
-
     def _check_handlers(self, node: ast.Try) -> None:
         """Refuse handlers that nothing goes to once all is known: what Python would raise there, JAX does not."""
         handler = node.handlers[0]
@@ -340,7 +332,7 @@ class ExceptionLowering(ExpressionLowering):
 
     def test_before(self, node: ast.stmt) -> None:
         """Before a statement in a ``try`` that catches what operations raise by themselves: raise it."""
-        for kind in _BY_ITSELF:
+        for kind in BY_THEMSELVES:
             if not any(issubclass(kind, caught) for one in self.tries for caught in one.kinds):
                 continue
             for part in _own_parts(node):

@@ -27,6 +27,7 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.traced_functions import as_meant
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +103,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         raise Learned(site, target)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     try:
-        result = function(*args, **kwargs)
+        result = as_meant(function, (args, kwargs))(*args, **kwargs)
     except Learned:
         raise
     except Exception as error:
@@ -159,7 +160,8 @@ def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
 
 def _is_of_tracing(error: Exception) -> bool:
     """Whether code failed because it met a value that differs between lanes, or a batched function."""
-    return isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable"))
+    found = isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable", "LaneRange"))
+    return found or isinstance(error.__cause__, _OF_TRACING)
 
 
-_OF_TRACING: Final = (HloBatchError, jax.errors.JAXTypeError, jax.errors.JAXIndexError)
+_OF_TRACING: Final = (HloBatchError, jax.errors.JAXTypeError, jax.errors.JAXIndexError, RecursionError)

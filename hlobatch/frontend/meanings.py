@@ -123,7 +123,7 @@ class Meanings:
         Raises:
             UnsupportedSyntaxError: They look at the variables of the function as objects.
         """
-        return [new for statement in body for new in self._statement(statement)]
+        return list(map(self._statement, body))
 
     @cached_property
     def _negative(self) -> frozenset[str]:
@@ -132,18 +132,19 @@ class Meanings:
         assigned = (node for node in nodes if isinstance(node, ast.Assign) and _is_negated(node.value))
         return frozenset(t.id for node in assigned for t in node.targets if isinstance(t, ast.Name))
 
-    def _statement(self, node: ast.stmt) -> list[ast.stmt]:
-        if not isinstance(node, ast.AugAssign):
-            return [self._rewritten(node)]
+    def _statement(self, node: ast.stmt) -> ast.stmt:
+        return self._augmented(node) if isinstance(node, ast.AugAssign) else self._rewritten(node)
+
+    def _augmented(self, node: ast.AugAssign, augment: str = "__hb_augment") -> ast.stmt:
         target = ast.copy_location(ast.Name(_name(node.target), ast.Load()), node.target)
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
-            return [ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)]
+            return ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
         if _is_small(value):
-            return [ast.copy_location(ast.AugAssign(node.target, node.op, value), node)]
+            return ast.copy_location(ast.AugAssign(node.target, node.op, value), node)
         operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
-        result = helper("__hb_augment", [operation, target, value], node)
-        return [ast.copy_location(ast.Assign([node.target], result), node)]
+        result = helper(augment, [operation, target, value], node)
+        return ast.copy_location(ast.Assign([node.target], result), node)
 
     def _within(self, node: Any) -> Meanings:
         """What code means inside a lambda or a comprehension, whose variables are its own."""
@@ -231,7 +232,7 @@ class Meanings:
             node = self._of_builtin(node, node.func.id)
             if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
                 return node
-        function = static_value(node.func, self.source, self.local)
+        function = self._called(node)
         if function is not MISSING and function is not next and not has_meaning(function):
             return node
         arguments = node.args
@@ -241,6 +242,10 @@ class Meanings:
             arguments = [arguments[0].args[0], *arguments[1:]]
         called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
+
+    def _called(self, node: ast.Call) -> Any:
+        """What a call is one of, or ``MISSING``."""
+        return static_value(node.func, self.source, self.local)
 
     def _comparison(self, node: ast.Compare) -> ast.expr:
         names = [_COMPARISONS[type(op)] for op in node.ops]
@@ -296,6 +301,11 @@ def _later(value: ast.expr) -> ast.expr:
 
 def _constant(value: Any, node: ast.AST) -> ast.expr:
     return ast.copy_location(ast.Constant(value), node)
+
+
+def is_comprehension(node: ast.expr) -> bool:
+    """Whether an expression is a comprehension or a generator expression."""
+    return isinstance(node, _COMPREHENSIONS)
 
 
 def _is_written_out(index: ast.expr | None) -> bool:

@@ -118,8 +118,11 @@ class Closure:
                 f"{self.template.source.node.name!r} is called where the program cannot see it",
                 help="call it by its own name, or define it outside the batched function.",
             )
-        values = dict(zip(self.template.captured, self.values, strict=True))
-        return self.template.function(values)(*args, **kwargs)
+        return self.plain()(*args, **kwargs)
+
+    def plain(self) -> types.FunctionType:
+        """The Python function."""
+        return self.template.function(dict(zip(self.template.captured, self.values, strict=True)))
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], Template]:
         return self.values, self.template

@@ -30,6 +30,7 @@ from hlobatch.frontend import (
     sequences,
     stores,
     structure,
+    traced_functions,
 )
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
@@ -57,6 +58,7 @@ HELPERS: Final = {
     "__hb_follow": following.follow,
     "__hb_see": following.see,
     "__hb_augment": python_numbers.augment,
+    "__hb_augment_in_place": python_numbers.augment_in_place,
     "__hb_fresh": fresh,
     "__hb_slice": slice_of,
     "__hb_own": stores.own,
@@ -84,6 +86,9 @@ HELPERS: Final = {
     "__hb_fewest": iteration.fewest,
     "__hb_from_end": iteration.from_end,
     "__hb_call": calls.call,
+    "__hb_decided": bool,
+    "__hb_is_traced_alone": traced_functions.is_traced_alone,
+    "__hb_matched": traced_functions.matched,
     "__hb_item": items.item,
     "__hb_member": members.member,
     "__hb_range": reductions.range_of,

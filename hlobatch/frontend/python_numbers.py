@@ -69,6 +69,11 @@ def augment(operation: str, target: Any, value: Any) -> Any:
     return operate(f"i{operation}", target, value)
 
 
+def augment_in_place(operation: str, target: Any, value: Any) -> Any:
+    """The same where a list or a dict is changed as Python does it."""
+    return operate(f"i{operation}", target, value)
+
+
 def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
     """``base ** exponent``. Of integers that is an integer or not, as the exponent is negative or not.
 
@@ -108,18 +113,25 @@ def known(value: Any) -> Any:
 
 
 def as_python(value: Any) -> Any:
-    """A Python number of the type of one that differs between lanes; anything else as it is."""
+    """A Python number of the type of one that differs between lanes; anything else as it is.
+
+    What has a dtype of its own may be one of Python's that a caller gave: a batch of numbers is an array.
+    """
     if optional(value) is not None:
         raise BatchTypeError(
             "this code asks for the type of what is None in some lanes",
             help="ask whether it `is None` first, and for the type where it is not.",
         )
-    return value.dtype.type(0).item() if is_tracer(value) and getattr(value, "weak_type", False) else value
+    is_number = is_tracer(value) and value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    return value.dtype.type(0).item() if is_number else value
 
 
 def is_instance(value: Any, kind: Any) -> bool:
-    """``isinstance``."""
-    return isinstance(as_python(value), kind)
+    """``isinstance``; a number with a dtype of its own is one of Python's, one of NumPy's and an array of JAX's."""
+    number = as_python(value)
+    if number is value or getattr(value, "weak_type", False):
+        return isinstance(number, kind)
+    return any(isinstance(one, kind) for one in (number, value.dtype.type(0), value))
 
 
 def type_of(value: Any) -> type:
@@ -129,7 +141,7 @@ def type_of(value: Any) -> type:
 
 def has_attribute(value: Any, name: str) -> bool:
     """``hasattr``."""
-    return hasattr(as_python(value), name)
+    return hasattr(as_python(value), name) or (not getattr(value, "weak_type", False) and hasattr(value, name))
 
 
 def _is_integer(value: Any) -> bool:

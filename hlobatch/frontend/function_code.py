@@ -1,0 +1,145 @@
+"""The source of a function that is traced as a whole -> its code, which means on traced values what it does in Python.
+
+What a name stands for is asked when the code runs, since the code is kept.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import types
+from collections.abc import Iterator
+from typing import Any
+
+from hlobatch.frontend.handlers import OF_LANES, caught_kinds
+from hlobatch.frontend.meanings import Meanings, is_comprehension
+from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.scopes import HELPER, local_names
+from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+
+
+class _Meanings(Meanings):
+    """What the code of a whole function means, of which the control flow is Python's own.
+
+    So is that of lambdas and comprehensions: both sides of a choice may not be computed where one calls the function.
+    """
+
+    def _statement(self, node: ast.stmt) -> Any:
+        return self._rewritten(node)
+
+    def _rewritten(self, node: Any) -> Any:
+        match node:
+            case ast.AugAssign(ast.Name()):
+                return self._augmented(node, "__hb_augment_in_place")
+            case ast.Try() if any(map(self._catches_of_itself, node.handlers)):
+                test = helper("__hb_is_traced_alone", [ast.copy_location(ast.Constant("try"), node)], node)
+                return ast.copy_location(ast.If(test, [node], []), node)
+            case ast.Match():
+                new = copy.copy(self._with_parts(node))
+                new.subject = helper("__hb_matched", [new.subject], node.subject)
+                return new
+            case ast.pattern() | ast.Call(ast.Name("super")):
+                return node
+        new = self._within(node)._with_parts(node)
+        if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
+            new.test = helper("__hb_decided", [new.test], node.test)  # whose place is that of what is asked
+        return self._as_meant(new, node)
+
+    def _catches_of_itself(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler catches what operations raise by themselves, for a lane."""
+        kinds = caught_kinds(handler, self.source, self.local)
+        return any(issubclass(kind, caught) for kind in OF_LANES for caught in kinds)
+
+    def _trace_time(self, node: Any) -> Any:
+        return node
+
+    def _call(self, node: ast.Call) -> ast.expr:
+        match node:
+            case ast.Call(ast.Name(name), [argument, *_]) if is_comprehension(argument) and self._is_builtin(name):
+                return node
+        return super()._call(node)
+
+    def _called(self, node: ast.Call) -> Any:
+        return MISSING
+
+
+def code_as_meant(source: Source) -> types.CodeType:
+    """The code of a function, in which everything but control flow means what it should; its own if that is the same.
+
+    The frontend's functions that it calls are free variables of it, besides those that it had.
+
+    Raises:
+        UnsupportedSyntaxError: It looks at its variables as objects.
+    """
+    plain = source.function.__code__
+    body = _Meanings(source, _all_names(source.node)).of(source.node.body)
+    names = {part.id for statement in body for part in ast.walk(statement) if isinstance(part, ast.Name)}
+    helpers = sorted(name for name in names if name.startswith(HELPER))
+    if not helpers or _is_mangled(source):
+        return plain
+    definition = copy.copy(source.node)
+    definition.body, definition.decorator_list, definition.returns = body, [], None
+    definition.name = "__hb_code"
+    definition.args = _without_defaults(source.node.args)
+    parameters = [ast.arg(name) for name in (*plain.co_freevars, *helpers)]
+    arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
+    result = ast.Return(ast.Name("__hb_code", ast.Load()))
+    factory = copy.copy(definition)
+    factory.name, factory.args, factory.body = "__hb_factory", arguments, [definition, result]
+    module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
+    namespace: dict[str, Any] = {}
+    with ONE_AT_A_TIME:
+        code = compile(module, source.file, "exec", dont_inherit=True)
+    exec(code, namespace)
+    made: types.CodeType = namespace["__hb_factory"](*(None for _ in parameters)).__code__
+    return _named(made, plain).replace(co_name=plain.co_name, co_firstlineno=plain.co_firstlineno)
+
+
+def _named(code: types.CodeType, plain: types.CodeType) -> types.CodeType:
+    """Code under the user's names, so that functions made inside are known as the user's."""
+    parts = (_named(part, plain) if isinstance(part, types.CodeType) else part for part in code.co_consts)
+    name = code.co_qualname.replace("__hb_factory.<locals>.__hb_code", plain.co_qualname)
+    return code.replace(co_qualname=name, co_consts=tuple(parts))
+
+
+def _without_defaults(arguments: ast.arguments) -> ast.arguments:
+    """Parameters alone, without defaults and annotations: the function has both already."""
+
+    def bare(argument: ast.arg | None) -> Any:
+        return argument and ast.copy_location(ast.arg(argument.arg), argument)
+
+    return ast.arguments(
+        posonlyargs=list(map(bare, arguments.posonlyargs)),
+        args=list(map(bare, arguments.args)),
+        vararg=bare(arguments.vararg),
+        kwonlyargs=list(map(bare, arguments.kwonlyargs)),
+        kw_defaults=[None for _ in arguments.kwonlyargs],
+        kwarg=bare(arguments.kwarg),
+        defaults=[],
+    )
+
+
+def _all_names(node: ast.FunctionDef) -> frozenset[str]:
+    """The variables of a function and of those inside it."""
+    inside = (part for part in ast.walk(node) if isinstance(part, ast.FunctionDef))
+    lambdas = (
+        a.arg
+        for part in ast.walk(node)
+        if isinstance(part, ast.Lambda)
+        for a in ast.walk(part.args)
+        if isinstance(a, ast.arg)
+    )
+    return frozenset(lambdas).union(*map(local_names, inside))
+
+
+def _is_mangled(source: Source) -> bool:
+    """Whether the code uses names that are a class's own (``self.__x``), which are others outside of the class."""
+    return any(name.startswith("__") and not name.endswith("__") for name in _names(source.node))
+
+
+def _names(node: ast.AST) -> Iterator[str]:
+    for part in ast.walk(node):
+        if isinstance(part, ast.Attribute):
+            yield part.attr
+        elif isinstance(part, ast.Name):
+            yield part.id
