@@ -30,7 +30,6 @@ REFUSED: dict[str, str] = {
     "mode_and_count": "BatchTypeError",
     "group_sums": "BatchTypeError",
     "calculator": "UnsupportedSyntaxError",
-    "pipeline": "UnsupportedSyntaxError",
     "change_base": "BatchTypeError",
     "histogram_rectangle": "BatchTypeError",
 }
