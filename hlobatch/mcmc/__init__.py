@@ -19,6 +19,8 @@ from hlobatch.mcmc.bijectors import (
     real,
     simplex,
 )
+from hlobatch.mcmc.from_numpyro import from_numpyro
+from hlobatch.mcmc.kernel import nuts
 from hlobatch.mcmc.progress import Progress
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.sampling import sample
@@ -33,7 +35,9 @@ __all__ = [
     "above",
     "below",
     "correlation_cholesky",
+    "from_numpyro",
     "interval",
+    "nuts",
     "ordered",
     "positive",
     "real",

@@ -7,10 +7,12 @@ about the same time, however long their trajectories are. Warm-up and sampling a
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 import hlobatch as hb
@@ -69,16 +71,17 @@ class Drawn(NamedTuple):
 def noise_for(chain: Chain, rows: int, max_depth: int) -> Noise:
     """Returns the noise of a chain's next draws. Each draw has its own, whenever it is made, and among which others."""
     position = chain.point.position
+    of_draw = partial(noise_of_draw, dim=len(position), dtype=position.dtype, max_depth=max_depth)
+    return jax.vmap(of_draw, (None, 0))(chain.key, chain.made + jnp.arange(rows))
 
-    def of_draw(index: Array) -> Noise:
-        momentum, coins, leaves = jax.random.split(jax.random.fold_in(chain.key, index), 3)
-        return Noise(
-            jax.random.normal(momentum, position.shape, position.dtype),
-            jax.random.uniform(coins, (max_depth, 2), position.dtype),
-            leaves,
-        )
 
-    return jax.vmap(of_draw)(chain.made + jnp.arange(rows))
+def noise_of_draw(key: Array, number: Array, dim: int, dtype: Any, max_depth: int) -> Noise:
+    """Returns the noise of one draw of a chain, given the chain's key."""
+    own, leaves = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.stack([2 * number, 2 * number + 1]))
+    lowest = jnp.nextafter(jnp.array(-1.0, dtype), jnp.array(0.0, dtype))
+    spread = jax.random.uniform(own, (dim + 2 * max_depth,), dtype, lowest, 1.0)
+    momentum = np.sqrt(2.0).astype(dtype) * jax.lax.erf_inv(spread[:dim])
+    return Noise(momentum, 0.5 + 0.5 * spread[dim:].reshape(max_depth, 2), leaves)
 
 
 def make_advance(

@@ -152,12 +152,13 @@ def make_transition(log_density: FlatLogDensity, max_depth: int) -> Transition:
         depth = jnp.int32(0)
         while depth < max_depth:
             walk, trajectory = choose_end(walk, trajectory, noise.coins[depth, 0])
+            seam = walk.end.momentum
             walk = build_tree(walk, depth, noise.key, scale, data)
             coin = noise.coins[depth, 1]
             depth += 1
             if walk.stopped:
                 break
-            point, trajectory = grow(point, trajectory, walk, coin)
+            point, trajectory = grow(point, trajectory, seam, walk, coin)
             if trajectory.turning:
                 break
         return point, walk.tally, depth
@@ -196,10 +197,17 @@ def leaf(log_density: FlatLogDensity, walk: Walk, key: Array, scale: Array, data
 
 
 def join(near: Subtree, seam: Array, walk: Walk) -> Walk:
-    """Returns the walk at the end of a tree: the half `near`, whose last momentum is `seam`, and the half just walked.
+    """Returns the walk at the end of a tree: the half `near`, whose last momentum is `seam`, and the half just made."""
+    subtree, turning = joined(near, seam, walk)
+    return walk._replace(subtree=subtree, stopped=walk.stopped | turning)
+
+
+def joined(near: Subtree, seam: Array, walk: Walk) -> tuple[Subtree, Array]:
+    """Returns two halves as one, and whether they turn back.
 
     A trajectory may turn in neither half and be back where it was after both. So each half and the nearest leaf of the
-    other are asked, too, as Stan does.
+    other are asked, too, as Stan does. What is asked has to be the same of a tree and of a trajectory, which might have
+    been a tree of one that began elsewhere; else the target would not be invariant.
     """
     far = walk.subtree
     momentum_sum = near.momentum_sum + far.momentum_sum
@@ -208,7 +216,7 @@ def join(near: Subtree, seam: Array, walk: Walk) -> Walk:
         | is_turning(near.first_momentum, far.first_momentum, near.momentum_sum + far.first_momentum)
         | is_turning(seam, walk.end.momentum, far.momentum_sum + seam)
     )
-    return walk._replace(subtree=Subtree(near.first_momentum, momentum_sum), stopped=walk.stopped | turning)
+    return Subtree(near.first_momentum, momentum_sum), turning
 
 
 def set_out(point: Point, momentum: Array, step_size: Array, scale: Array) -> tuple[Point, Walk, Trajectory]:
@@ -231,16 +239,16 @@ def choose_end(walk: Walk, trajectory: Trajectory, coin: Array) -> tuple[Walk, T
     return walk._replace(end=end, step=step, log_weight=log_weight), trajectory._replace(other=other)
 
 
-def grow(point: Point, trajectory: Trajectory, walk: Walk, coin: Array) -> tuple[Point, Trajectory]:
-    """Returns the sampled point and the trajectory, with the doubling just walked.
+def grow(point: Point, trajectory: Trajectory, seam: Array, walk: Walk, coin: Array) -> tuple[Point, Trajectory]:
+    """Returns the sampled point and the trajectory, with the doubling just walked, which began next to `seam`.
 
     Its sample is taken with probability `min(1, new / old weight)` (Betancourt, appendix A.3.2).
     """
     taken = jnp.log(coin) < walk.log_weight - trajectory.log_weight
     log_weight = jnp.logaddexp(trajectory.log_weight, walk.log_weight)
-    momentum_sum = trajectory.momentum_sum + walk.subtree.momentum_sum
-    turning = is_turning(trajectory.other.momentum, walk.end.momentum, momentum_sum)
-    trajectory = Trajectory(trajectory.other, momentum_sum, log_weight, turning)
+    before = Subtree(trajectory.other.momentum, trajectory.momentum_sum)
+    after, turning = joined(before, seam, walk)
+    trajectory = Trajectory(trajectory.other, after.momentum_sum, log_weight, turning)
     return select(taken, walk.sample, point), trajectory
 
 

@@ -50,7 +50,7 @@ class Programs:
         evaluate: `(positions, data) -> Point`, with the log density and its gradient.
         noise: `(chains, rows) -> Noise`.
         advance: `(chains, noise, until, limits, scale, data) -> (chains, drawn)`.
-        first_step: `(chains, scale, data) -> StepSize`, searched for where each chain is.
+        first_step: `(chains, momenta, scale, data) -> StepSize`, searched for where each chain is.
         pooled: `StepSize -> StepSize`, the average as the step size; of all chains together where they are pooled.
         learn: `(moments, positions, before, after, start) -> Moments`, with the draws that chains made from `before` to
             `after`, those from number `start` on.
@@ -61,11 +61,19 @@ class Programs:
     evaluate: Callable[[Array, Any], Point]
     noise: Callable[[Chain, int], Noise]
     advance: Callable[[Chain, Noise, Array, Limits, Array, Any], tuple[Chain, Drawn]]
-    first_step: Callable[[Chain, Array, Any], StepSize]
+    first_step: Callable[[Chain, Array, Array, Any], StepSize]
     pooled: Callable[[StepSize], StepSize]
     learn: Callable[[Moments, Array, Array, Array, Array], Moments]
     scale: Callable[[Moments], Array]
     nothing_learned: Callable[[int], tuple[Moments, Array]]
+
+    def begun(self, chains: Chain, scale: Array, data: Any, rows: int) -> StepSize:
+        """Step sizes to begin with, of chains that have a new metric.
+
+        They are tried with momenta of draws that nobody makes: noise of so many `rows` is compiled anyway.
+        """
+        momenta = self.noise(chains._replace(made=-1 - chains.made), rows).momentum[:, 0]
+        return self.first_step(chains, momenta, scale, data)
 
 
 @functools.lru_cache(maxsize=16)
@@ -81,10 +89,8 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         value, gradient = value_and_grad(position, data)
         return Point(position, value, gradient, -value)
 
-    def first_step(chain: Chain, scale: Array, data: Any) -> StepSize:
+    def first_step(chain: Chain, momentum: Array, scale: Array, data: Any) -> StepSize:
         point = chain.point
-        key = jax.random.fold_in(jax.random.fold_in(chain.key, chain.made), 1)
-        momentum = jax.random.normal(key, point.position.shape, point.position.dtype)
         here = (point.position, point.log_density, point.gradient)
         return begun(first_log_step(lambda position: value_and_grad(position, data), *here, momentum, scale))
 
@@ -117,7 +123,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
             shared_data=shape.shared_data,
             options=dict(shape.options),
         ),
-        first_step=jax.jit(jax.vmap(first_step, (0, scale_axis, data_axis))),
+        first_step=jax.jit(jax.vmap(first_step, (0, 0, scale_axis, data_axis))),
         pooled=jax.jit(pooled),
         learn=jax.jit(learn),
         scale=jax.jit(factor),

@@ -25,6 +25,9 @@ CALL_SECONDS: Final = 1.0
 FIRST_LEAPFROGS: Final = 1_000
 """Of each chain in the first calls, when it is not known yet how long one takes."""
 
+MOST_LEAPFROGS: Final = 2**30
+"""Of each chain in a call at most: they are counted in 32 bits."""
+
 Integers = NDArray[np.int64]
 
 
@@ -120,13 +123,14 @@ class Run:
     def pace(self, seconds: float) -> None:
         """Has the next call take a second, as far as can be told; the first one compiled."""
         if self.is_warm:
-            self.leapfrogs = int(self.leapfrogs * min(max(CALL_SECONDS / seconds, 0.25), 4.0)) + 1
+            wanted = int(self.leapfrogs * min(max(CALL_SECONDS / seconds, 0.25), 4.0)) + 1
+            self.leapfrogs = min(wanted, MOST_LEAPFROGS)
         self.is_warm = True
 
     def learned(self, state: State) -> State:
         """What chains are like at the end of a window: with the metric of its draws, and a step size for that."""
         scale = self.programs.scale(state.moments)
-        chains = state.chains._replace(step=self.programs.first_step(state.chains, scale, self.data))
+        chains = state.chains._replace(step=self.programs.begun(state.chains, scale, self.data, self.rows))
         moments = jax.tree.map(jnp.zeros_like, state.moments)
         return state._replace(chains=chains, scale=scale, moments=moments)
 

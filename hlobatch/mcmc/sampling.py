@@ -117,6 +117,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     options = tuple((batch_options or {}).items())
     shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, options)
     programs = programs_for(log_density, shape)
+    rows = rows_for(count, parameters.dim, max_depth, num_warmup, num_samples * thin)
     if state is None:
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))
         point = starting_points(
@@ -127,7 +128,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
             one_for_all=chains is not None,
             jitter=jitter,
         )
-        state = first_state(programs, keys, point, data, num_warmup)
+        state = first_state(programs, keys, point, data, num_warmup, rows)
     keep = what_to_keep(parameters, postprocess)
     like = jax.eval_shape(keep, jax.ShapeDtypeStruct((1, 1, parameters.dim), parameters.dtype))
     like = jax.tree.map(lambda aval: jax.ShapeDtypeStruct(aval.shape[2:], aval.dtype), like)
@@ -135,7 +136,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         programs=programs,
         keep=keep,
         data=data,
-        rows=rows_for(count, parameters.dim, max_depth, num_warmup, num_samples * thin),
+        rows=rows,
         thin=thin,
         target_acceptance=target_acceptance,
         report=reporter(progress),
@@ -162,12 +163,12 @@ def _check(num_warmup: int, num_samples: int, thin: int, target_acceptance: floa
         raise ValueError(f"target_acceptance={target_acceptance} has to be between 0 and 1.")
 
 
-def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int) -> State:
+def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int, rows: int) -> State:
     """Returns chains that have drawn nothing."""
     count = len(keys)
     moments, scale = programs.nothing_learned(count)
     chains = Chain(keys, jnp.zeros(count, jnp.int32), point, begun(jnp.zeros_like(point.log_density)))
-    chains = chains._replace(step=programs.first_step(chains, scale, data))
+    chains = chains._replace(step=programs.begun(chains, scale, data, rows))
     return State(chains, scale, moments, jnp.int32(warmup))
 
 

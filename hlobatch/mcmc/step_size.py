@@ -6,6 +6,7 @@ Reference:
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
@@ -77,7 +78,9 @@ def first_log_step(
     momentum: Array,
     scale: Array,
 ) -> Array:
-    """Returns the logarithm of a step size of about the right magnitude: a power of 2 (algorithm 4).
+    """Returns the logarithm of a step size of about the right magnitude (algorithm 4).
+
+    It is the first power of 2, up from 1 if one such step is accepted, else down, of which the opposite is true.
 
     Args:
         value_and_gradient: Of the log density at a position.
@@ -96,17 +99,13 @@ def first_log_step(
         log_ratio = value - log_density + 0.5 * jnp.sum(momentum**2) - 0.5 * jnp.sum(end**2)
         return log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # not where it is NaN
 
-    def more(carry: tuple[Array, Array, Array]) -> Array:
-        log_step, accepted, direction = carry
-        return (accepted == (direction > 0)) & (jnp.abs(log_step) < SEARCHED_FAR)
-
     def further(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        log_step, _, direction = carry
-        log_step = log_step + direction * jnp.log(2.0).astype(direction.dtype)
-        return log_step, is_accepted(log_step), direction
+        log_step, direction, _ = carry
+        wanted = jnp.where(is_accepted(log_step), 1.0, -1.0).astype(direction.dtype)
+        direction = jnp.where(direction == 0.0, wanted, direction)
+        is_found = (wanted != direction) | (jnp.abs(log_step) > SEARCHED_FAR)
+        return jnp.where(is_found, log_step, log_step + direction * math.log(2.0)), direction, is_found
 
     zero = jnp.zeros_like(log_density)
-    accepted = is_accepted(zero)
-    direction = jnp.where(accepted, 1.0, -1.0).astype(zero.dtype)
-    log_step, accepted, _ = jax.lax.while_loop(more, further, (zero, accepted, direction))
+    log_step, _, _ = jax.lax.while_loop(lambda carry: ~carry[2], further, (zero, zero, jnp.bool_(False)))
     return log_step

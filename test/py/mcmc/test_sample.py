@@ -104,6 +104,12 @@ def test_calls_do_not_change_what_is_drawn(result: mcmc.Result, monkeypatch: pyt
     np.testing.assert_array_equal(short.draws["x"], result.draws["x"])
 
 
+def test_calls_that_take_no_time(result: mcmc.Result, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each one makes the next one longer, which is counted in 32 bits."""
+    monkeypatch.setattr("hlobatch.mcmc.run.CALL_SECONDS", 1e9)
+    np.testing.assert_array_equal(run(num_samples=2_000).draws["x"][:, :100], result.draws["x"])
+
+
 def test_going_on(result: mcmc.Result) -> None:
     first = run(num_samples=40)
     second = run(num_samples=60, state=first.state)

@@ -1,0 +1,50 @@
+"""A numpyro model and its data -> a log density without constraints, and what makes of its draws those of the model.
+
+The only module that needs numpyro.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+
+class Model(NamedTuple):
+    """What `mcmc.sample` needs of a model, as it takes it.
+
+    Attributes:
+        log_density: Of unconstrained parameters.
+        init: Where all of these are zero; numpyro starts up to 2 from there, `jitter=2.0`.
+        postprocess: Unconstrained parameters -> the model's sites, deterministic ones too.
+    """
+
+    log_density: Callable[[Any], Any]
+    init: dict[str, Any]
+    postprocess: Callable[[Any], Any]
+
+
+def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
+    """Returns what `mcmc.sample` needs of a numpyro model.
+
+    Args:
+        model: The model. Sites with finite support are summed over, as numpyro does it.
+        *args: Of the model, such as data.
+        **kwargs: Likewise.
+
+    Raises:
+        ImportError: numpyro is not installed.
+
+    Examples:
+        model = mcmc.from_numpyro(eight_schools, sigma, y=y)
+        mcmc.sample(model.log_density, model.init, key, chains=64, jitter=2.0, postprocess=model.postprocess)
+    """
+    try:
+        from numpyro.infer.util import initialize_model  # noqa: PLC0415  # nothing else needs it
+    except ImportError as error:
+        raise ImportError("from_numpyro needs numpyro: pip install numpyro.") from error
+    found = initialize_model(jax.random.key(0), model, model_args=args, model_kwargs=kwargs, validate_grad=False)
+    init = jax.tree.map(jnp.zeros_like, found.param_info.z)
+    return Model(lambda parameters: -found.potential_fn(parameters), init, found.postprocess_fn)

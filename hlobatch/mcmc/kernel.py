@@ -1,0 +1,136 @@
+"""A log density, a step size and a metric -> a kernel with `init` and `step`, as blackjax's.
+
+It stands where `blackjax.nuts` does: under `jax.jit`, `jax.vmap` over chains and `jax.lax.scan` over draws, and as the
+algorithm of `blackjax.window_adaptation`. Chains under `jax.vmap` are lanes. In a scan they wait for each other after
+each draw, which those of `mcmc.sample` do not.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+from hlobatch.mcmc.chains import noise_of_draw
+from hlobatch.mcmc.nuts import Point, Transition, make_transition
+from hlobatch.mcmc.parameters import Parameters, describe
+
+LogDensity = Callable[[Any], Any]
+
+
+class KernelState(NamedTuple):
+    """A chain, under the names that blackjax has for it.
+
+    Attributes:
+        position: Pytree.
+        logdensity: `Float[Array, ""]`.
+        logdensity_grad: Pytree.
+    """
+
+    position: Any
+    logdensity: Array
+    logdensity_grad: Any
+
+
+class KernelInfo(NamedTuple):
+    """What happened in a step, under the names that blackjax has for it.
+
+    Attributes:
+        is_divergent: `Bool[Array, ""]`.
+        energy: `Float[Array, ""]`, the Hamiltonian where the draw was visited, in nats.
+        num_trajectory_expansions: `Int[Array, ""]`, doublings.
+        num_integration_steps: `Int[Array, ""]`.
+        acceptance_rate: `Float[Array, ""]`, the mean Metropolis probability along the trajectory.
+    """
+
+    is_divergent: Array
+    energy: Array
+    num_trajectory_expansions: Array
+    num_integration_steps: Array
+    acceptance_rate: Array
+
+
+class Kernel(NamedTuple):
+    """A Markov kernel.
+
+    Attributes:
+        init: `position -> state`.
+        step: `(key, state) -> (state, info)`.
+    """
+
+    init: Callable[[Any], KernelState]
+    step: Callable[[Array, KernelState], tuple[KernelState, KernelInfo]]
+
+
+class Nuts:
+    """The No-U-Turn Sampler under the names that blackjax has for it: see `nuts`."""
+
+    def __call__(
+        self, logdensity_fn: LogDensity, step_size: Any, inverse_mass_matrix: Any, *, max_num_doublings: int = 10
+    ) -> Kernel:
+        """The kernel of a log density.
+
+        Args:
+            logdensity_fn: Of a pytree of real arrays.
+            step_size: Of the integrator.
+            inverse_mass_matrix: Variances, `Float[Array, "dim"]`, or covariances, `Float[Array, "dim dim"]`, of the
+                elements of the position, leaf by leaf.
+            max_num_doublings: Of a trajectory.
+        """
+        kernel = self.build_kernel()
+
+        def step(key: Array, state: KernelState) -> tuple[KernelState, KernelInfo]:
+            return kernel(key, state, logdensity_fn, step_size, inverse_mass_matrix, max_num_doublings)
+
+        return Kernel(lambda position: self.init(position, logdensity_fn), step)
+
+    def init(self, position: Any, logdensity_fn: LogDensity) -> KernelState:
+        """A chain at a position."""
+        value, gradient = jax.value_and_grad(logdensity_fn)(position)
+        return KernelState(position, value, gradient)
+
+    def build_kernel(self, *_: Any, **__: Any) -> Callable[..., tuple[KernelState, KernelInfo]]:
+        """The kernel of any log density, which is an argument of it; the integrator is always the leapfrog."""
+        return _step
+
+
+def _step(
+    rng_key: Array,
+    state: KernelState,
+    logdensity_fn: LogDensity,
+    step_size: Any,
+    inverse_mass_matrix: Any,
+    max_num_doublings: int = 10,
+) -> tuple[KernelState, KernelInfo]:
+    """One draw: a batch of one, which `jax.vmap` makes one of all chains."""
+    parameters = describe(state.position)
+    key = rng_key if jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng_key)
+    metric = jnp.asarray(inverse_mass_matrix, parameters.dtype)
+    scale = jnp.sqrt(metric) if metric.ndim < 2 else jnp.linalg.cholesky(metric)
+    if scale.ndim == 0:
+        scale = jnp.broadcast_to(scale, parameters.dim)
+    position, value = parameters.position(state.position), jnp.asarray(state.logdensity, parameters.dtype)
+    point = Point(position, value, parameters.position(state.logdensity_grad), -value)
+    noise = noise_of_draw(key, jnp.int32(0), parameters.dim, parameters.dtype, max_num_doublings)
+    inputs = (point, noise, jnp.asarray(step_size, parameters.dtype), scale, ())
+    transition = _transition(logdensity_fn, parameters, max_num_doublings)
+    batch_of_one = transition(*jax.tree.map(lambda leaf: leaf[None], inputs))
+    point, tally, depth = jax.tree.map(lambda leaf: leaf[0], batch_of_one)
+    (new, _), (gradient, _) = parameters.at(point.position), parameters.at(point.gradient)
+    acceptance = tally.acceptance / tally.leapfrogs
+    info = KernelInfo(tally.diverged, point.energy, depth, tally.leapfrogs, acceptance)
+    return KernelState(new, point.log_density, gradient), info
+
+
+@functools.lru_cache(maxsize=16)
+def _transition(logdensity_fn: LogDensity, parameters: Parameters, max_depth: int) -> Transition:
+    """The same one for the same function, so that it is traced once."""
+    return make_transition(parameters.log_density(logdensity_fn), max_depth)
+
+
+nuts: Final = Nuts()
+"""`nuts(logdensity_fn, step_size, inverse_mass_matrix) -> kernel`, in place of `blackjax.nuts`."""
