@@ -14,8 +14,8 @@ from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.tracing import leaf_type
 from hlobatch.diagnostics import Location
 from hlobatch.frontend.builtins import is_array
-from hlobatch.ir.failures import encoded, size_of
 from hlobatch.ir.types import Type
+from hlobatch.ir.words import encoded, size_of
 
 WHOLE_PROGRAM: Final = of_function(None)
 """The site of facts about all of a program."""
