@@ -12,7 +12,7 @@ from functools import singledispatchmethod
 from typing import Any
 
 from hlobatch._jax import PassManager, ir, make_context
-from hlobatch.diagnostics import HloBatchError
+from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.dialect import ops
 from hlobatch.dialect.code import Code
 from hlobatch.dialect.locations import from_location
@@ -24,6 +24,7 @@ from hlobatch.ir.ops import (
     FunctionCallOp,
     GotoOp,
     IndirectGotoOp,
+    LogOp,
     Op,
     PopOp,
     PrimOp,
@@ -128,6 +129,14 @@ class _Writer:
     @op.register
     def _call(self, op: FunctionCallOp) -> None:
         ops.CallOp(op.function, op.vars_in, op.vars_out)
+
+    @op.register
+    def _log(self, op: LogOp) -> None:
+        raise UnsupportedSyntaxError(
+            f"{op.text!r} has Python do something, which a module of the dialect has no operation for",
+            op.location,
+            help="leave it out, as in `if verbose: print(…)` of a static argument that is False there.",
+        )
 
     @op.register
     def _push(self, op: PushOp) -> None:

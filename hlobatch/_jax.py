@@ -43,6 +43,7 @@ except ImportError:  # a release that moved it: random numbers are drawn in a lo
     _threefry2x32_unrolled = None  # type: ignore[assignment]
 
 __all__ = [
+    "HOST_EFFECTS",
     "NOT_MAPPED",
     "ClosedJaxpr",
     "Compilation",
@@ -57,12 +58,15 @@ __all__ = [
     "calls_of_libraries",
     "compiler_options",
     "default_device",
+    "done_on_host",
     "embed_module",
     "exported_by_jax",
     "func",
     "function_of",
+    "has_host_do",
     "in_place_of",
     "ir",
+    "is_debug_effect",
     "is_for_export",
     "is_for_one_cpu",
     "is_jit_disabled",
@@ -580,6 +584,26 @@ def called_by(equation: Any) -> Any:
     jaxpr = equation.params.get(_CALLED.get(equation.primitive.name))
     is_closed = jaxpr is None or isinstance(jaxpr, ClosedJaxpr)  # from jax 0.12 on, all are
     return jaxpr if is_closed else ClosedJaxpr(jaxpr, ())
+
+
+HOST_EFFECTS: Final = ("debug_callback", "debug_print")
+"""Primitives that only have the host do something."""
+
+
+def is_debug_effect(effect: Any) -> bool:
+    """Whether an effect is that of ``jax.debug.print`` and ``jax.debug.callback``."""
+    return type(effect).__name__ in ("DebugEffect", "OrderedDebugEffect")
+
+
+def has_host_do(equation: Any) -> bool:
+    """Whether an equation has the host do something, and gives nothing."""
+    return equation.primitive.name in HOST_EFFECTS
+
+
+def done_on_host(equation: Any) -> tuple[Callable[..., object], bool]:
+    """What such an equation has the host do, given its operands, and whether it is to print."""
+    callback = equation.params.get("callback")
+    return (function_of(equation), True) if callback is None else (callback, False)
 
 
 def function_of(equation: Any, **changed: Any) -> Callable[..., list[Any]]:

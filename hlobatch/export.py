@@ -42,7 +42,7 @@ from hlobatch.ir.schema import classes_of
 from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.primitive import run_within
+from hlobatch.runtime.primitive import no_effects_in_files, run_within
 from hlobatch.stages import Traced
 
 
@@ -237,6 +237,8 @@ def export(
     named = _platforms(platforms)
     traced: Traced = f.trace(*avals, **keywords)
     plan, call = traced.plan, traced.call
+    if plan.has_effects:
+        raise no_effects_in_files(plan)
     batch = call.size if isinstance(call.size, int) and call.size else None
     size = jax.export.symbolic_shape("b")[0] if batch is None else batch
     layout = plan.layout(size, plan.declared_depth, grows=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
 
@@ -146,7 +146,8 @@ class Lowered:
         """
         self._check_size()
         with self.plan.as_typed():
-            return to_stablehlo(self.plan.request(self._layout, keep_state=keep_state))
+            layout = replace(self._layout, drains=keep_state)
+            return to_stablehlo(self.plan.request(layout, keep_state=keep_state))
 
     def _check_size(self) -> None:
         if isinstance(self.call.size, int) and self.call.size == 0:

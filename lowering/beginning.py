@@ -109,7 +109,7 @@ def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginnin
     if not is_alone or comes_back or never_goes_back(program):
         return None
     block = BlockFunction(0, first, replace(layout, stores_masked=True), captures, in_place=False)
-    if block.moves_stacks or any(isinstance(op, PrimOp) and needs_real_inputs(op) for op in block.ops):
+    if block.moves_stacks or block.logged or any(isinstance(op, PrimOp) and needs_real_inputs(op) for op in block.ops):
         return None
     if not layout.queue or is_small(layout.calls, first):
         return Beginning(block, is_ahead=False)

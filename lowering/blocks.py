@@ -26,11 +26,11 @@ import numpy as np
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.updates import UPDATES
 from hlobatch.ir.fate import Fate
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import width
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
-from hlobatch.lowering import fates
+from hlobatch.lowering import fates, log
 from hlobatch.lowering.captures import Captures
 from hlobatch.lowering.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.footprint import Footprint, capture_slot
@@ -178,11 +178,15 @@ class _Run:
         self.slots |= changed
 
     def _park(self) -> None:
-        """Take lanes whose stacks are too full for this block's pushes out of the mask."""
+        """Take lanes out of the mask whose stacks are too full for this block's pushes, or whose logs are."""
         full = self._frames.full(self.slots)
         if full is not None:
             self.slots |= fates.full(self.layout, self.slots, self.mask & full, self.function.index)
             self._keep(self.mask & ~full)
+        if self.function.logged and self.layout.drains:
+            waits = self.mask & log.without_room(self.layout, self.slots, self.function.logged)
+            self.slots |= fates.parked(self.layout, self.slots, waits, self.function.index)
+            self._keep(self.mask & ~waits)
 
     def _count(self) -> None:
         """Keep count of steps and executions, where somebody asks for it."""
@@ -321,6 +325,11 @@ class _Run:
         for slot, array, is_its_own in zip(self.layout.tops(variable), arrays, as_they_were, strict=True):
             if array is not self.slots[slot]:
                 self.slots[slot] = array if is_its_own else self.lanes.put(self.slots[slot], array)
+
+    @run.register
+    def _log(self, op: LogOp) -> None:
+        words = [array for v in op.vars_in for array in self._value(v)]
+        self.slots |= log.with_entry(self.layout, self.slots, op.number, words, self.mask)
 
     @run.register
     def _push(self, op: PushOp) -> None:

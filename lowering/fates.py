@@ -20,7 +20,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.fate import NUMBER, Fate
-from hlobatch.lowering.layout import COUNTER, FATE, HEAD, ITEM, Layout, Slots
+from hlobatch.lowering.layout import COUNTER, FATE, HEAD, ITEM, LOGGED, Layout, Slots
+from hlobatch.lowering.log import without_room
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
 
@@ -55,6 +56,11 @@ def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
     """What changes where some lanes at a block have full stacks."""
     if not layout.grows:
         return stopped(layout, slots, lanes, Fate.PARKED)
+    return parked(layout, slots, lanes, block)
+
+
+def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
+    """What changes where some lanes at a block wait for the host."""
     return {COUNTER: where(lanes, layout.parked + block, slots[COUNTER])}
 
 
@@ -62,14 +68,25 @@ def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
 
 
 def resumed(layout: Layout, slots: Slots) -> Slots:
-    """What changes as a run goes on: parked lanes are back at their blocks, or stopped, where stacks no longer grow."""
-    if not layout.stacked:
+    """What changes as a run goes on: parked lanes are back at their blocks, or stopped, where stacks no longer grow.
+
+    What was logged has been read.
+    """
+    read = {LOGGED: jnp.zeros_like(slots[LOGGED])} if layout.waits_for_host else {}
+    if not (layout.stacked or read):
         return {}
     counter = slots[COUNTER]
-    parked = counter >= layout.parked
-    if not layout.grows:
-        return stopped(layout, slots, parked, Fate.PARKED)
-    return {COUNTER: where(parked, counter - layout.parked, counter)}
+    are_parked = counter >= layout.parked
+    back = {COUNTER: where(are_parked, counter - layout.parked, counter)}
+    if layout.grows or not layout.stacked:
+        return {**read, **back}
+    if not read:
+        return stopped(layout, slots, are_parked, Fate.PARKED)
+    for_log = without_room(
+        layout, slots, layout.most_logged
+    )  # one that has no stack left finds that at its block again
+    gone_on = {**slots, COUNTER: where(for_log, back[COUNTER], counter)}
+    return {**read, **stopped(layout, gone_on, are_parked & ~for_log, Fate.PARKED)}
 
 
 def given_up(layout: Layout, slots: Slots) -> Slots:
@@ -88,7 +105,7 @@ def given_up(layout: Layout, slots: Slots) -> Slots:
 def reasons(layout: Layout, slots: Slots) -> Any:
     """What stopped the run, a sum of fates; 0 if every input was finished."""
     counter, found = slots[COUNTER], jnp.int32(0)
-    if layout.stacked and layout.grows:
+    if layout.may_park:
         found = jnp.any(counter >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
     if layout.stretches:
         found = found + jnp.any(counter < layout.done).astype(jnp.int32) * int(Fate.RUNNING)
@@ -98,7 +115,8 @@ def reasons(layout: Layout, slots: Slots) -> Any:
     if layout.stops_inputs:
         became = slots[OF_INPUTS if layout.queue else FATE]
         for fate in _that_stop(layout):
-            found = found + jnp.any(became == fate).astype(jnp.int32) * int(fate)
+            these = jnp.any(became == fate).astype(jnp.int32) * int(fate)
+            found = found | these if layout.logs else found + these  # of those, some may be parked and others stopped
     return found
 
 
@@ -120,7 +138,7 @@ def _of_inputs(layout: Layout, slots: Slots) -> Any:
     if not layout.queue:
         return of_lanes[: layout.inputs]
     became = slots[OF_INPUTS] if layout.stops_inputs else _taken(layout, slots)
-    if not (layout.grows or layout.stretches):
+    if not (layout.grows or layout.stretches or layout.may_park):
         return became[: layout.inputs]  # every lane has handed in
     count = jnp.asarray(layout.inputs, jnp.int32)
     held = where(slots[ITEM] >= 0, slots[ITEM], count)
@@ -139,7 +157,7 @@ def _of_lanes(layout: Layout, slots: Slots) -> Any:
     fate = slots[FATE] if layout.stops_inputs else jnp.full_like(counter, Fate.FINISHED)
     if layout.stretches:
         fate = where(counter < layout.done, np.int32(Fate.RUNNING), fate)
-    return where(counter >= layout.parked, np.int32(Fate.PARKED), fate) if layout.grows else fate
+    return where(counter >= layout.parked, np.int32(Fate.PARKED), fate) if layout.grows or layout.may_park else fate
 
 
 def _taken(layout: Layout, slots: Slots) -> Any:

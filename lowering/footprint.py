@@ -10,11 +10,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from hlobatch.ir.ops import Op, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.ops import LogOp, Op, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import STORED, Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.captures import Captures
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, ITEM, STEPS, Layout
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, ITEM, LOG, LOGGED, STEPS, Layout
 
 
 def capture_slot(position: int) -> str:
@@ -76,8 +76,11 @@ class Footprint:
         for variable in (*op.uses, *op.defs):
             if self.layout.program.alloc(variable) in (*STORED, Alloc.SHARED):
                 yield from self.layout.tops(variable)
-        if self.layout.queue and not self.layout.tables.isdisjoint(op.uses):
+        looks_up = not self.layout.tables.isdisjoint(op.uses)
+        if self.layout.queue and (looks_up or isinstance(op, LogOp)):
             yield ITEM
+        if isinstance(op, LogOp):
+            yield from (LOG, LOGGED)
         if isinstance(op, PrimOp):
             yield from map(capture_slot, sorted(self.captures.used_by(op)))
 
@@ -93,6 +96,7 @@ class Footprint:
         names.update(dict.fromkeys(self._pointers))
         for variable in self.pushed:
             names.update(dict.fromkeys(self.layout.frames(variable)))
+        names.update(dict.fromkeys((LOG, LOGGED) if self.logged else ()))
         return tuple(names)
 
     @property
@@ -106,6 +110,11 @@ class Footprint:
     def ops(self) -> Sequence[Op]:
         """The operations that run inside the loop, those that move a frame as ``CallFrames.moving`` has them."""
         return self.layout.calls.moving(self.block, self.layout.program.ops_in_loop(self.block))
+
+    @cached_property
+    def logged(self) -> int:
+        """How many entries the block makes in the logs of its lanes."""
+        return sum(isinstance(op, LogOp) for op in self.ops)
 
     @property
     def moves_stacks(self) -> bool:

@@ -27,6 +27,7 @@ import numpy as np
 
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.one_kernel import MANY
+from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -42,6 +43,17 @@ UNROLLED: Final = 56
 
 COUNTER, FATE, ITEM, HEAD, STEPS = "pc", "fate", "item", "head", "steps"
 EXECUTIONS, ACTIVE = "executions", "active"
+LOG, LOGGED = "log", "logged"
+
+FEW_ENTRIES, FEW_WORDS = 16, 256
+"""Entries, and their words, that the log of a lane has room for where the host reads it whenever it is full."""
+MANY_ENTRIES, MANY_WORDS = 1024, 1 << 24
+"""Entries for which there is room where nobody reads it before the end, and words of all lanes."""
+
+
+def most_words(program: Program) -> int:
+    """Words that the operands of an effect of a program take at most."""
+    return max(effect.size for effect in program.effects)
 
 
 @dataclass(frozen=True)
@@ -64,6 +76,8 @@ class Layout:
         stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
         tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
         constants: Arguments that no lane assigns; see ``in_place``.
+        drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
+            end, and what is more than there is room for is lost.
     """
 
     program: Program
@@ -81,6 +95,7 @@ class Layout:
     stores_masked: bool = True
     tables: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
+    drains: bool = True
 
     @property
     def lane_axis(self) -> int:
@@ -179,7 +194,7 @@ class Layout:
     @property
     def may_end_early(self) -> bool:
         """Whether a run can end before all inputs are done."""
-        return bool(self.stacked) or self.max_steps is not None or self.stretches
+        return bool(self.stacked) or self.max_steps is not None or self.stretches or self.waits_for_host
 
     @property
     def may_stop(self) -> bool:
@@ -203,14 +218,53 @@ class Layout:
         return self.max_steps is not None or (bool(self.stacked) and not self.grows)
 
     @cached_property
-    def buffers(self) -> frozenset[str]:
+    def stacks(self) -> frozenset[str]:
         """Slots of all stacks, without the tops beside them."""
         return frozenset(slot for v in self.stacked for slot in self.frames(v))
+
+    @cached_property
+    def buffers(self) -> frozenset[str]:
+        """Slots of arrays with an axis of rows in front, in which each lane is at a row of its own."""
+        return self.stacks | ({LOG} if self.logs else frozenset())
+
+    @property
+    def logs(self) -> bool:
+        """Whether lanes have the host do anything."""
+        return bool(self.program.effects)
+
+    @property
+    def waits_for_host(self) -> bool:
+        """Whether a lane whose log is full waits until the host has read it."""
+        return self.logs and self.drains
+
+    @property
+    def may_park(self) -> bool:
+        """Whether a lane may wait for what the host does."""
+        return (bool(self.stacked) and self.grows) or self.waits_for_host
+
+    @cached_property
+    def log_words(self) -> int:
+        """Words of an entry of a log: the number of the effect, that of the input with a queue, and its operands."""
+        return 1 + self.queue + most_words(self.program)
+
+    @cached_property
+    def most_logged(self) -> int:
+        """Entries that one block makes at most."""
+        return max(sum(isinstance(op, LogOp) for op in block.instructions) for block in self.program.graph)
+
+    @cached_property
+    def log_rows(self) -> int:
+        """Entries that a lane's log has room for."""
+        words = 2 + most_words(self.program)  # whether there is a queue or not: few lanes go on without one
+        few = max(self.most_logged, min(FEW_ENTRIES, FEW_WORDS // words))
+        if self.drains or not isinstance(self.lanes, int):
+            return few
+        return max(few, min(MANY_ENTRIES, MANY_WORDS // (self.lanes * words)))
 
     @property
     def stack_bytes(self) -> int:
         """Memory that all stacks take."""
-        return sum(array_bytes(self.slots[slot]) for slot in self.buffers)
+        return sum(array_bytes(self.slots[slot]) for slot in self.stacks)
 
     @cached_property
     def shared(self) -> tuple[str, ...]:
@@ -235,6 +289,9 @@ class Layout:
             found[FATE] = lanes
         if self.max_steps is not None:
             found[STEPS] = lanes
+        if self.logs:
+            found[LOG] = self.array((self.log_words,), np.int32, self.log_rows + 1)
+            found[LOGGED] = lanes
         if self.stats:
             found[EXECUTIONS] = jax.ShapeDtypeStruct((self.blocks,), np.uint32)
             found[ACTIVE] = jax.ShapeDtypeStruct((self.blocks, 2), np.uint32)

@@ -19,7 +19,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, HEAD, ITEM, Layout, Slots
+from hlobatch.lowering.layout import ACTIVE, COUNTER, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, Layout, Slots
 from hlobatch.lowering.masks import masked
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.lowering.where import where
@@ -55,6 +55,9 @@ class Narrowing:
         narrow, axis = self.narrow, self.narrow.lane_axis
         found: Slots = {}
         for slot in narrow.slots:
+            if slot in (LOG, LOGGED):  # what is in it has been read
+                found[slot] = jnp.zeros(narrow.slots[slot].shape, narrow.slots[slot].dtype)
+                continue
             few = jnp.moveaxis(self._taken(slots[slot], slot, lanes), 0, self._axis(narrow, slot))
             more = [(0, 0)] * few.ndim
             more[self._axis(narrow, slot)] = (0, narrow.width - narrow.lanes if axis else 0)
@@ -71,11 +74,18 @@ class Narrowing:
         found = dict(slots)
         for slot in narrow.slots:
             new = jnp.moveaxis(few[slot], self._axis(narrow, slot), 0)[: narrow.lanes]
+            if slot == LOG and wide.queue:
+                new = self._with_inputs(new, slots, lanes)
             new = masked(works, new, self._taken(slots[slot], slot, lanes), 0)
             axis = self._axis(wide, slot)
             place = (slice(None),) * (axis % slots[slot].ndim)
             found[slot] = jnp.asarray(slots[slot]).at[(*place, lanes)].set(jnp.moveaxis(new, 0, axis), **IN_BOUNDS)
         return found
+
+    def _with_inputs(self, log: Any, slots: Slots, lanes: Any) -> Any:
+        """What few lanes log, ``[few, rows, words]``, with the numbers of their inputs, as with a queue."""
+        inputs = jnp.broadcast_to(self.inputs(slots, lanes)[:, None, None], (*log.shape[:-1], 1))
+        return jnp.concatenate([log[..., :1], inputs, log[..., 1:]], axis=-1)
 
     def _at_work(self, slots: Slots) -> Any:
         """Lanes that wait at a block."""

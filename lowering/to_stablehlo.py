@@ -33,7 +33,7 @@ from hlobatch.lowering.footprint import capture_slot
 from hlobatch.lowering.held import hold
 from hlobatch.lowering.in_loops import put_in_loops
 from hlobatch.lowering.lanes import Lanes
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.loop import loop
 from hlobatch.lowering.one_kernel import Ahead, Kernel, in_one_kernel
 from hlobatch.lowering.scalars import scalar_aval
@@ -105,7 +105,7 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
     Returns:
         An MLIR module whose ``main`` has the operands ``[sizes…, captured…, inputs…, shared…, state…, turns]`` (shared
         values only where they are given, the state only to resume, turns only in stretches) and the results
-        ``[results…, stopped, status]``, or ``[results…, stopped, state…]``.
+        ``[results…, stopped, status]``, and behind it what lanes logged, or ``[results…, stopped, state…]``.
     """
     context = context or mlir.make_ir_context()
     with context, ir.Location.name("hlobatch"):
@@ -200,7 +200,8 @@ class _Builder:
         if self.request.marks_stopped and layout.may_stop:
             results = results[:-1] if layout.failure is not None else results  # a file has no exceptions to make
             results = ending.marked(results, status)
-        return [*results, stopped, status]
+        logs = dict(zip(layout.slots, state, strict=True))
+        return [*results, stopped, status, *(logs[slot] for slot in (LOG, LOGGED) if slot in logs)]
 
     # Names
 
@@ -266,7 +267,7 @@ class _Builder:
         how = request.schedule, request.rounds, not request.passes_left_out, request.light_ties
         turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
-        if isinstance(turn, EachInOrder) and not layout.queue and never_goes_back(layout.program):
+        if isinstance(turn, EachInOrder) and not (layout.queue or layout.logs) and never_goes_back(layout.program):
             after = turn.once(entering)
             return [after[slot] for slot in layout.slots]
         carried = turn.entering(entering, turns)

@@ -72,6 +72,11 @@ def any_optional(values: Any) -> bool:
     )
 
 
+def with_flags(values: Any) -> Any:
+    """Values with what is None in some lanes as flags and values."""
+    return jax.tree.map(lambda part: optional(part) or part, values, is_leaf=lambda part: optional(part) is not None)
+
+
 def narrow(value: Any) -> tuple[Any]:
     """What a variable holds where it has turned out not to be None, as the function of a ``PrimOp``."""
     if isinstance(value, Choice):

@@ -22,7 +22,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, Literal, is_key, jaxpr_as_fun, keys_of, subjaxprs, subjaxprs_of
+from hlobatch._jax import (
+    HOST_EFFECTS,
+    ClosedJaxpr,
+    Literal,
+    has_host_do,
+    is_debug_effect,
+    is_key,
+    jaxpr_as_fun,
+    keys_of,
+    subjaxprs,
+    subjaxprs_of,
+)
 from hlobatch.analysis import identity as identities
 from hlobatch.analysis import optional
 from hlobatch.analysis.boxes import boxed
@@ -172,6 +183,11 @@ class TracedFunction:
 
     def with_out_types(self, out_types: tuple[Type, ...]) -> TracedFunction:
         return replace(self, out_types=out_types)
+
+    @cached_property
+    def has_host_do(self) -> bool:
+        """Whether it has the host do something, such as to print."""
+        return any(map(has_host_do, self.inlined.jaxpr.eqns))
 
     @cached_property
     def primitives(self) -> frozenset[str]:
@@ -370,20 +386,30 @@ def _stored(leaf: Any, kind: TensorType) -> Any:
 
 
 def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
-    """Refuse code that does more than to compute."""
-    effects = traced.jaxpr.effects
+    """Refuse code that does more than to compute, and to have the host print and the like for its lane."""
+    effects = [effect for effect in traced.jaxpr.effects if not is_debug_effect(effect)]
     if any(type(effect).__name__ == "NamedAxisEffect" for effect in effects):
         raise UnsupportedSyntaxError(
             f"{op.text!r} asks for what other lanes or devices have",
             op.location,
             help="a lane runs by itself: combine the results of the batched function, with jax.lax.psum and the like.",
         )
-    callbacks = [name for name in sorted(traced.primitives) if "callback" in name]
+    if not effects and not any("debug" in name or "callback" in name for name in traced.primitives):
+        return
+    inner = [equation for equation in traced.inlined.jaxpr.eqns if not has_host_do(equation)]
+    names = sorted(frozenset().union(*map(equation_primitives, inner)))
+    if any(name in names for name in HOST_EFFECTS):
+        raise UnsupportedSyntaxError(
+            f"{op.text!r} prints, or calls back to Python, inside a loop or a function that is handed to JAX",
+            op.location,
+            help="write the loop with `for` or `while`, and the choice with `if`: there each lane prints by itself.",
+        )
+    callbacks = [name for name in names if "callback" in name]
     if effects or callbacks:
         raise UnsupportedSyntaxError(
             f"{op.text!r} calls back to Python while it runs ({', '.join([*map(str, effects), *callbacks])})",
             op.location,
-            help="return what you want to see; a batched program runs without the host.",
+            help="return what you want to see, or print it: a batched program takes nothing from the host.",
         )
 
 

@@ -17,6 +17,7 @@ import jax
 
 from hlobatch._jax import is_tracer
 from hlobatch.frontend import items, library_functions, math_functions, numpy_functions, python_functions
+from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.frontend.traced_functions import as_meant
@@ -38,6 +39,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if len(args) == 1 and not kwargs and isinstance(args[0], Choice) and function in _OF_OBJECTS:
         return args[0].each(function)
+    if function is print:
+        return print_values(*args, **kwargs)
     known = _known(function)
     if known in _CALLERS:
         args = tuple(map(_as_meant, args))
@@ -62,7 +65,7 @@ _OF_OBJECTS: Final = (len, int, float, abs, ord)
 def has_meaning(function: Any) -> bool:
     """Whether calls of an object may mean something else than JAX makes of them."""
     known = _known(function)
-    return _meaning(known) is not None or known in _CALLERS or _method(function) is not None
+    return known is print or _meaning(known) is not None or known in _CALLERS or _method(function) is not None
 
 
 def known_functions() -> dict[str, list[str]]:

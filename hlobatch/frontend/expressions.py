@@ -17,7 +17,7 @@ import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Copy, Learned, MayBeNone, Site, of_code, of_function
@@ -38,6 +38,7 @@ from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper
+from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names, root_of
 from hlobatch.frontend.source import MISSING, Source
@@ -195,12 +196,11 @@ class ExpressionLowering:
         """Lower the control in an expression; what comes back is straight-line code."""
         if self._is_simple(node):
             return node
-        if isinstance(node, ast.Name):
-            return self._closure(self.scope[node.id], node)
-        if called := self.called(node):
-            assert isinstance(node, ast.Call)
-            return self._load(self.call(node, called, self.temporary()), node)
         match node:
+            case ast.Name(name):
+                return self._closure(self.scope[name], node)
+            case ast.Call() if called := self.called(node):
+                return self._load(self.call(node, called, self.temporary()), node)
             case ast.IfExp():
                 return self._load(self._choose(node), node)
             case ast.BoolOp():
@@ -221,6 +221,10 @@ class ExpressionLowering:
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
                 return self._reduction(node, items)
         return self._with_simple_children(node)
+
+    def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Whether an expression is a call of ``print``."""
+        return isinstance(node, ast.Call) and static_value(node.func, self.source, self.local) is print
 
     def _reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
         """A call on a comprehension: a loop, if it has to be one and may."""
@@ -258,7 +262,7 @@ class ExpressionLowering:
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and child.id in self.scope:
                 return False
-            if isinstance(child, control) or self.called(child):
+            if isinstance(child, control) or self.called(child) or self.prints(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
@@ -267,6 +271,8 @@ class ExpressionLowering:
         return True
 
     def _with_simple_children(self, node: ast.expr) -> ast.expr:
+        if self.prints(node):
+            return PrintLowering(self, node).lower()
         copy = type(node)(**dict(ast.iter_fields(node)))
         ast.copy_location(copy, node)
         fields = list(ast.iter_fields(node))
@@ -318,6 +324,8 @@ class ExpressionLowering:
         if assigned:
             return self._assigning(node, assigned)
         for child in ast.walk(node):
+            if self.prints(child) and not isinstance(node, ast.Lambda):
+                return self._written_out(node)
             if isinstance(child, ast.Call) and self.called(child):
                 if not isinstance(node, ast.Lambda):
                     return self._written_out(node)

@@ -25,6 +25,7 @@ from hlobatch.analysis.mutation import changed, has_changed, parts, refuse_gener
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
+from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.traced_functions import as_meant
@@ -98,6 +99,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if (
         is_batched(target.function)
         or any_optional((args, kwargs))
+        or prints(function.template.source.function if isinstance(function, Closure) else target.function)
         or (isinstance(function, Closure) and function.template.is_followed)
     ):
         raise Learned(site, target)

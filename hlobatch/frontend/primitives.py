@@ -17,6 +17,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
     calls,
     choices,
+    effects,
     failures,
     following,
     items,
@@ -34,6 +35,7 @@ from hlobatch.frontend import (
 )
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+from hlobatch.ir.effects import lane_print
 
 HELPERS: Final = {
     "__hb_truth": batched_builtins.truth,
@@ -57,6 +59,8 @@ HELPERS: Final = {
     "__hb_doubt": tracing.doubt,
     "__hb_follow": following.follow,
     "__hb_see": following.see,
+    "__hb_printed": effects.printed,
+    "__hb_lane_print": lane_print,
     "__hb_augment": python_numbers.augment,
     "__hb_augment_in_place": python_numbers.augment_in_place,
     "__hb_fresh": fresh,

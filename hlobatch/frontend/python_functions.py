@@ -236,7 +236,7 @@ def _text(name: str) -> Callable[..., Any]:
     def refuse(*_: Any, **__: Any) -> Any:
         raise BatchTypeError(
             f"`{name}` makes a text of a value that differs between lanes",
-            help="compare and compute with the number itself; to look at it, run one example: `hb.disable_batching()`.",
+            help="compare and compute with the number itself; to show it, make the text inside of `print(…)`.",
         )
 
     return refuse

@@ -107,7 +107,7 @@ def known(value: Any) -> Any:
     if any(map(is_tracer, jax.tree.leaves(value))):
         raise BatchTypeError(
             "this code makes a text of a value that differs between lanes",
-            help="compare and compute with the number itself; to look at it, run one example: `hb.disable_batching()`.",
+            help="compare and compute with the number itself; to show it, make the text inside of `print(…)`.",
         )
     return value
 

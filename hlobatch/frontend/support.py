@@ -26,7 +26,7 @@ SUPPORTED: Final[dict[type[ast.AST], str]] = {
     ast.Raise: "`raise`, for each lane by itself",
     ast.Assert: "`assert`, likewise",
     ast.Try: "`try`, `except`, `else`, `finally`, likewise",
-    ast.Expr: "`hb.sync()`, docstrings, calls of batched functions",
+    ast.Expr: "`print(…)`, `jax.debug.print`, `hb.sync()`, docstrings, calls of batched functions",
     ast.Pass: "`pass`",
     ast.Import: "`import` of modules",
     ast.ImportFrom: "`from … import …`",
@@ -59,9 +59,12 @@ def refusal(node: ast.AST) -> tuple[str, str]:
 def instead_of_effect(node: ast.expr) -> str:
     """What to write instead of an expression that is there for what it does, and not for its value."""
     match node:
-        case ast.Call(ast.Name("print") | ast.Attribute(ast.Attribute(_, "debug"), "print")):
-            return "to look at values, run the plain Python on one example: `with hb.disable_batching():`."
         case ast.Call(ast.Attribute(value, _)):
             name = ast.unparse(value)
             return f"{name} is no variable of the function: work on a copy, `own = list({name})`, and return that."
-    return "assign it to a name, or leave it out; batched code has no side effects."
+    return "assign it to a name, or leave it out; batched code has no side effects, but for `print`."
+
+
+INSTEAD_OF_LOGGING: Final = (
+    "write `print(…)`, which each lane does by itself; `jax.debug.callback` calls any function so."
+)

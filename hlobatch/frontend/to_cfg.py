@@ -15,6 +15,7 @@ from typing import TypeVar
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
+from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
@@ -22,7 +23,7 @@ from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, unpacked
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import places_in, root_of, target_names
-from hlobatch.frontend.support import instead_of_effect, refusal
+from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
@@ -137,16 +138,28 @@ class FunctionLowering(ExceptionLowering):
                     "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
                 )
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
-        elif self.called(node.value):
+        elif self.called(node.value) or self.prints(node.value):
             self.simple(node.value)
-        elif self._may_change_its_arguments(node.value):
+        elif self._has_host_do(node.value) or self._may_change_its_arguments(node.value):
             self.assign(self.temporary(), self.simple(node.value), node)
         else:
-            raise UnsupportedSyntaxError(
-                "the value of this expression is not used",
-                self.location(node),
-                help=instead_of_effect(node.value),
+            raise self._without_use(node)
+
+    def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
+        """The error for an expression whose value is not used, and which does nothing that a lane can do."""
+        function = node.value.func if isinstance(node.value, ast.Call) else None
+        if function is not None and speaks(static_value(function, self.source, self.local)):
+            what, instead = (
+                f"`{ast.unparse(function)}` is called, which Python does once, and no lane",
+                INSTEAD_OF_LOGGING,
             )
+        else:
+            what, instead = "the value of this expression is not used", instead_of_effect(node.value)
+        return UnsupportedSyntaxError(what, self.location(node), help=instead)
+
+    def _has_host_do(self, node: ast.expr) -> bool:
+        """Whether an expression is a call of a function of JAX that is there for what the host does."""
+        return isinstance(node, ast.Call) and has_host_do(static_value(node.func, self.source, self.local))
 
     def _may_change_its_arguments(self, node: ast.expr) -> bool:
         """Whether an expression calls what may change a variable in place; tracing finds out what it does."""

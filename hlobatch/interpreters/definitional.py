@@ -22,6 +22,7 @@ from hlobatch.ir.ops import (
     FunctionCallOp,
     GotoOp,
     IndirectGotoOp,
+    LogOp,
     Op,
     PopOp,
     PrimOp,
@@ -81,6 +82,9 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
             results = _call(program, program.function(op.function), arguments, _shared(program, stacks))
             for name, value in zip(op.vars_out, results, strict=True):
                 _write(program, stacks, name, value)
+        case LogOp():
+            words = [_read(program, stacks, name) for name in op.vars_in]
+            program.effects[op.number](words[0] if words else ())
         case PushOp():
             for name in op.vars:
                 stacks[name].append(stacks[name][-1])

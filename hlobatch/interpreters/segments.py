@@ -10,8 +10,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from hlobatch.interpreters.backends import Backend, BatchFunction, Mask
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.effects import Emission
+from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import lane_function, width
 from hlobatch.ir.program import Block, Program
 
@@ -96,3 +99,10 @@ def masked_update(env: Environment, values: Environment, mask: Mask, backend: Ba
     for name, arrays in values.items():
         old = env.get(name)
         env[name] = arrays if old is None else [backend.where(mask, a, o) for a, o in zip(arrays, old, strict=True)]
+
+
+def emit(program: Program, op: LogOp, env: Environment, mask: Mask, emission: Emission) -> None:
+    """Have the host do what the lanes of ``mask`` came to."""
+    words = [np.asarray(array) for name in op.vars_in for array in env[name]]
+    for lane in np.flatnonzero(mask).tolist():
+        emission.perform(program.effects[op.number], lane, words[0][lane] if words else ())

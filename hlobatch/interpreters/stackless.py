@@ -21,12 +21,14 @@ from hlobatch.interpreters.segments import (
     BlockCodeCache,
     Environment,
     Segment,
+    emit,
     masked_update,
     parts,
     run_segment,
 )
+from hlobatch.ir.effects import Emission
 from hlobatch.ir.failures import checked
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, LogOp, Op
 from hlobatch.ir.physical import flatten, physical, user_value, width
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Leaf, TensorType
@@ -76,9 +78,10 @@ def execute(program: Program, backend: Backend, block_code_cache: BlockCodeCache
         for name, value in zip(program.vars_in, inputs, strict=True)
     }
     batch = next(len(arrays[0]) for arrays in env.values() if arrays)
-    run = _Run(program, backend, {} if block_code_cache is None else block_code_cache)
-    if batch:
-        run.function(program.main_function(), env, np.ones(batch, bool))
+    with Emission() as emission:
+        run = _Run(program, backend, {} if block_code_cache is None else block_code_cache, emission)
+        if batch:
+            run.function(program.main_function(), env, np.ones(batch, bool))
     return checked(program, [_result(program, env, name, batch, backend) for name in program.vars_out])
 
 
@@ -95,6 +98,7 @@ class _Run:
     program: Program
     backend: Backend
     cache: BlockCodeCache
+    emission: Emission
 
     def function(self, function: Function, env: Environment, active: Mask) -> None:
         """Run a function for the active lanes; results are left in ``env``."""
@@ -116,6 +120,8 @@ class _Run:
             masked_update(env, values, mask, self.backend)
         elif isinstance(part, FunctionCallOp):
             self._call(part, env, mask)
+        elif isinstance(part, LogOp):
+            emit(self.program, part, env, mask, self.emission)
         else:
             raise TypeError(f"stackless execution has no meaning for {part!r}; give it a program with calls")
 

@@ -19,13 +19,15 @@ from hlobatch.interpreters.segments import (
     BlockCodeCache,
     Environment,
     Segment,
+    emit,
     masked_update,
     parts,
     run_segment,
 )
+from hlobatch.ir.effects import Emission
 from hlobatch.ir.failures import checked
 from hlobatch.ir.fate import Fate, stop_of
-from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PushGotoOp, PushOp
+from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import flatten, physical, user_value
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -59,6 +61,7 @@ class Machine:
         stacks: Saved values of ``FULL`` variables.
         executions: How often each block ran, by name.
         active: How many lanes each block ran for, in all.
+        emission: What they have the host do.
     """
 
     program: Program
@@ -74,6 +77,7 @@ class Machine:
     stacks: dict[str, Stack] = field(default_factory=dict)
     executions: dict[str, int] = field(default_factory=dict)
     active: dict[str, int] = field(default_factory=dict)
+    emission: Emission = field(default_factory=Emission)
 
     def __post_init__(self) -> None:
         graph = self.program.graph
@@ -121,6 +125,8 @@ class Machine:
             case Segment():
                 values = run_segment(self.program, part, self.tops, mask, self.backend, self.cache)
                 masked_update(self.tops, values, mask, self.backend)
+            case LogOp():
+                emit(self.program, part, self.tops, mask, self.emission)
             case PushOp():
                 for name in part.vars:
                     mask = self._push(name, mask)
@@ -219,8 +225,9 @@ def execute(
         LaneError: Some lanes raised.
     """
     machine = start(program, args, max_stack_depth, backend, block_code_cache, max_steps)
-    while machine.lanes and machine.step():
-        pass
+    with machine.emission:
+        while machine.lanes and machine.step():
+            pass
     results = [user_value(machine.tops[name], program.var_defs[name]) for name in program.vars_out]
     if machine.fates.any():
         stop = stop_of(machine.fates)

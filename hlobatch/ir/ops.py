@@ -173,6 +173,34 @@ class FunctionCallOp(Op):
 
 @final
 @dataclass(frozen=True, slots=True)
+class LogOp(Op):
+    """Something that is done outside of the program, such as to print: noted, for the host to do.
+
+    The lane's log grows by the number of the effect and the words that the variables hold. It is never read by the
+    program, so nothing may be left out, done twice or done before it is known to be done on account of what it gives.
+
+    Attributes:
+        number: Which of the program's ``effects``.
+        vars_in: The variable that holds the words of its operands, ``i32[words]``; none if it has none.
+        text: The source it stands for, for the printer.
+        location: The user's span.
+    """
+
+    number: int
+    vars_in: tuple[str, ...] = ()
+    text: str = ""
+    location: Location = field(default=UNKNOWN, compare=False)
+
+    @property
+    def uses(self) -> tuple[str, ...]:
+        return self.vars_in
+
+    def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> LogOp:
+        return self.replace(vars_in=tuple(map(uses, self.vars_in)))
+
+
+@final
+@dataclass(frozen=True, slots=True)
 class PushOp(Op):
     """Saves the current value of each variable: its stack grows by a frame that holds a copy of the top."""
 

@@ -18,6 +18,7 @@ from hlobatch.ir.ops import (
     FunctionCallOp,
     GotoOp,
     IndirectGotoOp,
+    LogOp,
     Op,
     PopOp,
     PrimOp,
@@ -49,6 +50,11 @@ def _prim(op: PrimOp) -> str:
 def _call(op: FunctionCallOp) -> str:
     left = f"{names(op.vars_out)} = " if op.vars_out else ""
     return f"{left}call @{op.function}({names(op.vars_in)})"
+
+
+@print_op.register
+def _log(op: LogOp) -> str:
+    return f'log "{" ".join(op.text.split())}" ({names(op.vars_in)})'
 
 
 @print_op.register

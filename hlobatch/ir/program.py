@@ -16,6 +16,7 @@ from types import MappingProxyType
 from typing import Any, Final
 
 from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.ir.effects import Effect
 from hlobatch.ir.failures import Failure
 from hlobatch.ir.ops import HALT, BranchOp, IndirectGotoOp, Op, PrimOp, PushGotoOp, Terminator
 from hlobatch.ir.types import Type
@@ -188,6 +189,7 @@ class Program:
         var_alloc: Allocation of each variable; empty before allocation, except for inputs known to be ``SHARED``.
         failures: Where it may raise. If it may, its last two outputs are which of them a lane came to, 0 if none, and
             the values that the exception is made of, encoded.
+        effects: What its lanes have the host do, by the number that ``LogOp`` says it by.
     """
 
     graph: ControlFlowGraph
@@ -198,6 +200,7 @@ class Program:
     var_alloc: Mapping[str, VariableAllocation]
     location: Location = field(default=UNKNOWN, compare=False)
     failures: tuple[Failure, ...] = ()
+    effects: tuple[Effect, ...] = ()
 
     def main_function(self) -> Function:
         """The main program as a ``Function``."""

@@ -25,9 +25,9 @@ class Unkept:
         return "…"
 
 
-def kept(types: Sequence[Type]) -> list[tuple[TensorType, bool]]:
-    """The leaves of some types, in order, and whether there is room for each."""
-    room, found = MOST_WORDS, list[tuple[TensorType, bool]]()
+def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType, bool]]:
+    """The leaves of some types, in order, and whether there is room for each, in so many words."""
+    found = list[tuple[TensorType, bool]]()
     for leaf in (leaf for type_ in types for leaf in type_.tensor_leaves):
         size = words_for(leaf)
         found.append((leaf, size <= room))
@@ -40,23 +40,23 @@ def words_for(leaf: TensorType) -> int:
     return int(jax.eval_shape(_as_words, leaf.aval).size)
 
 
-def size_of(types: Sequence[Type]) -> int:
+def size_of(types: Sequence[Type], room: int = MOST_WORDS) -> int:
     """How many words the values of some types take, as far as they are kept."""
-    return sum(words_for(leaf) for leaf, fits in kept(types) if fits)
+    return sum(words_for(leaf) for leaf, fits in kept(types, room) if fits)
 
 
-def encoded(leaves: Sequence[Any], types: Sequence[Type], size: int) -> Any:
+def encoded(leaves: Sequence[Any], types: Sequence[Type], size: int, room: int = MOST_WORDS) -> Any:
     """Arrays as ``i32[size]``, zeros at the end."""
-    pairs = zip(leaves, kept(types), strict=True)
+    pairs = zip(leaves, kept(types, room), strict=True)
     words = [_as_words(leaf) for leaf, (_, fits) in pairs if fits]
     flat = jnp.concatenate([*words, jnp.zeros(0, jnp.int32)])
     return jnp.pad(flat, (0, size - flat.size))
 
 
-def decoded(words: np.ndarray, types: Sequence[Type]) -> list[Any]:
+def decoded(words: np.ndarray, types: Sequence[Type], room: int = MOST_WORDS) -> list[Any]:
     """What ``encoded`` was given, as NumPy's arrays and scalars; a Python number where there was one."""
     found: list[Any] = []
-    for leaf, fits in kept(types):
+    for leaf, fits in kept(types, room):
         if not fits:
             found.append(Unkept())
             continue

@@ -20,11 +20,14 @@ import numpy as np
 from hlobatch import config
 from hlobatch._jax import is_out_of_memory
 from hlobatch.diagnostics import Interrupted, LaneError
+from hlobatch.ir.effects import Emission
 from hlobatch.ir.fate import Fate
 from hlobatch.lowering import fates
 from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.log import Entry
 from hlobatch.lowering.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
+from hlobatch.runtime.emissions import emit
 from hlobatch.runtime.plan import Room
 from hlobatch.runtime.stops import interruption, stop_error
 from hlobatch.runtime.tail import LOOKS, WORTH
@@ -39,11 +42,13 @@ class Part(NamedTuple):
         room: On its stacks.
         output: What it gave back.
         stop: What stopped it, a sum of fates; 0 if all of its inputs are finished.
+        had_full_log: Whether a lane may have waited for the host to read what it has logged.
     """
 
     room: Room
     output: Sequence[Any]
     stop: int
+    had_full_log: bool = False
 
 
 @dataclass
@@ -61,6 +66,7 @@ class Course:
         is_at_end: Whether few lanes of a part had something left to do, which might go on by themselves.
         has_ended_so: Whether few lanes went on by themselves.
         of_few: Of parts of which few lanes went on by themselves in the last stretch, how many, and its seconds.
+        emission: What lanes have the host do.
     """
 
     division: Division
@@ -73,6 +79,7 @@ class Course:
     is_at_end: bool = False
     has_ended_so: bool = False
     of_few: dict[int, tuple[int, float]] = field(default_factory=dict)
+    emission: Emission = field(default_factory=Emission)
 
     def run(self, room: Room, executable: Any = None) -> None:
         """Run all of it.
@@ -86,11 +93,12 @@ class Course:
             StepLimitError: Some inputs used up their steps.
             Interrupted: The user interrupted it.
         """
-        try:
-            self._advance(dict.fromkeys(range(self.division.threads), Start(room)), executable)
-        except KeyboardInterrupt:
-            raise self.interrupted() from None
-        self.finish()
+        with self.emission:
+            try:
+                self._advance(dict.fromkeys(range(self.division.threads), Start(room)), executable)
+            except KeyboardInterrupt:
+                raise self.interrupted() from None
+            self.finish()
 
     def finish(self) -> None:
         """Run what is left of it; raises what ``run`` does."""
@@ -126,10 +134,23 @@ class Course:
             division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
         finally:  # what has come back is kept, whatever kept others from it
             for number, output in stretch.outputs.items():
-                self.parts[number] = Part(starts[number].room, output, division.stop(output))
+                room = starts[number].room
+                self.parts[number] = Part(room, output, division.stop(output))
+            if division.plan.has_effects:
+                self._have_host_do(stretch.outputs)
         self.note(perf_counter() - began, starts)
         for number, error in stretch.errors.items():
             self._without_memory(number, starts[number], error)
+
+    def _have_host_do(self, outputs: Mapping[int, Any]) -> None:
+        """Do what the lanes of parts have logged, in the order of their inputs."""
+        found: list[Entry] = []
+        for number, output in outputs.items():
+            part = self.parts[number]
+            logged, is_full = self.division.logged(part.room, number, output)
+            self.parts[number] = part._replace(had_full_log=is_full)
+            found += logged
+        emit(self.division.plan, found, self.emission)
 
     def note(self, seconds: float, starts: Mapping[int, Start]) -> None:
         """Take account of how long a stretch took, if a part has made all of its turns in it."""
@@ -180,7 +201,7 @@ class Course:
     def _room(self, part: Part) -> Room | None:
         """The room that a part goes on with; None if it is at its end."""
         room, division = part.room, self.division
-        if part.stop & Fate.RUNNING:
+        if part.stop & Fate.RUNNING or (part.stop & Fate.PARKED and part.had_full_log):
             return room
         if not (part.stop & Fate.PARKED and room.grows):
             return None
@@ -206,7 +227,7 @@ class Course:
     def _width(self, number: int, room: Room, state: Sequence[Any]) -> int | None:
         """How many lanes of a part go on by themselves; None if all do."""
         part, division, ends = self.parts[number], self.division, self.division.plan.ends
-        if room != part.room or not part.stop & Fate.RUNNING:
+        if room != part.room or not part.stop & Fate.RUNNING or part.had_full_log:
             return None
         layout = division.layout(room)
         at_work = lanes_left(layout, dict(zip(layout.slots, state, strict=True)))
@@ -250,5 +271,5 @@ def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
     grown = []
     for slot, array in zip(layout.slots, state, strict=True):
         pads = [(0, more), *[(0, 0)] * (array.ndim - 1)]
-        grown.append(jnp.pad(array, pads) if slot in layout.buffers else jnp.array(array))
+        grown.append(jnp.pad(array, pads) if slot in layout.stacks else jnp.array(array))
     return grown

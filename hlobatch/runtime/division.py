@@ -10,7 +10,7 @@ size, so that one executable serves them; where the batch does not divide evenly
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache, cached_property, partial
 from itertools import starmap
 from typing import Any, Final, NamedTuple
@@ -32,7 +32,8 @@ from hlobatch._jax import (
 )
 from hlobatch.lowering import fates
 from hlobatch.lowering.inputs import Inputs
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.layout import LOG, LOGGED, Layout
+from hlobatch.lowering.log import Entry, entries
 from hlobatch.lowering.narrowing import Narrowing
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.memory import SURELY_THERE, available
@@ -274,6 +275,15 @@ class Division:
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
         return np.asarray(jax.jit(partial(fates.of_inputs, layout))(slots))  # the other arrays may be gone
+
+    def logged(self, room: Room, number: int, output: Arrays) -> tuple[list[Entry], bool]:
+        """What the lanes of a part logged, by the numbers of the whole batch's inputs, and whether a log is full."""
+        layout = self.layout(room)
+        slots = dict(zip(layout.slots, self.state(room, output), strict=True))
+        found = entries(layout.program, slots[LOG], slots[LOGGED], layout.lane_axis)
+        inputs = [replace(entry, input=number + self.threads * entry.input) for entry in found]
+        is_full = int(np.max(slots[LOGGED])) + layout.most_logged > layout.log_rows
+        return [entry for entry in inputs if entry.input < self.size], is_full
 
     def entry_point(self, room: Room, *, resume: bool = False) -> Callable[..., Any]:
         """What runs the whole batch in one thread."""

@@ -20,6 +20,7 @@ from hlobatch.lowering.layout import ACTIVE, EXECUTIONS
 from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
+from hlobatch.runtime.emissions import emit_within
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -68,7 +69,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
 def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
     division, out_type = divide(plan, inputs), plan.out_type
-    if division.threads > 1 or not out_type.is_stored_as_it_is:
+    if division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
         return lambda inputs: plan.result(_run(division, inputs).results)
     if division.may_stop:
         return _quickly(division)
@@ -129,7 +130,10 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
     outputs = run_within(plan, inputs)
-    return list(guard_p.bind(*outputs, plan=plan)) if plan.may_stop else list(outputs[:-2])
+    end = plan.result_arrays + 2
+    if plan.has_effects:
+        emit_within(plan, outputs[end:])
+    return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else list(outputs[: end - 2])
 
 
 def _stats(course: Course) -> RunStats:

@@ -20,7 +20,7 @@ import numpy as np
 from hlobatch._jax import is_key, looked_for
 from hlobatch.diagnostics import LaneError, as_also, name_lanes
 from hlobatch.interpreters.definitional import interpret
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
 from hlobatch.runtime.plan import Plan
@@ -108,7 +108,7 @@ def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
         return op.replace(function=_Watched(op, is_bad, count)) if isinstance(op, PrimOp) else op
 
     def block(block: Block) -> Block:
-        return block.replace(instructions=tuple(map(op, block.instructions)))
+        return block.replace(instructions=tuple(op(o) for o in block.instructions if not isinstance(o, LogOp)))
 
     def function(function: Function) -> Function:
         return function.replace(graph=ControlFlowGraph(tuple(map(block, function.graph))))

@@ -164,6 +164,11 @@ class Plan:
         """Whether any variable needs a stack."""
         return Alloc.FULL in self.machine.var_alloc.values()
 
+    @property
+    def has_effects(self) -> bool:
+        """Whether lanes have the host do anything, such as to print."""
+        return bool(self.specialized.effects)
+
     @cached_property
     def may_stop(self) -> bool:
         """Whether a run can end before all inputs are done; the same for any number of them."""

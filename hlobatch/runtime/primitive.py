@@ -35,9 +35,9 @@ from hlobatch._jax import (
     refuse_checks,
     refuse_derivative,
 )
-from hlobatch.diagnostics import HloBatchError
+from hlobatch.diagnostics import ArtifactError, HloBatchError
 from hlobatch.lowering.ending import marked
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
 from hlobatch.runtime.memory import SURELY_THERE, available
@@ -58,11 +58,13 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
 def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
 
-    Whether it is one kernel is decided where that is lowered, for a platform and its devices.
+    Whether it is one kernel is decided where that is lowered, for a platform and its devices; one whose lanes log
+    anything is none, so that it is known what their logs are like, which come behind.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     room = Room(plan.declared_depth, grows=False)
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, one_kernel=None, **how))
+    one_kernel = False if plan.has_effects else None
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, one_kernel=one_kernel, **how))
 
 
 def _run_abstract(
@@ -81,7 +83,14 @@ def _run_abstract(
         avals += plan.layout(size, room.depth, stats, bool(one_kernel), grows=room.grows).slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
+        avals += _log_avals(plan, size, room) if plan.has_effects else []
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
+
+
+def _log_avals(plan: Plan, size: Any, room: Room) -> list[jax.ShapeDtypeStruct]:
+    """What lanes log in a run that is part of another computation."""
+    slots = plan.layout(size, room.depth, grows=room.grows, drains=False).slots
+    return [slots[LOG], slots[LOGGED]]
 
 
 def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
@@ -89,7 +98,7 @@ def _run_impl(*operands: Any, plan: Plan, **params: Any) -> Any:
     with jax.disable_jit(False), nans.not_looking():  # it would come back here
         outputs = run(*operands)
     if any(looked_for()) and not params["keep_state"]:
-        nans.check(plan, _inputs(plan, operands), outputs[:-2])
+        nans.check(plan, _inputs(plan, operands), outputs[: plan.result_arrays])
     return outputs
 
 
@@ -111,7 +120,9 @@ def _run_lowering(
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     on_one_cpu = static and is_for_one_cpu(ctx)
     is_free = one_kernel is None and on_one_cpu
-    how = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless}
+    if plan.has_effects and is_for_export(ctx):
+        raise no_effects_in_files(plan)
+    how = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
     if is_free:
         layout = plan.on_one_cpu(inputs, room.depth, **how)
     else:
@@ -134,6 +145,16 @@ def _run_lowering(
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
     with plan.as_typed():  # what is lowered may have been traced under other settings
         return embed_module(ctx, partial(to_stablehlo, request), f"hlobatch_{plan.name}", operands, sizes)
+
+
+def no_effects_in_files(plan: Plan) -> HloBatchError:
+    """The error for the export of a program whose lanes have the host do anything."""
+    first = plan.specialized.effects[0]
+    return ArtifactError(
+        f"{plan.name!r} has Python do something, and what is exported runs without it: {first.text}",
+        first.location,
+        help="export it without, as in `if verbose: print(…)` of a static argument that is False there.",
+    )
 
 
 def _check_memory(plan: Plan, layout: Layout) -> None:
@@ -181,10 +202,12 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
         inputs.append(x.reshape((outer * inner, *x.shape[2:])))
     # optimized for other inputs, it captures them in another order, and values that were computed of them
     known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:captured], strict=True)}
-    *results, stopped, status = run_p.bind(*wider.captures.operands(known), *inputs, plan=wider, **params)
+    outputs = run_p.bind(*wider.captures.operands(known), *inputs, plan=wider, **params)
+    count = plan.result_arrays
+    results, (stopped, status, *logs) = outputs[:count], outputs[count:]
     results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
-    axes = [*[0] * len(results), NOT_MAPPED, 0]
-    return [*results, stopped, status.reshape((outer, inner))], axes
+    axes = [*[0] * len(results), NOT_MAPPED, 0, *[NOT_MAPPED] * len(logs)]
+    return [*results, stopped, status.reshape((outer, inner)), *logs], axes
 
 
 batching.primitive_batchers[run_p] = _run_batching

@@ -16,7 +16,7 @@ import jax.numpy as jnp
 
 from hlobatch.lowering import ending
 from hlobatch.lowering.inputs import Inputs
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.layout import LOGGED, Layout
 from hlobatch.lowering.narrowing import Narrowing
 from hlobatch.lowering.rows import IN_BOUNDS
 from hlobatch.runtime.packing import Packing
@@ -69,6 +69,8 @@ class Tail:
         inputs = list(islice(supply, len(plan.input_shared)))
         given = list(islice(supply, len(wide.shared_slots) if self.shared_given else 0))
         slots = dict(zip(wide.slots, islice(supply, len(wide.slots)), strict=True))
+        if wide.logs:
+            slots[LOGGED] = jnp.zeros_like(slots[LOGGED])  # the host has read it
         turns = list(supply)
 
         lanes = self.narrowing.lanes(slots)

@@ -26,6 +26,7 @@ from hlobatch.ir.types import Type
 from hlobatch.transforms.failures import failures_of, raise_what_is_reached, without_failures
 from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.lift_optional import lift_optional, lifted
+from hlobatch.transforms.log_effects import log_effects
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
@@ -54,7 +55,7 @@ def specialize(program: Program, in_types: Mapping[str, Type], optional: Collect
     mentioned |= {v for op in typed.ops for v in (*op.uses, *op.defs)}
     typed = typed.replace(var_defs={v: t for v, t in found.types.items() if v in mentioned})
     _check_results(typed)
-    return simplify_cfg(lift_optional(typed))
+    return simplify_cfg(lift_optional(log_effects(typed)))
 
 
 def _check_results(program: Program) -> None:
@@ -186,10 +187,15 @@ def _traced(function: Function, found: Inference) -> Function:
             for i, op in enumerate(block.instructions)
             if not (isinstance(op, PrimOp) and op.deletes)
         ]
-        return block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp)))
+        return block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp) or _acts(op)))
 
     reached = [b for b in function.graph if (function.name, b.name) in found.reached]
     return function.replace(graph=ControlFlowGraph(tuple(map(typed, reached))))
+
+
+def _acts(op: PrimOp) -> bool:
+    """Whether a primitive does something on the host."""
+    return isinstance(op.function, TracedFunction) and op.function.has_host_do
 
 
 def _typed(op: PrimOp, traced: TracedFunction) -> Op:

@@ -309,9 +309,23 @@ def assert_is_expected(program: ZooProgram, batch: int, result: Any) -> None:
 
 
 @pytest.mark.parametrize(("program", "executor", "batch"), list(grid()))
-def test_zoo(program: ZooProgram, executor: str, batch: int) -> None:
+def test_zoo(program: ZooProgram, executor: str, batch: int, capsys: pytest.CaptureFixture[str]) -> None:
     forget_others(program)
     assert_is_expected(program, batch, EXECUTORS[executor](program, batch))
+    jax.effects_barrier()
+    assert_printed(program, batch, capsys.readouterr().out, alone=executor.startswith("interpret"))
+
+
+def assert_printed(program: ZooProgram, batch: int, text: str, *, alone: bool) -> None:
+    """Each lane printed what its example prints; in any order, unless examples were run one by one."""
+    if alone:
+        assert text == "".join(program.printed[:batch])
+        return
+    lanes: list[list[str]] = [[] for _ in range(batch)]
+    for line in text.splitlines():
+        lane, _, rest = line.removeprefix("lane ").partition(": ")
+        lanes[int(lane)].append(rest)
+    assert lanes == [printed.splitlines() for printed in program.printed[:batch]]
 
 
 @pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)

@@ -11,6 +11,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import io
 import zlib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -47,6 +48,7 @@ class ZooProgram:
         static: Names of arguments that are Python objects.
         ulps: Steps of the result's precision that executors may differ by; 0 asks for equality.
         recursive: Whether it needs a stack: something in it calls itself other than in tail position.
+        prints: Whether it prints.
     """
 
     name: str
@@ -56,6 +58,7 @@ class ZooProgram:
     static: tuple[str, ...] = ()
     ulps: int = 0
     recursive: bool = False
+    prints: bool = False
 
     @functools.cached_property
     def rows(self) -> tuple[Any, ...]:
@@ -115,11 +118,24 @@ class ZooProgram:
         """The program for its inputs, with default options."""
         return self.function.trace(*self.inputs(ROWS))
 
-    @functools.cached_property
+    @property
     def expected(self) -> list[Any]:
         """The result of each example: the plain Python runs."""
-        with hb.disable_batching():
-            return [self.function(*self.example(row)) for row in range(ROWS)]
+        return self._expected[0]
+
+    @property
+    def printed(self) -> list[str]:
+        """What each example prints."""
+        return self._expected[1]
+
+    @functools.cached_property
+    def _expected(self) -> tuple[list[Any], list[str]]:
+        results, texts = list[Any](), list[str]()
+        for row in range(ROWS):
+            with hb.disable_batching(), contextlib.redirect_stdout(io.StringIO()) as text:
+                results.append(self.function(*self.example(row)))
+            texts.append(text.getvalue())
+        return results, texts
 
 
 ZOO: list[ZooProgram] = []
@@ -1606,3 +1622,29 @@ def objects(n: Array, wind: Array) -> dict[str, Any]:
     walker.seen.append(wind)
     places = [end.place for end in walk.ends]
     return {"walker": dataclasses.asdict(walker), "seen": walk.ends[1].seen, "places": places}
+
+
+def hanoi(n: Any, source: Any, target: Any) -> Any:
+    """Of ``prints``: a helper that prints as it calls itself."""
+    if n == 0:
+        return 0
+    before = hanoi(n - 1, source, 3 - source - target)
+    print(f"move {n} from {source} to {target}")
+    return before + 1 + hanoi(n - 1, 3 - source - target, target)
+
+
+@program(integers(0, 6), floats(0, 9, shape=(3,)), prints=True, recursive=True)
+def prints(n: Array, x: Array) -> tuple[Any, Any]:
+    """Prints in loops, in branches, in a recursion, what is computed and texts of it, more than a log has room for."""
+    print("start")
+    total = jnp.float32(0)
+    for i in range(n):
+        total += x[i % 3] * 2
+        print(f"i={i:2d}", total, "%d of %d" % (i, n), sep=" | ")  # noqa: UP031  # as people write
+        if i % 2:
+            print(i, x.max() + i, end="; ")
+            print(", ".join(f"{v:.2f}" for v in x), "odd" if total > 9 else f"even {total:.1f}")
+        for j in range(i):
+            print(j, end="," if j < i - 1 else "\n")
+    jax.debug.print("n = {n}", n=n)
+    return hanoi(n, 0, 2), total

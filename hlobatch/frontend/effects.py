@@ -1,0 +1,127 @@
+"""``print`` and JAX's ``debug.print`` and ``debug.callback`` in code that is being traced -> what the host is to do."""
+
+from __future__ import annotations
+
+import builtins
+import io
+import logging
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import is_tracer
+from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.draws import names_of
+from hlobatch.analysis.optional import with_flags
+from hlobatch.frontend.files import is_users
+from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.choice import Choice
+from hlobatch.ir.effects import lane_print
+from hlobatch.ir.maybe import Maybe
+
+EFFECTS: Final = (jax.debug.print, jax.debug.callback)
+"""JAX's own functions that have the host do something, which code that is traced calls as it stands."""
+
+
+_LISTENERS: Final = (logging.Logger, logging.LoggerAdapter, io.IOBase)
+
+
+def has_host_do(function: Any) -> bool:
+    """Whether a function of JAX has the host do something, and gives nothing."""
+    return any(function is effect for effect in EFFECTS)
+
+
+@dataclass(frozen=True, eq=False)
+class Shows:
+    """What prints values on the host, as an object: code that is traced does not run it.
+
+    Attributes:
+        function: Does it.
+    """
+
+    function: Callable[..., Any]
+
+
+def prints(function: Any) -> bool:
+    """Whether a function of the user's may print, itself or by one that it calls: JAX would do so while it traces."""
+    return any("print" in names and found.get("print") is print for names, found in _named(function, set()))
+
+
+def _named(function: Any, seen: set[Any]) -> Iterator[tuple[set[str], dict[str, Any]]]:
+    """Names in the code of a function, and of those of the user's that it names, and what they stand for."""
+    if not isinstance(function, types.FunctionType) or function in seen or not is_users(function):
+        return
+    seen.add(function)
+    names = names_of(function)
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    around = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
+    found = {name: function.__globals__.get(name, getattr(builtins, name, None)) for name in names} | around
+    yield names, found
+    for value in found.values():
+        yield from _named(value, seen)
+
+
+def _is_filled(cell: Any) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # it raises where there are none
+    except ValueError:
+        return False
+    return True
+
+
+def printed(shows: Shows, *values: Any) -> None:
+    """Have the host show values, of which some differ between lanes.
+
+    Args:
+        shows: Prints, given the values as the host has them.
+        *values: Those that it shows.
+    """
+    leaves, treedef = jax.tree.flatten(boxed(with_flags(values), ()))
+    places = [i for i, leaf in enumerate(leaves) if is_tracer(leaf)]
+    are_numbers = [bool(getattr(leaves[i], "weak_type", False)) for i in places]
+    operands = [leaves[i] for i in places]
+    known = [None if is_tracer(leaf) else leaf for leaf in leaves]
+
+    def show(*arrays: Any) -> None:
+        filled = list(known)
+        for i, array, is_number in zip(places, arrays, are_numbers, strict=True):
+            filled[i] = _as_number(array) if is_number else array
+        shows.function(*(_seen(value) for value in jax.tree.unflatten(treedef, filled)))
+
+    jax.debug.callback(show, *operands)
+
+
+def print_values(*values: Any, **how: Any) -> None:
+    """``print``, where it is a part of an expression, so that its values are all that is known of it."""
+    printed(Shows(lambda shown, told: lane_print(*shown, **told)), values, how)
+
+
+def _as_number(array: Any) -> Any:
+    """A Python number; one of 32 bits has no digits that nobody wrote."""
+    if np.shape(array):
+        return array
+    number = np.asarray(array).item()
+    return float(str(np.asarray(array))) if isinstance(number, float) else number
+
+
+def _seen(value: Any) -> Any:
+    """A value with the objects in it themselves, of several the one that the lane has, and None where it has none."""
+
+    def seen(part: Any) -> Any:
+        if isinstance(part, Maybe):
+            return _seen(part.value) if part.is_there else None
+        return part.objects[int(part.index)] if isinstance(part, Choice) else part
+
+    return unboxed(jax.tree.map(seen, value, is_leaf=lambda part: isinstance(part, (Maybe, Choice))))
+
+
+def speaks(function: Any) -> bool:
+    """Whether a function is one of Python's that tell somebody something, which no lane can do."""
+    owner = getattr(function, "__self__", None)
+    return getattr(function, "__module__", None) in ("logging", "warnings", "_warnings") or isinstance(
+        owner, _LISTENERS
+    )

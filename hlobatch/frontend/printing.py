@@ -1,0 +1,121 @@
+"""``print(…)`` -> the values that it shows, computed as all others are, and what the host makes a text of.
+
+::
+
+    print(f"{i:3d}", norm(x) / 2)      ==>      %$1 = prim "norm(x) / 2" (%x)
+                                                prim "print(f"{i:3d}", norm(x) / 2)" (%i, %$1)
+
+A lane has no texts. What makes a text of values, such as a format, is run on the host, once for each lane that came
+here, with that lane's values; the values themselves are those of the program, in its dtypes.
+"""
+
+from __future__ import annotations
+
+import ast
+import builtins
+from typing import TYPE_CHECKING, Any, Final
+
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.effects import Shows
+from hlobatch.frontend.primitives import compile_primitive, helper
+from hlobatch.frontend.scopes import read_names
+from hlobatch.frontend.source import MISSING
+
+if TYPE_CHECKING:
+    from hlobatch.frontend.expressions import ExpressionLowering
+
+_TEXTS: Final = ("str", "repr", "ascii", "format")
+_COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
+
+
+class PrintLowering:
+    """Lowers one ``print``."""
+
+    def __init__(self, function: ExpressionLowering, node: ast.Call) -> None:
+        self.function = function
+        self.node = node
+
+    def lower(self) -> ast.expr:
+        """Emit it; its value."""
+        function, node = self.function, self.node
+        name = ast.copy_location(ast.Name("__hb_lane_print", ast.Load()), node)
+        keywords = [ast.copy_location(ast.keyword(k.arg, self._shown(k.value)), k) for k in node.keywords]
+        call = ast.copy_location(ast.Call(name, list(map(self._shown, node.args)), keywords), node)
+        reads = read_names(call)
+        inputs = [n for n in reads if n in function.local or n.startswith("_hb_")]
+        target = ast.copy_location(ast.Name("_hb_printed", ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], call), node)
+        constants = {n: value for n, value in function.constants.items() if n in reads}
+        shows = compile_primitive(function.source, [statement], inputs, ["_hb_printed"], constants)
+        values = [ast.copy_location(ast.Name(n, ast.Load()), reads[n]) for n in inputs]
+        result = helper("__hb_printed", [ast.copy_location(function.constant(Shows(shows)), node), *values], node)
+        stored = function.temporary()
+        target = ast.copy_location(ast.Name(stored, ast.Store()), node)
+        assigned = ast.copy_location(ast.Assign([target], result), node)
+        function.primitive([assigned], [stored], node, function.source.text(node))
+        return ast.copy_location(ast.Constant(None), node)
+
+    def _shown(self, node: ast.expr) -> ast.expr:
+        """An expression as the host has it: what makes no text is a variable, computed before."""
+        if not self._makes_text(node):
+            return self._computed(node)
+        if isinstance(node, _COMPREHENSIONS):
+            loops = [
+                ast.comprehension(g.target, self._computed(g.iter), g.ifs, g.is_async) for g in node.generators[:1]
+            ]
+            return ast.copy_location(type(node)(node.elt, [*loops, *node.generators[1:]]), node)
+        fields = {name: self._part(value) for name, value in ast.iter_fields(node)}
+        if isinstance(node, ast.Call):
+            fields["func"] = node.func
+            if isinstance(node.func, ast.Attribute):
+                method = ast.Attribute(self._shown(node.func.value), node.func.attr, node.func.ctx)
+                fields["func"] = ast.copy_location(method, node.func)
+        return ast.copy_location(type(node)(**fields), node)
+
+    def _part(self, value: Any) -> Any:
+        if isinstance(value, list):
+            return [self._part(part) for part in value]
+        if isinstance(value, ast.keyword):
+            return ast.copy_location(ast.keyword(value.arg, self._shown(value.value)), value)
+        return self._shown(value) if isinstance(value, ast.expr) else value
+
+    def _computed(self, node: ast.expr) -> ast.expr:
+        """The value of an expression that makes no text, as a variable where it is no constant and no name."""
+        if isinstance(node, ast.Constant):
+            return node
+        if isinstance(node, ast.Starred):
+            return ast.copy_location(ast.Starred(self._computed(node.value), node.ctx), node)
+        if isinstance(node, (ast.Name, ast.Attribute)) and self._is_outside(node):
+            return node
+        name = self.function.as_variable(self.function.simple(node), node)
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def _is_outside(self, node: ast.expr) -> bool:
+        """Whether a dotted name stands for something outside of the function, such as ``sys.stderr``."""
+        return static_value(node, self.function.source, self.function.local) is not MISSING
+
+    def _makes_text(self, node: ast.expr) -> bool:
+        """Whether an expression makes a text, or something with texts in it, of values."""
+        match node:
+            case ast.JoinedStr() | ast.FormattedValue():
+                return True
+            case ast.BinOp(left, ast.Mod(), _):
+                return self._is_text(left)
+            case ast.BinOp(left, ast.Add() | ast.Mult(), right):
+                return self._is_text(left) or self._is_text(right)
+            case ast.Call(ast.Name(name)) if name in _TEXTS:
+                return static_value(node.func, self.function.source, self.function.local) is getattr(builtins, name)
+            case ast.Call(ast.Attribute(value, _)):
+                return self._is_text(value)
+            case ast.IfExp(_, body, otherwise):
+                return self._is_text(body) or self._is_text(otherwise)
+            case ast.BoolOp(_, values) | ast.Tuple(values) | ast.List(values):
+                return any(map(self._is_text, values))
+            case ast.Starred(value):
+                return self._makes_text(value)
+            case ast.ListComp(item) | ast.SetComp(item) | ast.GeneratorExp(item):
+                return self._is_text(item)
+        return False
+
+    def _is_text(self, node: ast.expr) -> bool:
+        return (isinstance(node, ast.Constant) and isinstance(node.value, str)) or self._makes_text(node)

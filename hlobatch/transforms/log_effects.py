@@ -1,0 +1,139 @@
+"""A typed program whose primitives may have the host do something -> one that notes it, in operations of its own.
+
+::
+
+    prim "print(x, y + 1)" (%x, %y)      ==>      %$log1 = prim "print(x, y + 1)" (%x, %y)
+                                                  log "print(x, y + 1)" (%$log1)
+
+What is left of the primitive computes, as all others do; passes know nothing of printing, and leave operations that are
+no primitives where they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import done_on_host, has_host_do, keys_of
+from hlobatch.analysis.evaluation import as_it_is, evaluated, known_at_first, traced
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
+from hlobatch.ir.names import unused
+from hlobatch.ir.ops import LogOp, Op, PrimOp
+from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.words import encoded, words_for
+
+
+def log_effects(program: Program) -> Program:
+    """The program, of which no primitive has the host do anything."""
+    if not any(map(_has_host_do, program.ops)):
+        return program
+    logging = _Logging(dict(program.var_defs))
+    functions = {f.name: logging.function(f) for f in program.all_functions}
+    return program.with_functions(functions).replace(var_defs=logging.types, effects=tuple(logging.effects))
+
+
+def _has_host_do(op: Op) -> bool:
+    return isinstance(op, PrimOp) and isinstance(op.function, TracedFunction) and op.function.has_host_do
+
+
+@dataclass
+class _Logging:
+    """The effects of a program, as they are met, and the variables that hold their words."""
+
+    types: dict[str, Type]
+    effects: list[Effect] = field(default_factory=list)
+
+    def function(self, function: Function) -> Function:
+        """The function with its effects as operations."""
+
+        def logging(block: Block) -> Block:
+            ops = [new for op in block.instructions for new in self._ops(op, function.name)]
+            return block.replace(instructions=tuple(ops))
+
+        return function.replace(graph=ControlFlowGraph(tuple(map(logging, function.graph))))
+
+    def _ops(self, op: Op, name: str) -> Iterator[Op]:
+        if not _has_host_do(op):
+            yield op
+            return
+        assert isinstance(op, PrimOp)
+        assert isinstance(op.function, TracedFunction)
+        code: Any = op.function.inlined
+        logs = [self._log(equation, op, name) for equation in code.jaxpr.eqns if has_host_do(equation)]
+        words = tuple(v for log in logs for v in log.vars_in)
+        kinds = (*op.function.out_types, *(self.types[v] for v in words))
+        function = TracedFunction(op.function.in_types, kinds, _computing(code), doubts=op.function.doubts)
+        if op.vars_out or words:
+            yield op.replace(vars_out=(*op.vars_out, *words), function=function)
+        yield from logs
+
+    def _log(self, equation: Any, op: PrimOp, name: str) -> LogOp:
+        """The operation that notes an effect, which is one of the program's from here on."""
+        perform, prints = done_on_host(equation)
+        leaves = _operands(equation)
+        if sum(map(words_for, leaves)) > MOST_WORDS:
+            raise UnsupportedSyntaxError(
+                f"{op.text!r} takes more than {MOST_WORDS} words of 32 bits out of each lane",
+                op.location,
+                help="print less of it, as in `print(x[:10])` or `print(x.sum())`.",
+            )
+        effect = Effect(op.text, _performing(perform, leaves, prints=prints), tuple(map(Type, leaves)), op.location)
+        self.effects.append(effect)
+        number = len(self.effects) - 1
+        if not effect.size:
+            return LogOp(number, (), op.text, op.location)
+        variable = unused(f"{name}.$log", self.types)
+        self.types[variable] = Type(TensorType(jnp.dtype("int32"), (effect.size,)))
+        return LogOp(number, (variable,), op.text, op.location)
+
+
+def _operands(equation: Any) -> list[TensorType]:
+    """The types of what the host is given: of arrays, whatever JAX makes of a Python number that meets one."""
+    return [TensorType(atom.aval.dtype, atom.aval.shape) for atom in equation.invars]
+
+
+def _performing(perform: Callable[..., object], leaves: list[TensorType], *, prints: bool) -> Callable[..., None]:
+    """What the host does, given NumPy's arrays."""
+
+    def run(*values: Any) -> None:
+        arrays = [_as_keys(value, leaf) if leaf.is_key else value for value, leaf in zip(values, leaves, strict=True)]
+        if not prints:
+            perform(*arrays)
+            return
+        with lines_of_lane():
+            perform(*arrays)
+
+    return run
+
+
+def _as_keys(words: Any, leaf: TensorType) -> Any:
+    shape = jax.eval_shape(jax.random.key_data, leaf.aval).shape
+    return keys_of(words.reshape(shape), leaf)
+
+
+def _computing(code: Any) -> Any:
+    """What code computes, and the words of what it would have the host look at."""
+
+    def run(*arrays: Any) -> list[Any]:
+        words: list[Any] = []
+
+        def one(equation: Any, values: Any) -> Any:
+            if not has_host_do(equation):
+                return as_it_is(equation, values)
+            types = list(map(Type, _operands(equation)))
+            leaves = [value if hasattr(value, "dtype") else jnp.asarray(value) for value in values]
+            size = Effect("", run, tuple(types)).size
+            words.extend([encoded(leaves, types, size, MOST_WORDS)] if size else [])
+            return []
+
+        results = evaluated(code.jaxpr.eqns, known_at_first(code, arrays), code.jaxpr.outvars, one)
+        return [*results, *words]
+
+    return traced(run, code.jaxpr.invars)
