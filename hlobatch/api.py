@@ -385,7 +385,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
             itself and not inside another JAX transformation. None: on a CPU one per core where that pays, else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
-        dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``.
+        dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``; or
+            ``"kernel"`` for code of its own for each lane instead of that loop, on a CPU.
         optimizations: Passes to switch off, for measurement.
         **others: Those of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 

@@ -278,6 +278,10 @@ class Interrupted(KeyboardInterrupt):
         self.unfinished = tuple(int(lane) for lane in unfinished)
 
 
+class KernelError(HloBatchError):
+    """A function was to run as code of its own, with ``dispatch="kernel"``, and cannot. The message says why."""
+
+
 class ArtifactError(HloBatchError):
     """A function cannot be exported, or a file is no artifact of hlobatch that can be run here.
 

@@ -33,14 +33,16 @@ from hlobatch.dialect.text import as_bytecode, as_text, decoded, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
+from hlobatch.lowering.dispatch import FORMS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.modules import plan_of
-from hlobatch.runtime.choice import DISPATCHES, Options
+from hlobatch.runtime.choice import Options
 
 SEPARATOR: Final = "// -----"
 TO_STABLEHLO: Final = "to-stablehlo"
+_DISPATCHES: Final = ("auto", *FORMS)
 SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
-    TO_STABLEHLO: f"build the StableHLO module: {{dispatch={'|'.join(DISPATCHES)} lanes=N depth=N batch=N}}; "
+    TO_STABLEHLO: f"build the StableHLO module: {{dispatch={'|'.join(_DISPATCHES)} lanes=N depth=N batch=N}}; "
     "nothing runs after it"
 }
 UNTYPED: Final = """\
@@ -53,7 +55,7 @@ def _is_count(text: str) -> bool:
 
 
 OPTIONS: Final[Known] = {name: {} for name in PASSES} | {
-    TO_STABLEHLO: {"dispatch": DISPATCHES.__contains__, "lanes": _is_count, "depth": _is_count, "batch": _is_count}
+    TO_STABLEHLO: {"dispatch": _DISPATCHES.__contains__, "lanes": _is_count, "depth": _is_count, "batch": _is_count}
 }
 """The options of each pass."""
 

@@ -17,10 +17,11 @@ from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.course import Course
 from hlobatch.runtime.division import Division, divide, has_several_devices, placed_like
+from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, most_threads, text_of
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 
-DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable")
+DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable", "llvm")
 """What a lowered function can be printed as."""
 Bind = Callable[..., Call]
 """Checks a call's arguments."""
@@ -122,17 +123,21 @@ class Lowered:
         Args:
             dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module that
                 ``compile`` compiles, ``"hlo"`` for the same as XLA reads it, ``"portable"`` for StableHLO for any
-                platform. Of a batch of symbolic size, which nothing compiles, ``"stablehlo"`` is that, too.
+                platform, ``"llvm"`` for the code of one lane in LLVM IR. Of a batch of symbolic size, which nothing
+                compiles, ``"stablehlo"`` is that, too.
             debug_info: Whether StableHLO operations carry their places in the source.
 
         Raises:
             BatchTypeError: For ``"hlo"``, the batch has a symbolic size; or it is empty, and nothing is run for it.
+            KernelError: For ``"llvm"``, something in the program has no code there.
             ValueError: Another dialect.
         """
         if dialect not in DIALECTS:
             raise ValueError(f"dialect is {', '.join(map(repr, DIALECTS[:-1]))} or {DIALECTS[-1]!r}, not {dialect!r}")
         if dialect == "autobatch":
             return str(self.program)
+        if dialect == "llvm":
+            return text_of(self.plan)
         if dialect == "portable" or (dialect == "stablehlo" and not isinstance(self.call.size, int)):
             return str(self.module().operation.get_asm(enable_debug_info=debug_info))
         self._check_size()
@@ -166,6 +171,9 @@ class Lowered:
         """
         with self.plan.as_typed():
             division = self._division
+            if is_kernel(self.plan):
+                runner = KernelRunner.of(self.plan, self.plan.batch_size(self._inputs))
+                return Compiled(self.plan, self.call, self.bind, self._room.depth, division, runner)
             executable = self._jax.compile() if division.threads == 1 else division.compile(self._room, self._inputs)
         return Compiled(self.plan, self.call, self.bind, self._room.depth, division, executable)
 
@@ -180,7 +188,7 @@ class Compiled:
         bind: Checks later calls.
         depth: Frames per stack.
         division: How the batch is divided among threads.
-        executable: What each of them runs.
+        executable: What each of them runs, or the kernel.
     """
 
     plan: Plan
@@ -193,7 +201,7 @@ class Compiled:
     @property
     def threads(self) -> int:
         """Parts of the batch that run side by side; what XLA says of itself is about one of them."""
-        return self.division.threads
+        return most_threads(self.plan) if isinstance(self.executable, KernelRunner) else self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -209,12 +217,14 @@ class Compiled:
                 notes=[Note(f"{self.plan.name} is defined here", self.plan.specialized.location)],
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
+        if isinstance(self.executable, KernelRunner):
+            return self.plan.result(self.executable(call.physical())[0])
         course = Course(self.division, self.division.operands(call.physical()))
         course.run(Room(self.depth), self.executable if self.threads == 1 else None)
         return self.plan.result(course.results)
 
     def as_text(self) -> str:
-        """The optimized HLO, of one part of the batch."""
+        """The optimized HLO, of one part of the batch; of a kernel, its machine code."""
         return str(self.executable.as_text())
 
     def cost_analysis(self) -> Any:

@@ -16,7 +16,7 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from enum import Enum
 from typing import Any, Final
 
@@ -44,7 +44,9 @@ from hlobatch.transforms.block_order import excess_of_a_sweep
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
-DISPATCHES: Final = ("auto", *FORMS)
+KERNEL: Final = "kernel"
+"""Not a form of XLA's loop, but code of its own for each lane."""
+DISPATCHES: Final = ("auto", *FORMS, KERNEL)
 
 CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
@@ -126,7 +128,8 @@ class Options:
         schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
             whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
             ``"sweep"`` (all in turn), ``"auto"``.
-        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses.
+        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
+            own for each lane instead of a loop of XLA's over all.
         optimizations: Which passes run.
     """
 
@@ -138,6 +141,11 @@ class Options:
     dispatch: str = "auto"
     optimizations: Optimizations = field(default=ALL)
     max_stack_bytes: int | None = None
+
+    @property
+    def in_loop(self) -> Options:
+        """How XLA's loop runs what is to be a kernel where there is none, as in an export."""
+        return replace(self, dispatch="auto") if self.dispatch == KERNEL else self
 
     def __post_init__(self) -> None:
         _check_choice("schedule", self.schedule, SCHEDULES)
@@ -262,6 +270,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         platform: What it runs on, in JAX's words.
         one_kernel: Whether it is for a run that is one kernel on a CPU.
     """
+    options = options.in_loop
     work = work_per_lane(program)
     has_stacks = Alloc.FULL in program.var_alloc.values()
     repeated = bool(repeated_blocks(program))

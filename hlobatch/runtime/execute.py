@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import starmap
 from time import perf_counter
 from typing import Any
@@ -21,6 +22,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
+from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, kernel_of
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -57,17 +59,22 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     """
     if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
-    division = divide(plan, inputs, stats=stats)
+    if is_kernel(plan):
+        run = partial(_by_kernel, plan, inputs, stats=stats)
+    else:
+        run = partial(_run, divide(plan, inputs, stats=stats), inputs)
     if not any(looked_for()):
-        return _run(division, inputs)
+        return run()
     with nans.not_looking():
-        outcome = _run(division, inputs)
+        outcome = run()
     nans.check(plan, inputs, outcome.results)
     return outcome
 
 
 def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
+    if is_kernel(plan):
+        return _prepared_kernel(plan, plan.batch_size(inputs))
     division, out_type = divide(plan, inputs), plan.out_type
     if division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
         return lambda inputs: plan.result(_run(division, inputs).results)
@@ -77,6 +84,22 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     if jax.tree_util.treedef_is_leaf(treedef):
         return lambda inputs: entry(*captured, *inputs)[0]
     return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
+
+
+def _prepared_kernel(plan: Plan, size: int) -> Callable[[Sequence[Any]], Any]:
+    """What runs batches by a kernel."""
+    runner, out_type = KernelRunner.of(plan, size), plan.out_type
+    if not out_type.is_stored_as_it_is:
+        return lambda inputs: plan.result(runner(inputs)[0])
+    unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
+    return lambda inputs: unflatten(runner(inputs)[0][:count])
+
+
+def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
+    """Run a batch by a kernel."""
+    runner = KernelRunner.of(plan, plan.batch_size(inputs), counts=stats)
+    results, run = runner(inputs)
+    return Outcome(results, runner.stats(run) if stats else None)
 
 
 def _quickly(division: Division) -> Callable[[Sequence[Any]], Any]:
@@ -129,6 +152,8 @@ def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
+    if is_kernel(plan):
+        kernel_of(plan)  # or the error that says why there is none
     outputs = run_within(plan, inputs)
     end = plan.result_arrays + 2
     if plan.has_effects:

@@ -120,19 +120,19 @@ class Plan:
         return optimized_program(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
-    def _in_order(self) -> Program:
+    def in_order(self) -> Program:
         """The program with explicit stacks, its blocks in program order."""
         return lowered_program(self.program, self.options.optimizations)
 
     @cached_property
     def choice(self) -> Choice:
         """How it runs in several kernels: dispatch, schedule, lanes."""
-        return choose(self._in_order, self.options, jax.default_backend())
+        return choose(self.in_order, self.options, jax.default_backend())
 
     @cached_property
     def choice_for_a_kernel(self) -> Choice:
         """How it runs in one kernel; threads and block order are the same."""
-        return choose(self._in_order, self.options, jax.default_backend(), one_kernel=True)
+        return choose(self.in_order, self.options, jax.default_backend(), one_kernel=True)
 
     def choice_of(self, *, one_kernel: bool) -> Choice:
         """How a run goes, in one kernel or in several."""
@@ -142,13 +142,18 @@ class Plan:
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
         if self.choice.schedule == "earliest":
-            return self._in_order  # that order is the schedule
-        return run(self._in_order, {"block-order": seldom_backward})
+            return self.in_order  # that order is the schedule
+        return run(self.in_order, {"block-order": seldom_backward})
 
     @cached_property
     def machine(self) -> Program:
         """The same as it runs; what it gives back are the arrays of its results."""
         return machine_program(self.lowered, self.options.optimizations)
+
+    @cached_property
+    def kernel_program(self) -> Program:
+        """The program with explicit stacks as a lane runs it by itself: no block does what its successors would."""
+        return machine_program(self.in_order, replace(self.options.optimizations, ask_ahead=False))
 
     @cached_property
     def captures(self) -> Captures:

@@ -36,10 +36,13 @@ from hlobatch._jax import (
     refuse_derivative,
 )
 from hlobatch.diagnostics import ArtifactError, HloBatchError
+from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.ending import marked
 from hlobatch.lowering.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
+from hlobatch.runtime.kernel_call import Record, calling, check_registered
+from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
@@ -118,6 +121,8 @@ def _run_lowering(
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
+    if one_kernel is None and _is_kernel_here(ctx, plan):
+        return _call_kernel(ctx, operands, plan, size)
     on_one_cpu = static and is_for_one_cpu(ctx)
     is_free = one_kernel is None and on_one_cpu
     if plan.has_effects and is_for_export(ctx):
@@ -155,6 +160,30 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
         first.location,
         help="export it without, as in `if verbose: print(…)` of a static argument that is False there.",
     )
+
+
+def _is_kernel_here(ctx: Any, plan: Plan) -> bool:
+    """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine."""
+    return is_kernel(plan) and not is_for_export(ctx)
+
+
+def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> list[Any]:
+    """The call of a kernel.
+
+    Raises:
+        KernelError: There is no kernel, or it cannot be called there.
+    """
+    kernel = kernel_of(plan)
+    if lowering_platforms(ctx) != ("cpu",):
+        raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {lowering_platforms(ctx)[0]!r}")
+    try:
+        check_registered()
+    except NoKernelError as reason:
+        raise no_kernel(plan, str(reason)) from None
+    threads = min(most_threads(plan), plan.choice.threads_for(size)) if is_for_one_cpu(ctx) else 1
+    record = Record.of(kernel, threads)
+    with plan.as_typed():
+        return lower_as_jax(ctx, calling(plan, record, size), operands)
 
 
 def _check_memory(plan: Plan, layout: Layout) -> None:

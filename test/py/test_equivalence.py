@@ -15,6 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from own_code import HAS_LLVM, WITHOUT, checking
 from shares import share
 from zoo import PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
 
@@ -110,6 +111,30 @@ def as_on_accelerator(**options: Any) -> Run:
     return elsewhere
 
 
+def by_kernel(*, checked: bool = False, in_jit: bool = False, **options: Any) -> Run:
+    """As code of its own for each lane; what has none says why, and so XLA runs it."""
+
+    def run(program: ZooProgram, batch: int) -> Any:
+        alone = program.variant(dispatch="kernel", **options)
+        with checking() if checked else contextlib.nullcontext(), optimizing_little():
+            if program.name in WITHOUT and batch:
+                with pytest.raises(hb.KernelError, match=WITHOUT[program.name]):
+                    alone(*program.inputs(batch))
+                return variant(program)(*program.inputs(batch))
+            return within_jit(alone, program.inputs(batch)) if in_jit else alone(*program.inputs(batch))
+
+    return run
+
+
+def within_jit(function: Callable[..., Any], arguments: Any) -> Any:
+    """A call inside of ``jax.jit``, on its arguments."""
+    leaves, structure = jax.tree.flatten(arguments)
+    arrays = {i: x for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, jax.Array))}
+    return jax.jit(lambda given: function(*structure.unflatten([given.get(i, x) for i, x in enumerate(leaves)])))(
+        arrays
+    )
+
+
 def inside_jit(*, constants: bool) -> Run:
     """As part of a user's own ``jax.jit``, on its arguments, or on what XLA finds to be constants."""
 
@@ -170,6 +195,15 @@ def interpreted(select: Callable[[hb.Traced], hb.Program]) -> Run:
     return run
 
 
+KERNELS: dict[str, Run] = {
+    "kernel": by_kernel(),
+    "kernel_checked": by_kernel(checked=True, max_stack_depth=1),
+    "kernel_threads": by_kernel(threads=3),
+    "kernel_queue": by_kernel(lanes=1),
+    "kernel_inside_jit": by_kernel(in_jit=True, max_stack_depth=DEPTH),
+    "kernel_unoptimized": by_kernel(optimizations=UNOPTIMIZED),
+}
+
 EXECUTORS: dict[str, Run] = {
     "compiled": compiled,
     "compiled_in_full": compiled_in_full,
@@ -209,6 +243,7 @@ EXECUTORS: dict[str, Run] = {
     "accelerator_queue": as_on_accelerator(lanes=4),
     "inside_jit": inside_jit(constants=False),
     "constants_inside_jit": inside_jit(constants=True),
+    **(KERNELS if HAS_LLVM else {}),
     "unoptimized": compiled_with(optimizations=UNOPTIMIZED),
     **{f"without_{name}": compiled_with(optimizations=hb.Optimizations(**{name: False})) for name in PASSES},
 }
@@ -218,6 +253,7 @@ EACH: dict[str, tuple[int, ...]] = {
     "vm_numpy": BATCHES,
     "interpret": (2,),
     "interpret_lowered": (2,),
+    **({"kernel_checked": (ROWS,)} if HAS_LLVM else {}),
 }
 """Executors of every program in the usual run, with their batches."""
 
@@ -237,11 +273,12 @@ DIVIDED: dict[str, tuple[int, ...]] = {
     "accelerator_sweep": (ROWS,),
     "constants_inside_jit": (ROWS,),
     "unoptimized": (ROWS,),
+    **({"kernel": BATCHES, "kernel_inside_jit": (ROWS,)} if HAS_LLVM else {}),
 }
 """Those of which a program has some in the usual run. At night every program has all, and those of both tables with
 every batch."""
 
-SHARE = 5
+SHARE = 6
 """How many of those a program has: each is tried on a third of the zoo."""
 
 

@@ -20,6 +20,7 @@ import numpy as np
 import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
+from own_code import HAS_LLVM, checking
 from zoo import UNOPTIMIZED, in_small_kernels, optimizing_little
 
 import hlobatch as hb
@@ -269,6 +270,11 @@ def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tupl
     traced, numpy = entry.trace(*ROWS.T, SHARED), stackless.NumpyBackend()
     yield "virtual machine", *virtual_machine.execute(traced.lowered_program, columns, DEPTH, numpy)
     yield "stackless", *stackless.execute(traced.program, numpy, None, *columns)
+    if HAS_LLVM:
+        with checking():
+            checked = hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel", max_stack_depth=1)
+            yield "kernel, checked", checked(*ROWS.T, SHARED)
+        yield "kernel", hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel")(*ROWS.T, SHARED)
     yield "compiled", hb.batch(entry.function, in_axes=entry.in_axes, **options)(*ROWS.T, SHARED)
 
 

@@ -1,0 +1,298 @@
+"""Rules on numbers that are a few instructions: arithmetic, comparisons, shifts, choices, conversions.
+
+A whole number over zero is -1, its remainder is the dividend, and the least number over -1 is itself, as in XLA.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import apply, narrowed, on_numbers, widened
+from hlobatch.kernels.types import (
+    BOOL,
+    FLOAT32,
+    SUFFIXES,
+    NoKernelError,
+    bits_of,
+    is_complex,
+    is_float,
+    is_short_float,
+    is_signed,
+    kind,
+    number,
+    part_type,
+)
+
+Params = dict[str, Any]
+
+
+def part(e: Emitter, x: str, dtype: Any, k: int) -> str:
+    """The real (0) or imaginary (1) part of a complex number."""
+    return e.op(f"extractelement {kind(dtype)} {x}, i32 {k}")
+
+
+def pair(e: Emitter, real: str, imaginary: str, dtype: Any) -> str:
+    """A complex number of its parts."""
+    k, p = kind(dtype), kind(part_type(dtype))
+    half = e.op(f"insertelement {k} poison, {p} {real}, i32 0")
+    return e.op(f"insertelement {k} {half}, {p} {imaginary}, i32 1")
+
+
+def _instruction(name: str, of_floats: str, of_integers: str) -> None:
+    @on_numbers(name)
+    def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+        return e.op(f"{of_floats if is_float(d) or is_complex(d) else of_integers} {kind(d)} {a}, {b}")
+
+
+for _name, _of_floats, _of_integers in (
+    ("add", "fadd", "add"), ("add_any", "fadd", "add"), ("sub", "fsub", "sub"), ("and", "", "and"), ("or", "", "or"),
+    ("xor", "", "xor"),
+):  # fmt: skip
+    _instruction(_name, _of_floats, _of_integers)
+
+
+@on_numbers("mul")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+    if not is_complex(d):
+        return e.op(f"{'fmul' if is_float(d) else 'mul'} {kind(d)} {a}, {b}")
+    k = kind(part_type(d))
+    (ar, ai), (br, bi) = ((part(e, x, d, 0), part(e, x, d, 1)) for x in (a, b))
+
+    def times(x: str, y: str) -> str:
+        return e.op(f"fmul {k} {x}, {y}")
+
+    real = e.op(f"fsub {k} {times(ar, br)}, {times(ai, bi)}")
+    return pair(e, real, e.op(f"fadd {k} {times(ar, bi)}, {times(ai, br)}"), d)
+
+
+@on_numbers("not")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return e.op(f"xor {kind(d)} {a}, -1")
+
+
+@on_numbers("neg")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return e.op(f"fneg {kind(d)} {a}") if is_float(d) or is_complex(d) else e.op(f"sub {kind(d)} 0, {a}")
+
+
+def whole_division(e: Emitter, d: Any, a: str, b: str, *, is_quotient: bool) -> str:
+    """The quotient or the remainder of whole numbers."""
+    k = kind(d)
+    name = "div" if is_quotient else "rem"
+    is_zero = e.op(f"icmp eq {k} {b}, 0")
+    by = e.op(f"select i1 {is_zero}, {k} 1, {k} {b}")
+    if is_signed(d):
+        is_minus = e.op(f"icmp eq {k} {by}, -1")
+        by = e.op(f"select i1 {is_minus}, {k} 1, {k} {by}")
+        got = e.op(f"s{name} {k} {a}, {by}")
+        negated = e.op(f"sub {k} 0, {a}") if is_quotient else "0"
+        got = e.op(f"select i1 {is_minus}, {k} {negated}, {k} {got}")
+    else:
+        got = e.op(f"u{name} {k} {a}, {by}")
+    return e.op(f"select i1 {is_zero}, {k} {'-1' if is_quotient else a}, {k} {got}")
+
+
+@on_numbers("rem")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+    return e.call("fmod", d, a, b) if is_float(d) else whole_division(e, d, a, b, is_quotient=False)
+
+
+def _comparison(name: str, of_floats: str) -> None:
+    @on_numbers(name)
+    def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+        if is_complex(s):
+            own = part_type(s)
+            real, imaginary = (apply(e, name, BOOL, part(e, a, s, k), part(e, b, s, k), of=own) for k in range(2))
+            return e.op(f"{'and' if name == 'eq' else 'or'} i1 {real}, {imaginary}")
+        if is_float(s):
+            return e.op(f"fcmp {of_floats} {kind(s)} {a}, {b}")
+        sign = "" if name in ("eq", "ne") else "s" if is_signed(s) else "u"
+        return e.op(f"icmp {sign}{name} {kind(s)} {a}, {b}")
+
+
+for _name, _of_floats in {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "eq": "oeq", "ne": "une"}.items():
+    _comparison(_name, _of_floats)
+
+
+def _extremum(name: str) -> None:
+    """NaN wins, as in XLA."""
+
+    @on_numbers(name)
+    def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+        if is_complex(d):
+            raise NoKernelError(f"`{name}` of {d} has no code")
+        if is_float(d):
+            return e.intrinsic(name + "imum", d, a, b)
+        if d == BOOL:
+            return e.op(f"{'or' if name == 'max' else 'and'} i1 {a}, {b}")
+        return e.intrinsic(("s" if is_signed(d) else "u") + name, d, a, b)
+
+
+_extremum("max")
+_extremum("min")
+
+
+def _shift(name: str, how: str) -> None:
+    """Shifts by as many bits as there are, or more, leave nothing but the sign."""
+
+    @on_numbers(name)
+    def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+        k, bits = kind(d), bits_of(d)
+        is_over = e.op(f"icmp uge {k} {b}, {bits}") if bits > 4 else "false"
+        if how == "ashr":
+            return e.op(f"ashr {k} {a}, {e.op(f'select i1 {is_over}, {k} {bits - 1}, {k} {b}')}")
+        by = e.op(f"select i1 {is_over}, {k} 0, {k} {b}")
+        return e.op(f"select i1 {is_over}, {k} 0, {k} {e.op(f'{how} {k} {a}, {by}')}")
+
+
+_shift("shift_left", "shl")
+_shift("shift_right_logical", "lshr")
+_shift("shift_right_arithmetic", "ashr")
+
+
+@on_numbers("square")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return apply(e, "mul", d, a, a)
+
+
+@on_numbers("one_minus_square")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    one = number(1, d)
+    return apply(e, "mul", d, apply(e, "add", d, one, a), apply(e, "sub", d, one, a))
+
+
+@on_numbers("sign")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    k = kind(d)
+    if is_complex(d):
+        raise NoKernelError(f"`sign` of {d} has no code")
+    if is_float(d):
+        is_kept = e.op(f"fcmp ueq {k} {a}, {number(0, d)}")  # zeros and NaN are their own signs
+        return e.op(f"select i1 {is_kept}, {k} {a}, {k} {e.intrinsic('copysign', d, number(1, d), a)}")
+    greater = "sgt" if is_signed(d) else "ugt"
+    is_more = e.op(f"zext i1 {e.op(f'icmp {greater} {k} {a}, 0')} to {k}")
+    is_less = e.op(f"zext i1 {e.op(f'icmp slt {k} {a}, 0')} to {k}") if is_signed(d) else "0"
+    return e.op(f"sub {k} {is_more}, {is_less}")
+
+
+@on_numbers("is_finite")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return e.op(f"fcmp olt {kind(s)} {e.intrinsic('fabs', s, a)}, {number(np.inf, s)}")
+
+
+@on_numbers("copy", "copy_p", "stop_gradient")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return a
+
+
+@on_numbers("reduce_precision")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    if not is_float(d) or p["exponent_bits"] + p["mantissa_bits"] + 1 != 8 * d.itemsize:
+        raise NoKernelError("`reduce_precision` to another precision has no code")
+    return a
+
+
+@on_numbers("population_count")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return e.intrinsic("ctpop", d, a)
+
+
+@on_numbers("clz")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return e.intrinsic("ctlz", d, a, flag="false")
+
+
+@on_numbers("integer_pow")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    result, power, left = "", a, abs(p["y"])
+    while left:
+        if left & 1:
+            result = power if not result else apply(e, "mul", d, result, power)
+        left >>= 1
+        if left:
+            power = apply(e, "mul", d, power, power)
+    result = result or number(1, d)
+    return apply(e, "div", d, number(1, d), result) if p["y"] < 0 else result
+
+
+@on_numbers("convert_element_type")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    if d == s:
+        return a
+    if is_complex(d):
+        own = part_type(d)
+        parts = [part(e, a, s, k) for k in range(2)] if is_complex(s) else [a]
+        parts = [apply(e, "convert_element_type", own, x, of=part_type(s) if is_complex(s) else s) for x in parts]
+        return pair(e, parts[0], parts[1] if len(parts) > 1 else number(0, own), d)
+    if is_complex(s):
+        return apply(e, "convert_element_type", d, part(e, a, s, 0), of=part_type(s))
+    if is_short_float(s):
+        return apply(e, "convert_element_type", d, widened(e, a, s), of=FLOAT32)
+    if is_short_float(d):
+        return narrowed(e, apply(e, "convert_element_type", FLOAT32, a, of=s), d)
+    return _converted(e, d, s, a)
+
+
+def _converted(e: Emitter, d: Any, s: Any, a: str) -> str:
+    """Between whole numbers and floats of 32 and 64 bits."""
+    f, t = kind(s), kind(d)
+    if d == BOOL:
+        return e.op(f"fcmp une {f} {a}, {number(0, s)}") if is_float(s) else e.op(f"icmp ne {f} {a}, 0")
+    if is_float(s) and is_float(d):
+        return e.op(f"{'fpext' if d.itemsize > s.itemsize else 'fptrunc'} {f} {a} to {t}")
+    if is_float(s):
+        name = e.external(f"llvm.fpto{'s' if is_signed(d) else 'u'}i.sat.{t}.{SUFFIXES[f]}", t, f)
+        return e.op(f"call {t} @{name}({f} {a})")
+    if is_float(d):
+        return e.op(f"{'sitofp' if is_signed(s) else 'uitofp'} {f} {a} to {t}")
+    if bits_of(s) == bits_of(d):
+        return a
+    return e.op(f"{('sext' if is_signed(s) else 'zext') if bits_of(d) > bits_of(s) else 'trunc'} {f} {a} to {t}")
+
+
+@on_numbers("bitcast_convert_type")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    if d.itemsize != s.itemsize or is_complex(d) != is_complex(s):
+        raise NoKernelError("`bitcast_convert_type` between widths has no code")
+    return a if kind(d) == kind(s) else e.op(f"bitcast {kind(s)} {a} to {kind(d)}")
+
+
+@on_numbers("real")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return part(e, a, s, 0)
+
+
+@on_numbers("imag")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    return part(e, a, s, 1)
+
+
+@on_numbers("complex")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+    return pair(e, a, b, d)
+
+
+@on_numbers("conj")
+def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
+    if not is_complex(s):
+        return pair(e, a, number(0, s), d)
+    return pair(e, part(e, a, s, 0), e.op(f"fneg {kind(part_type(d))} {part(e, a, s, 1)}"), d)
+
+
+@on_numbers("clamp")
+def _(e: Emitter, d: Any, s: Any, p: Params, low: str, x: str, high: str) -> str:
+    return apply(e, "min", d, apply(e, "max", d, low, x), high)
+
+
+@on_numbers("select_n")
+def _(e: Emitter, d: Any, s: Any, p: Params, which: str, *cases: str) -> str:
+    k = kind(d)
+    if s == BOOL:
+        return e.op(f"select i1 {which}, {k} {cases[-1]}, {k} {cases[0]}")
+    got = cases[-1]
+    for place, case in reversed(list(enumerate(cases[:-1]))):
+        got = e.op(f"select i1 {e.op(f'icmp eq {kind(s)} {which}, {place}')}, {k} {case}, {k} {got}")
+    return got

@@ -1,0 +1,209 @@
+"""Rules on arrays that move elements: views, pieces, and arrays put together."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import Out, apply, on_arrays
+from hlobatch.kernels.text import Index, strides
+from hlobatch.kernels.types import INT64, NoKernelError, number, size
+from hlobatch.kernels.values import Value
+
+Params = dict[str, Any]
+Values = list[Value]
+
+
+def viewed(e: Emitter, x: Value, shape: tuple[int, ...]) -> Value:
+    """The same elements in another shape, where they are."""
+    if not shape:
+        return Value(x.dtype, (), e.element(x, 0))
+    if x.shape:
+        return replace(x, shape=shape)
+    return Value(x.dtype, shape, "", None, lambda _: x.ref, is_cheap=True)
+
+
+def windowed(e: Emitter, x: Value, begin: Sequence[Index], shape: tuple[int, ...]) -> Value:
+    """The part of an array from an index on; where it is, if its elements lie side by side."""
+    first = next((k for k, n in enumerate(shape) if n != 1), len(shape))
+    place = e.position(begin, x.shape)
+    reach = sum((n - 1) * stride for n, stride in zip(shape, strides(x.shape), strict=True))
+    e.check(place, size(x.shape) - reach if size(shape) else None)
+    if size(shape) <= 1 or shape[first + 1 :] == x.shape[first + 1 :]:
+        if x.element is not None:
+            return replace(x, shape=shape, element=lambda i: e.element(x, e.plus(place, i)))
+        return replace(x, shape=shape, ref=e.address(x.ref, x.dtype, place))
+
+    def element(index: list[Index]) -> str:
+        return e.element(x, e.plus(place, e.position(index, x.shape)))
+
+    return e.built(x.dtype, shape, element)
+
+
+def as_number(e: Emitter, i: Index, dtype: Any) -> str:
+    """An index as a number."""
+    return number(i, dtype) if isinstance(i, int) else apply(e, "convert_element_type", dtype, i, of=INT64)
+
+
+@on_arrays("reshape", "squeeze", "expand_dims", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    if p.get("dimensions") is not None and "new_sizes" in p:
+        raise NoKernelError("`reshape` of axes in another order has no code")
+    return [viewed(e, values[0], out[0][1])]
+
+
+@on_arrays("optimization_barrier", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    return values
+
+
+@on_arrays("select_n", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    which = values[0]
+    if which.shape and which.shape != shape:  # of keys, whose words are an axis more
+        narrow = e.forced(which)
+        which = e.built(
+            which.dtype, shape, lambda index: e.element(narrow, e.position(index[: len(narrow.shape)], narrow.shape))
+        )
+    return [e.map(lambda *xs: apply(e, "select_n", dtype, *xs, of=which.dtype), dtype, shape, which, *values[1:])]
+
+
+@on_arrays("iota")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    if len(shape) == 1:
+        return [Value(dtype, shape, "", None, lambda i: as_number(e, i, dtype), is_cheap=True)]
+    return [e.built(dtype, shape, lambda index: as_number(e, index[p["dimension"]], dtype))]
+
+
+@on_arrays("broadcast_in_dim", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    x, axes = values[0], list(p["broadcast_dimensions"])
+    axes += range(len(shape) - (len(x.shape) - len(axes)), len(shape))  # the words of keys
+    if size(x.shape) == size(shape) or not x.shape:
+        return [viewed(e, x, shape)]
+    x = x if x.is_cheap else e.forced(x)
+
+    def element(index: list[Index]) -> str:
+        within = [index[a] if n != 1 else 0 for a, n in zip(axes, x.shape, strict=True)]
+        return e.element(x, e.position(within, x.shape))
+
+    return [e.built(dtype, shape, element)]
+
+
+@on_arrays("transpose")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    order = [*p["permutation"], *range(len(p["permutation"]), len(shape))]
+
+    def element(index: list[Index]) -> str:
+        return e.element(values[0], e.position([index[order.index(k)] for k in range(len(shape))], values[0].shape))
+
+    return [e.built(dtype, shape, element)]
+
+
+@on_arrays("rev")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+
+    def element(index: list[Index]) -> str:
+        sizes = enumerate(zip(index, shape, strict=True))
+        return e.element(
+            values[0], e.position([e.minus(n - 1, i) if k in p["dimensions"] else i for k, (i, n) in sizes], shape)
+        )
+
+    return [e.built(dtype, shape, element)]
+
+
+@on_arrays("slice", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    x = values[0]
+    begin = [*p["start_indices"], *[0] * (len(shape) - len(p["start_indices"]))]
+    if not p["strides"] or all(step == 1 for step in p["strides"]):
+        return [windowed(e, x, begin, shape)]
+    steps = [*p["strides"], *[1] * (len(shape) - len(p["strides"]))]
+
+    def element(index: list[Index]) -> str:
+        at = [e.plus(e.times(i, step), first) for i, first, step in zip(index, begin, steps, strict=True)]
+        return e.element(x, e.position(at, x.shape))
+
+    return [e.built(dtype, shape, element)]
+
+
+@on_arrays("unstack")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    x, axis = values[0], p["axis"]
+    window = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    begin = [0] * len(x.shape)
+    return [
+        viewed(e, windowed(e, x, [*begin[:axis], k, *begin[axis + 1 :]], window), shape)
+        for k, (_, shape) in enumerate(out)
+    ]
+
+
+@on_arrays("stack", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    new, axis = e.fresh(dtype, shape), p["axis"]
+    for k, x in enumerate(values):
+
+        def one(index: list[Index], k: int = k, x: Value = x) -> None:
+            place = e.position([*index[:axis], k, *index[axis:]], shape)
+            e.put(e.element(x, e.position(index, x.shape)), new, place)
+
+        e.for_each(x.shape, one)
+    return [new]
+
+
+@on_arrays("concatenate", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    new, begin, axis = e.fresh(dtype, shape), 0, p["dimension"]
+    for x in values:
+
+        def one(index: list[Index], x: Value = x, begin: int = begin) -> None:
+            at = [e.plus(i, begin) if k == axis else i for k, i in enumerate(index)]
+            e.put(e.element(x, e.position(index, x.shape)), new, e.position(at, shape))
+
+        e.for_each(x.shape, one)
+        begin += x.shape[axis]
+    return [new]
+
+
+@on_arrays("split")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    x, axis, begin, results = values[0], p["axis"], 0, []
+    for dtype, shape in out:
+
+        def element(index: list[Index], begin: int = begin) -> str:
+            at = [e.plus(i, begin) if k == axis else i for k, i in enumerate(index)]
+            return e.element(x, e.position(at, x.shape))
+
+        results.append(e.built(dtype, shape, element))
+        begin += shape[axis]
+    return results
+
+
+@on_arrays("pad")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    x, filler = values
+    if any(low < 0 or high < 0 for low, high, _ in p["padding_config"]):
+        raise NoKernelError("`pad` by less than nothing has no code")
+    filling = e.element(filler, 0)
+    new = e.built(dtype, shape, lambda _: filling)
+    if not shape:
+        return [x]
+
+    def one(index: list[Index]) -> None:
+        sides = zip(index, p["padding_config"], strict=True)
+        at = [e.plus(e.times(i, within + 1), low) for i, (low, _, within) in sides]
+        e.put(e.element(x, e.position(index, x.shape)), new, e.position(at, shape))
+
+    e.for_each(x.shape, one)
+    return [new]

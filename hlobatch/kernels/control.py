@@ -1,0 +1,104 @@
+"""Rules of primitives that run jaxprs: loops and choices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Final
+
+from hlobatch._jax import operands_of_scan
+from hlobatch.kernels.arrays import Params, Values
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import Out, on_arrays
+from hlobatch.kernels.text import Index
+from hlobatch.kernels.types import kind, size
+from hlobatch.kernels.values import Value
+
+LONG: Final = 10_000
+"""Turns from which a loop is left where somebody wants the run to stop."""
+
+
+def _homes(e: Emitter, values: Sequence[Value]) -> list[str]:
+    """Memory for what a loop carries, with the first values in it."""
+    places = [e.memory(v.dtype, size(v.shape)) for v in values]
+    for place, v in zip(places, values, strict=True):
+        e.copy_to(v, place)
+    return places
+
+
+@on_arrays("while")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    n, m = p["cond_nconsts"], p["body_nconsts"]
+    of_condition, of_body, carried = values[:n], values[n : n + m], values[n + m :]
+    places = _homes(e, carried)
+    head, body, end = e.new("test"), e.new("turn"), e.new("after")
+
+    def now() -> Values:
+        return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]
+
+    e.jump(head)
+    e.label(head)
+    state = now()
+    with e.protecting([*of_condition, *of_body, *state]):
+        (goes_on,) = e.closed(p["cond_jaxpr"], [*of_condition, *state])
+    e.branch(e.element(goes_on, 0), body, end)
+    e.label(body)
+    e.turned()
+    with e.protecting([*of_condition, *of_body]):
+        e.settle(places, e.closed(p["body_jaxpr"], [*of_body, *now()]))
+    e.jump(head)
+    e.label(end)
+    return now()
+
+
+@on_arrays("scan")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    of_every_turn, carried, over = operands_of_scan(p, values)
+    places, count = _homes(e, carried), len(carried)
+    collected = [e.fresh(dtype, shape) for dtype, shape in out[count:]]
+
+    def now() -> Values:
+        return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=False)]
+
+    def turn(j: Index) -> None:
+        i = e.minus(p["length"] - 1, j) if p["reverse"] else j
+        if p["length"] >= LONG:
+            e.turned()
+
+        def row(x: Value) -> Value:
+            first = e.times(i, size(x.shape[1:]))
+            if not x.shape[1:]:
+                return Value(x.dtype, (), e.element(x, first))
+            return Value(x.dtype, x.shape[1:], e.address(x.ref, x.dtype, first), x.root)
+
+        with e.protecting([*of_every_turn, *over]):
+            results = e.closed(p["jaxpr"], [*of_every_turn, *now(), *map(row, over)])
+        for ys, y in zip(collected, results[count:], strict=True):
+            e.copy_to(y, e.address(ys.ref, ys.dtype, e.times(i, size(ys.shape[1:]))))
+        e.settle(places, results[:count])
+
+    e.loop(p["length"], turn)
+    return [*now(), *collected]
+
+
+@on_arrays("cond")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    which, *operands = values
+    branches = p["branches"]
+    places = [e.memory(dtype, size(shape)) for dtype, shape in out]
+    labels, end = [e.new("branch") for _ in branches], e.new("joined")
+    k, at = kind(which.dtype), e.element(which, 0)
+    if k == "i1":
+        e.branch(at, labels[1], labels[0])
+    else:
+        at = e.intrinsic("smax", which.dtype, e.intrinsic("smin", which.dtype, at, str(len(branches) - 1)), "0")
+        cases = " ".join(f"{k} {n}, label {label}" for n, label in enumerate(labels[:-1]))
+        e.do(f"switch {k} {at}, label {labels[-1]} [ {cases} ]")
+    for branch, label in zip(branches, labels, strict=True):
+        e.label(label)
+        with e.protecting(operands):  # what one branch updates, the others read as it was
+            results = e.closed(branch, operands)
+        for place, value in zip(places, results, strict=True):
+            e.copy_to(value, place)
+        e.jump(end)
+    e.label(end)
+    return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]

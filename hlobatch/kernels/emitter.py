@@ -1,0 +1,281 @@
+"""Jaxprs of one lane -> LLVM IR.
+
+A number is a register, an array is row-major memory. What is computed element by element and used once is not stored:
+its elements are computed where they are used. An array is updated in place where nothing that is still needed lies in
+the same memory. That is decided by the memory, not by the variable: a reshaped array lies where the original does.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from types import MappingProxyType
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
+from hlobatch.analysis.updates import UPDATES
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.rules import ARRAYS, NUMBERS, USE_ONCE, apply
+from hlobatch.kernels.text import UNROLLED, Index, Text
+from hlobatch.kernels.types import (
+    NoKernelError,
+    in_memory,
+    is_signed,
+    kind,
+    layout,
+    number,
+    size,
+    stored,
+)
+from hlobatch.kernels.update_order import updates_last
+from hlobatch.kernels.values import Value, roots_of
+
+LARGEST_CONSTANT: Final = 1 << 14
+"""Elements of an array that is written into the module; larger ones are passed by the host."""
+
+WITH_CODE: Final = frozenset({"while", "scan", "cond"})
+"""Primitives that run jaxprs of their own, which may update arrays."""
+
+
+class Emitter(Text):
+    """A function, and what is known of the values in it.
+
+    Attributes:
+        captured: Arrays that the host passes, by their identity: the pointer to them.
+        protected: How many of those who still need it protect each piece of memory from being updated.
+        turned: Emits what is done once in every turn of a loop that may be long.
+    """
+
+    def __init__(
+        self,
+        processor: Processor,
+        captured: Mapping[int, str] = MappingProxyType({}),
+        *,
+        checked: bool = False,
+    ) -> None:
+        super().__init__(processor, checked=checked)
+        self.captured = captured
+        self.protected: Counter[str] = Counter()
+        self.turned: Callable[[], None] = lambda: None
+
+    # Values
+
+    def index(self, value: Value) -> str:
+        """A number as an index."""
+        k = kind(value.dtype)
+        extension = "sext" if is_signed(value.dtype) else "zext"
+        return value.ref if k == "i64" else self.op(f"{extension} {k} {value.ref} to i64")
+
+    def element(self, value: Value, i: Index) -> str:
+        """The element at a place."""
+        if value.element is not None:
+            return value.element(i)
+        return self.load(value.ref, value.dtype, i, within=size(value.shape)) if value.shape else value.ref
+
+    def put(self, x: str, array: Value, i: Index) -> None:
+        """Write the element at a place of an array that lies in memory."""
+        self.store(x, array.ref, array.dtype, i, within=size(array.shape))
+
+    def fresh(self, dtype: Any, shape: tuple[int, ...]) -> Value:
+        """An array whose elements are to be stored."""
+        place = self.memory(dtype, size(shape))
+        return Value(np.dtype(dtype), shape, place, place)
+
+    def built(self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str]) -> Value:
+        """The array, or the number, with these elements."""
+        if not shape:
+            return Value(np.dtype(dtype), (), element([]))
+        new = self.fresh(dtype, shape)
+        self.for_each(shape, lambda index: self.put(element(index), new, self.position(index, shape)))
+        return new
+
+    def resident(self, place: str, dtype: Any, shape: tuple[int, ...]) -> Value:
+        """What lies in memory of this function."""
+        return Value(dtype, shape, place, place) if shape else Value(dtype, (), self.load(place, dtype))
+
+    def copy_to(self, value: Value, pointer: str) -> None:
+        """Write a value where a pointer points to."""
+        count = size(value.shape)
+        if count <= UNROLLED:
+            for i in range(count):
+                self.store(self.element(value, i), pointer, value.dtype, i)
+        elif value.element is not None:
+            self.loop(count, lambda i: self.store(self.element(value, i), pointer, value.dtype, i))
+        else:
+            self.copy(value.ref, pointer, count * value.dtype.itemsize)
+
+    def copied(self, value: Value) -> Value:
+        """The value in memory that nothing else lies in."""
+        if not value.shape:
+            return value
+        new = self.fresh(value.dtype, value.shape)
+        self.copy_to(value, new.ref)
+        return new
+
+    def forced(self, value: Value) -> Value:
+        """The value with its elements in memory."""
+        return self.copied(value) if value.element is not None else value
+
+    def settle(self, places: Sequence[str], values: Sequence[Value]) -> None:
+        """Move values to where they belong; those that lie in the place of another are taken aside first."""
+        taken = set(places)
+        values = [
+            self.copied(v) if v.shape and v.roots & taken and v.ref != place else v
+            for place, v in zip(places, values, strict=True)
+        ]
+        for place, v in zip(places, values, strict=True):
+            if v.ref != place:
+                self.copy_to(v, place)
+
+    @contextmanager
+    def protecting(self, values: Sequence[Value]) -> Iterator[None]:
+        """Within it the memory of these is not updated."""
+        roots = roots_of(values)
+        self.protected.update(roots)
+        try:
+            yield
+        finally:
+            self.protected.subtract(roots)
+
+    def to_update(self, value: Value, others: Sequence[Value]) -> Value:
+        """An array where it may be updated in place: itself, or a copy if it, or what lies there, is still needed."""
+        is_free = value.root is not None and not self.protected[value.root] and value.element is None
+        return value if is_free and value.root not in roots_of(others) else self.copied(value)
+
+    def constant(self, array: Any) -> Value:
+        """A constant of the code."""
+        if is_tracer(array):
+            raise NoKernelError("a value of a computation that is being traced is captured")
+        if is_key(array):
+            layout(jax.typeof(array))
+            array = jax.random.key_data(array)
+        array = np.asarray(array)
+        if array.ndim == 0:
+            return Value(array.dtype, (), number(array, array.dtype))
+        if array.size > LARGEST_CONSTANT:
+            raise NoKernelError(f"a constant of shape {list(array.shape)} is too large to be written out")
+        return Value(array.dtype, array.shape, self._written(array))
+
+    def _written(self, array: np.ndarray[Any, Any]) -> str:
+        """The name of a constant array, which stands in the module once."""
+        k = stored(array.dtype)
+        items = ", ".join(f"{k} {in_memory(x, array.dtype)}" for x in array.reshape(-1)) or f"{k} zeroinitializer"
+        text = f"private unnamed_addr constant [{max(array.size, 1)} x {k}] [{items}], align 16"
+        return "@" + self.constants.setdefault(text, f"constant{len(self.constants)}")
+
+    def converted(self, value: Value, dtype: Any) -> Value:
+        """A value in another type."""
+        if value.dtype == dtype:
+            return value
+        convert = lambda x: apply(self, "convert_element_type", dtype, x, of=value.dtype)  # noqa: E731
+        return self.map(convert, dtype, value.shape, value)
+
+    def map(self, function: Callable[..., str], dtype: Any, shape: tuple[int, ...], *values: Value) -> Value:
+        """A function of the elements of arrays; numbers, and axes of one element, are the same for all."""
+        dtype = np.dtype(dtype)
+        if not shape:
+            return Value(dtype, (), function(*[self.element(v, 0) for v in values]))
+        kind(dtype)
+        if any(v.shape and v.shape != shape for v in values):
+            values = tuple(v if v.is_cheap or v.shape == shape else self.forced(v) for v in values)
+
+            def at(v: Value, index: list[Index]) -> str:
+                within = [i if n != 1 else 0 for i, n in zip(index[len(index) - len(v.shape) :], v.shape, strict=True)]
+                return self.element(v, self.position(within, v.shape))
+
+            return self.built(dtype, shape, lambda index: function(*[at(v, index) for v in values]))
+        return Value(
+            dtype, shape, "", None, lambda i: function(*[self.element(v, i) for v in values]), roots_of(values)
+        )
+
+    def written(self, function: Callable[..., Any], *values: Value) -> list[Value]:
+        """What a function written in JAX makes of values."""
+        avals = [jax.ShapeDtypeStruct(v.shape, v.dtype) for v in values]
+        return self.closed(jax.make_jaxpr(function)(*avals), values)
+
+    # Jaxprs
+
+    def closed(self, closed: Any, values: Sequence[Value]) -> list[Value]:
+        """The code of a jaxpr with its constants, given the values of its inputs."""
+        if not hasattr(closed, "consts"):
+            return self.jaxpr(closed, [], values)
+        constants = [
+            self._constant_or_captured(c, v) for c, v in zip(closed.consts, closed.jaxpr.constvars, strict=True)
+        ]
+        return self.jaxpr(closed.jaxpr, constants, values)
+
+    def _constant_or_captured(self, array: Any, variable: Any) -> Value:
+        pointer = self.captured.get(id(array))
+        if pointer is None:
+            return self.constant(array)
+        dtype, shape = layout(variable.aval)
+        return Value(dtype, shape, pointer) if shape else Value(dtype, (), self.load(pointer, dtype))
+
+    def jaxpr(self, jaxpr: Any, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:
+        """The code of a jaxpr, given the values of its constants and inputs."""
+        equations = updates_last(jaxpr.eqns)
+        last: dict[Any, int] = {}
+        uses: Counter[Any] = Counter()
+        for at, variables in enumerate([*(e.invars for e in equations), jaxpr.outvars]):
+            named = [v for v in variables if not isinstance(v, Literal)]
+            last |= dict.fromkeys(named, at)
+            uses.update(named)
+        environment: dict[Any, Value] = {}
+
+        def define(variables: Sequence[Any], values: Sequence[Value]) -> None:
+            for v, value in zip(variables, values, strict=True):
+                if v in last:
+                    environment[v] = self.forced(value) if uses[v] > 1 and not value.is_cheap else value
+
+        def read(v: Any) -> Value:
+            if isinstance(v, Literal):
+                aval: Any = v.aval
+                return self.constant(np.asarray(v.val, aval.dtype))
+            return environment[v]
+
+        define(jaxpr.constvars, constants)
+        define(jaxpr.invars, values)
+        for at, equation in enumerate(equations):
+            operands = [read(v) for v in equation.invars]
+            for v in {v for v in equation.invars if not isinstance(v, Literal)}:
+                if last[v] == at:
+                    environment.pop(v)
+            if may_update(equation):
+                with self.protecting(list(environment.values())):
+                    results = self.equation(equation, operands)
+            else:
+                results = self.equation(equation, operands)
+            define(equation.outvars, results)
+        return [read(v) for v in jaxpr.outvars]
+
+    def equation(self, equation: Any, values: list[Value]) -> list[Value]:
+        """The code of an equation, given the values of its operands."""
+        called = called_by(equation)
+        if called is not None:
+            return self.closed(called, values)
+        name = equation.primitive.name
+        out = [layout(v.aval) for v in equation.outvars]
+        drawn = random_function(equation)
+        if drawn is not None:
+            _ = [layout(v.aval) for v in equation.invars]  # keys of another generator have no code
+            return self.written(drawn, *values)
+        if name in ARRAYS:
+            if name not in USE_ONCE:
+                values = [self.forced(v) for v in values]
+            return ARRAYS[name](self, equation.params, values, out)
+        if name not in NUMBERS:
+            raise NoKernelError(f"`{name}` has no code")
+        ((dtype, shape),) = out
+        source = values[0].dtype
+        compute = lambda *xs: apply(self, name, dtype, *xs, of=source, **equation.params)  # noqa: E731
+        return [self.map(compute, dtype, shape, *values)]
+
+
+def may_update(equation: Any) -> bool:
+    """Whether an array of its operands may be updated in place by it."""
+    name = equation.primitive.name
+    return name in UPDATES or name.startswith("scatter") or name in WITH_CODE or called_by(equation) is not None

@@ -1,0 +1,135 @@
+"""A module of LLVM IR -> machine code: of this processor, ready to be called, or of another as assembly.
+
+``llvmlite`` is asked for only here, and only when there is something to compile.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from hlobatch.kernels.module import RUN
+from hlobatch.kernels.types import NoKernelError
+
+
+@cache
+def _llvm() -> Any:
+    """LLVM.
+
+    Raises:
+        NoKernelError: It cannot be imported.
+    """
+    try:
+        import llvmlite.binding as llvm  # noqa: PLC0415  # takes time, and may not be there
+    except Exception as error:  # noqa: BLE001  # a library that does not load raises anything
+        raise NoKernelError(f"`llvmlite` cannot be imported ({type(error).__name__}: {error})") from None
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    return llvm
+
+
+def check_there() -> None:
+    """Raise ``NoKernelError`` if there is no LLVM."""
+    _llvm()
+
+
+@dataclass(frozen=True, eq=False)
+class Code:
+    """Machine code of this processor.
+
+    Attributes:
+        run: ``run(arrays, call)``, two pointers; the interpreter is not held while it runs.
+        address: Of the same.
+        engine: Owns the code.
+        text: What it was made of.
+        level: Of LLVM's optimizations.
+    """
+
+    run: Any
+    address: int
+    engine: Any
+    text: str
+    level: int
+
+    @property
+    def assembly(self) -> str:
+        """The machine code as text."""
+        target = _host(self.level)
+        return str(target.emit_assembly(_optimized(self.text, target, self.level)))
+
+
+def compiled(text: str, level: int = 3) -> Code:
+    """The machine code of a module with ``@run``.
+
+    Args:
+        text: LLVM IR.
+        level: Of LLVM's optimizations, 0 to 3.
+
+    Raises:
+        NoKernelError: LLVM does not take it.
+    """
+    engine = _loaded(text, level)
+    address = engine.get_function_address(RUN)
+    signature = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p)
+    return Code(signature(address), address, engine, text, level)
+
+
+def loaded(text: str) -> Any:
+    """The engine that has the machine code of a module, and owns it.
+
+    Raises:
+        NoKernelError: LLVM does not take it.
+    """
+    return _loaded(text, 3)
+
+
+def _loaded(text: str, level: int) -> Any:
+    llvm, target = _llvm(), _host(level)
+    module = _optimized(text, target, level)
+    _check_resolved(module)
+    engine = llvm.create_mcjit_compiler(module, target)
+    engine.enable_jit_events()
+    engine.finalize_object()
+    return engine
+
+
+def assembly(text: str, triple: str, processor: str, features: str = "") -> str:
+    """The code of a module for another processor, as text.
+
+    Raises:
+        NoKernelError: LLVM does not take it.
+    """
+    target = _llvm().Target.from_triple(triple).create_target_machine(cpu=processor, features=features, opt=3)
+    return str(target.emit_assembly(_optimized(text, target, 3)))
+
+
+def _host(level: int = 3) -> Any:
+    """The processor at hand; an engine takes what this gives for its own, so it is made anew for each."""
+    llvm = _llvm()
+    return llvm.Target.from_default_triple().create_target_machine(
+        cpu=llvm.get_host_cpu_name(), features=llvm.get_host_cpu_features().flatten(), opt=level
+    )
+
+
+def _check_resolved(module: Any) -> None:
+    """What this process does not have would end it when it is called."""
+    names = (f.name for f in module.functions if f.is_declaration and not f.name.startswith("llvm."))
+    missing = [name for name in names if not _llvm().address_of_symbol(name)]
+    if missing:
+        raise NoKernelError(f"this process has no function `{missing[0]}`")
+
+
+def _optimized(text: str, target: Any, level: int) -> Any:
+    """A module after LLVM's own passes."""
+    llvm = _llvm()
+    try:
+        module = llvm.parse_assembly(text)
+        module.verify()
+    except RuntimeError as error:
+        raise NoKernelError(f"LLVM does not take its code ({str(error).strip()[:200]})") from None
+    options = llvm.create_pipeline_tuning_options(speed_level=level)
+    builder = llvm.create_pass_builder(target, options)
+    builder.getModulePassManager().run(module, builder)
+    return module

@@ -1,0 +1,545 @@
+"""A program with explicit stacks -> one LLVM function that runs one lane.
+
+Blocks are basic blocks; variables are memory, of which LLVM makes registers; a stack is memory that the host hands in,
+with a pointer, the top being kept beside it; a return is a ``switch`` on the label that was pushed last. Lanes branch
+by themselves: there is no mask, no schedule and no masked write.
+
+::
+
+    i32 @lane(i64 index, ptr captured …, ptr in …, ptr shared …, ptr out …, ptr call, ptr local, ptr stacks, ptr frames,
+              ptr counts, i64 row, i64 rows)
+
+runs the example ``index`` and gives what became of it: a ``Fate``, and, in the bits above its ``NUMBER``, which failure
+it was or which stack was too small, counting from 1. Results are there only of what is finished or has failed.
+
+``frames`` has, for each array of a stack, where its frames begin in ``stacks``, in bytes, and how many there are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
+from hlobatch.ir.physical import lane_function, physical
+from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import TensorType
+from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tables of rules
+    arithmetic,
+    arrays,
+    control,
+    functions,
+    keys,
+    products,
+    reductions,
+    sorting,
+    windows,
+)
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.text import OUT_OF_BOUNDS, Index
+from hlobatch.kernels.types import BOOL, NoKernelError, kind, size, stored
+from hlobatch.kernels.values import Value
+
+FAULT: Final = 32
+"""What becomes of a lane that would have left an array, where that is checked; no ``Fate``: it is a fault of ours."""
+
+ON_THE_STACK: Final = 1 << 17
+"""Bytes of arrays that a lane may have on the stack of the thread that runs it …"""
+SMALL: Final = 1 << 12
+"""… beyond which only arrays of fewer bytes are there; the others lie in memory that the host hands in."""
+
+
+@dataclass(frozen=True)
+class Options:
+    """How the code of a lane is made; none changes what it computes.
+
+    Attributes:
+        processor: What is to run it.
+        max_steps: Blocks that a lane may run, or None.
+        counts: Whether it counts how often it ran each block.
+        checked: Whether each access to memory is checked to be within its array.
+    """
+
+    processor: Processor
+    max_steps: int | None = None
+    counts: bool = False
+    checked: bool = False
+
+
+@dataclass(frozen=True)
+class Operands:
+    """The arrays that a kernel takes, before those of its results.
+
+    Attributes:
+        captured: Arrays that the program's code captured, each by what it is known by there.
+        shared: For each array of the program's inputs, whether all lanes share it.
+        computed: Variables that are the same in every lane and were computed before.
+    """
+
+    captured: tuple[int, ...]
+    shared: tuple[bool, ...]
+    computed: tuple[str, ...]
+
+
+class _Lane(Emitter):
+    """The emitter of a lane's code, whose large arrays the host hands in.
+
+    Attributes:
+        own_bytes: Of the arrays on the thread's stack.
+        local_bytes: Of those that the host hands in.
+    """
+
+    def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
+        super().__init__(processor, captured, checked=checked)
+        self.own_bytes = self.local_bytes = 0
+
+    def memory(self, dtype: Any, elements: int) -> str:
+        taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
+        if taken < SMALL or self.own_bytes + taken <= ON_THE_STACK:
+            self.own_bytes += taken
+            return super().memory(dtype, elements)
+        name = self.new("m")
+        self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
+        self.local_bytes += taken + -taken % 64
+        return name
+
+
+class Machine:
+    """The LLVM function of a program, for one lane.
+
+    Attributes:
+        program: The program.
+        operands: The arrays that it takes.
+        options: How it is made.
+        frame_bytes: For each array of a stack, in order, what a frame takes.
+        stack_of: For each of these arrays, which stack it belongs to.
+
+    Raises:
+        NoKernelError: Something in the program has no code.
+    """
+
+    def __init__(self, program: Program, operands: Operands, options: Options) -> None:
+        self.program, self.operands, self.options = program, operands, options
+        captured = {known: f"%captured{k}" for k, known in enumerate(operands.captured)}
+        self.emitter = e = _Lane(options.processor, captured, checked=options.checked)
+        graph = program.graph
+        self._numbers = {block.name: k for k, block in enumerate(graph)} | {HALT: len(graph.blocks)}
+        self._labels = {block.name: f"%block{k}" for k, block in enumerate(graph)} | {HALT: "%finished"}
+        self._leaves = {v: self._stored_types(v) for v in program.var_defs}
+        self.inputs = [leaf for v in program.vars_in for leaf in self._types(v)]
+        self.outputs = [leaf for v in program.vars_out for leaf in self._types(v)]
+        self._of_host: set[str] = set()
+        self._cells = self._all_cells()
+        e.protected.update(cell for cells in self._cells.values() for cell in cells)
+        self.frame_bytes: list[int] = []
+        self.stack_of: list[int] = []
+        self._stacks = {v: self._stack(v, k) for k, v in enumerate(self._stacked)}
+        self._returns: dict[str, str] = {}
+        self._fuel = "" if options.processor.side_by_side else e.cell("i64")
+        self._steps = e.cell("i64") if options.max_steps is not None else ""
+        e.turned = self._turned
+        self._write()
+
+    def _types(self, v: str) -> list[TensorType]:
+        return [physical(leaf) for leaf in self.program.var_defs[v].tensor_leaves]
+
+    def _stored_types(self, v: str) -> list[TensorType]:
+        """Types of the arrays that a variable is kept in."""
+        interface = v in self.program.vars_in or v in self.program.vars_out
+        return self._types(v) if interface or self.program.alloc(v) is not Alloc.NULL else []
+
+    @cached_property
+    def _stacked(self) -> list[str]:
+        return [v for v in self.program.var_defs if self.program.alloc(v) is Alloc.FULL]
+
+    # Where variables are
+
+    def _all_cells(self) -> dict[str, list[str]]:
+        """For each variable, the memory of each of its arrays."""
+        e, cells = self.emitter, dict[str, list[str]]()
+        computed = iter(f"%shared{k}" for k in range(self._computed_arrays))
+        for v in self.operands.computed:
+            cells[v] = [next(computed) for _ in self._leaves[v]]
+            self._of_host.update(cells[v])
+        written = {v for op in self.program.ops for v in (*op.defs, *op.moved)} - set(self.operands.computed)
+        position = 0
+        for v in self.program.vars_in:
+            places = []
+            for leaf in self._leaves[v]:
+                reads_only = leaf.shape and v not in written
+                places.append(f"%own{position}" if reads_only else e.memory(leaf.dtype, size(leaf.shape)))
+                self._of_host.update(places[-1:] if reads_only else ())
+                position += 1
+            cells[v] = places
+        for v, leaves in self._leaves.items():
+            if v not in cells:
+                cells[v] = [e.memory(leaf.dtype, size(leaf.shape)) for leaf in leaves]
+        return cells
+
+    @cached_property
+    def _computed_arrays(self) -> int:
+        return sum(len(self._leaves[v]) for v in self.operands.computed)
+
+    def _stack(self, v: str, number: int) -> tuple[int, str]:
+        """The first entry of a variable's stack in ``frames``, and the memory of its pointer."""
+        first = len(self.frame_bytes)
+        for leaf in self._leaves[v]:
+            self.frame_bytes.append(max(size(leaf.shape), 1) * leaf.dtype.itemsize)
+            self.stack_of.append(number)
+        return first, self.emitter.cell("i64")
+
+    def _stored(self, v: str) -> Iterator[tuple[str, TensorType]]:
+        return zip(self._cells[v], self._leaves[v], strict=True)
+
+    def _current(self, cell: str, leaf: TensorType) -> Value:
+        value = self.emitter.resident(cell, leaf.dtype, leaf.shape)
+        return replace(value, root=None) if cell in self._of_host else value
+
+    # The function
+
+    def _write(self) -> None:
+        e = self.emitter
+        self._begin()
+        for block in self.program.graph:
+            e.label(self._labels[block.name])
+            self._arrive(block)
+            for op in self.program.ops_in_loop(block):
+                if op is not block.terminator:
+                    self._operation(op)
+            self._leave(block)
+        for counter, label in self._returns.items():
+            self._return(counter, label)
+        self._end()
+
+    def _begin(self) -> None:
+        e = self.emitter
+        for _, pointer in self._stacks.values():
+            e.do(f"store i64 0, ptr {pointer}")
+        if self._steps:
+            e.do(f"store i64 0, ptr {self._steps}")
+        if self._fuel:
+            e.do(f"store i64 {e.op(f'load i64, ptr {self._in_call(Call.FUEL)}')}, ptr {self._fuel}")
+            self._turned()
+        for op in self.program.ops:
+            if isinstance(op, (PushGotoOp, IndirectGotoOp)):
+                e.do(f"store i32 {self._numbers[HALT]}, ptr {self._cells[op.counter][0]}")
+        position = 0
+        for v in self.program.vars_in:
+            for cell, leaf in self._stored(v):
+                self._take(position, cell, leaf)
+                position += 1
+        e.jump(self._labels[self.program.graph.enter_block().name])
+
+    def _take(self, position: int, cell: str, leaf: TensorType) -> None:
+        """Bring an input to where it is kept, or let that be where the host has it."""
+        e, given = self.emitter, f"%in{position}"
+        bytes_ = size(leaf.shape) * leaf.dtype.itemsize
+        offset = "0" if self.operands.shared[position] else e.times("%index", bytes_)
+        if cell == f"%own{position}":
+            e.lines.append(f"  {cell} = getelementptr i8, ptr {given}, i64 {offset}")
+            return
+        place = e.op(f"getelementptr i8, ptr {given}, i64 {offset}")
+        value = Value(leaf.dtype, leaf.shape, place if leaf.shape else e.load(place, leaf.dtype))
+        e.copy_to(value, cell)
+
+    def _end(self) -> None:
+        e = self.emitter
+        e.label("%finished")
+        for k, (cell, leaf) in enumerate([pair for v in self.program.vars_out for pair in self._stored(v)]):
+            place = e.address(f"%out{k}", leaf.dtype, e.times("%index", size(leaf.shape)))
+            e.copy_to(self._current(cell, leaf), place)
+        e.do(f"store i32 {self._fate()}, ptr %fate")
+        e.jump("%exit")
+        for k in range(len(self._stacked)):
+            self._stop(f"%overflow{k}", Fate.PARKED + (k + 1 << NUMBER))
+        self._stop("%stepped_out", Fate.STEPPED_OUT)
+        self._stop("%interrupted", Fate.RUNNING)
+        self._stop(OUT_OF_BOUNDS, FAULT)
+        e.label("%exit")
+        if self._fuel:
+            e.do(f"store i64 {e.op(f'load i64, ptr {self._fuel}')}, ptr {self._in_call(Call.FUEL)}")
+        e.do(f"ret i32 {e.op('load i32, ptr %fate')}")
+
+    def _stop(self, label: str, fate: int) -> None:
+        self.emitter.label(label)
+        self.emitter.do(f"store i32 {int(fate)}, ptr %fate")
+        self.emitter.jump("%exit")
+
+    def _fate(self) -> str:
+        """What became of a lane that came to the end."""
+        e = self.emitter
+        if not self.program.failures:
+            return str(int(Fate.FINISHED))
+        ((cell, leaf),) = self._stored(self.program.vars_out[-2])
+        failure = e.converted(self._current(cell, leaf), np.dtype(np.int32)).ref
+        failed = e.op(f"or i32 {e.op(f'shl i32 {failure}, {NUMBER}')}, {int(Fate.FAILED)}")
+        return e.op(f"select i1 {e.op(f'icmp eq i32 {failure}, 0')}, i32 {int(Fate.FINISHED)}, i32 {failed}")
+
+    # What is done on the way
+
+    def _arrive(self, block: Block) -> None:
+        e = self.emitter
+        with e.at(block.location):
+            if self.options.counts:
+                place = e.op(f"getelementptr i64, ptr %counts, i64 {self._numbers[block.name]}")
+                count = e.op(f"load i64, ptr {place}")
+                e.do(f"store i64 {e.op(f'add i64 {count}, 1')}, ptr {place}")
+            if self._steps:
+                so_far = e.op(f"load i64, ptr {self._steps}")
+                e.guard(e.op(f"icmp ult i64 {so_far}, {self.options.max_steps}"), "%stepped_out")
+                e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
+            if block.name in self._headers:
+                self._turned()
+
+    @cached_property
+    def _headers(self) -> set[str]:
+        """Blocks of which every loop and every recursion has one."""
+        blocks = enumerate(self.program.graph)
+        return {name for k, block in blocks for name in block.targets if self._numbers[name] <= k}
+
+    def _turned(self) -> None:
+        """Use up some of what a lane may do before it looks whether it is to stop."""
+        if not self._fuel:
+            return
+        e, look, after = self.emitter, self.emitter.new("look"), self.emitter.new("on")
+        left = e.op(f"sub i64 {e.op(f'load i64, ptr {self._fuel}')}, 1")
+        e.do(f"store i64 {left}, ptr {self._fuel}")
+        name = e.external("llvm.expect.i1", "i1", "i1", "i1")
+        is_empty = e.op(f"call i1 @{name}(i1 {e.op(f'icmp slt i64 {left}, 0')}, i1 false)")
+        e.branch(is_empty, look, after)
+        e.label(look)
+        stops = e.op("call i32 @look(ptr %call)")
+        e.do(f"store i64 {e.op(f'load i64, ptr {self._in_call(Call.REFILL)}')}, ptr {self._fuel}")
+        e.branch(e.op(f"icmp eq i32 {stops}, 0"), after, "%interrupted")
+        e.label(after)
+
+    def _in_call(self, field: int) -> str:
+        return self.emitter.op(f"getelementptr i64, ptr %call, i64 {field}")
+
+    # Operations
+
+    def _operation(self, op: Op) -> None:
+        match op:
+            case PrimOp():
+                with self.emitter.at(op.location):
+                    self._primitive(op)
+            case PushOp():
+                with self.emitter.at(op.location):
+                    for v in op.vars:
+                        self._push(v)
+            case PopOp():
+                with self.emitter.at(op.location):
+                    for v in op.vars:
+                        self._pop(v)
+            case LogOp():
+                raise NoKernelError(f"what lanes have Python do has no code: {op.text}")
+            case _:
+                raise NoKernelError(f"`{type(op).__name__}` has no code")
+
+    def _primitive(self, op: PrimOp) -> None:
+        """Computes where the operands are as far as these are overwritten, and moves the results to their variables."""
+        e = self.emitter
+        operands = [self._current(cell, leaf) for v in op.vars_in for cell, leaf in self._stored_or_typed(v)]
+        overwritten = [cell for v in op.vars_out for cell in self._cells[v]]
+        e.protected.subtract(overwritten)
+        results = iter(e.closed(self._code(op), operands))
+        e.protected.update(overwritten)
+        places: list[str] = []
+        values: list[Value] = []
+        for v in op.vars_out:
+            found = [e.converted(next(results), leaf.dtype) for leaf in self._types(v)]
+            if self._leaves[v]:
+                places += self._cells[v]
+                values += found
+        e.settle(places, values)
+
+    def _stored_or_typed(self, v: str) -> Iterator[tuple[str, TensorType]]:
+        if not self._leaves[v] and self._types(v):
+            raise NoKernelError(f"`{v}` is read and not kept")
+        return self._stored(v)
+
+    def _code(self, op: PrimOp) -> Any:
+        """A primitive as a jaxpr on arrays as they are stored."""
+        types, function = self.program.var_defs, op.function
+        ins, outs = ([types[v] for v in variables] for variables in (op.vars_in, op.vars_out))
+        if isinstance(function, TracedFunction):
+            code = function.code_for(ins, outs)
+            if code is not None:
+                return code
+        arrays_ = [leaf for v in op.vars_in for leaf in self._types(v)]
+        return jax.make_jaxpr(lane_function(op, types))(*[leaf.aval for leaf in arrays_])
+
+    # Stacks
+
+    def _frames(self, entry: int) -> tuple[str, str]:
+        """Where the frames of an array begin, and how many there are."""
+        e = self.emitter
+        begin = e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %frames, i64 {2 * entry}')}")
+        return begin, e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %frames, i64 {2 * entry + 1}')}")
+
+    def _push(self, v: str) -> None:
+        """Saves the top. A variable without a stack keeps nothing: its old value is not needed."""
+        if v not in self._stacks or not self._leaves[v]:
+            return
+        e, (first, pointer) = self.emitter, self._stacks[v]
+        used = e.op(f"load i64, ptr {pointer}")
+        e.guard(e.op(f"icmp ult i64 {used}, {self._frames(first)[1]}"), f"%overflow{self._stacked.index(v)}")
+        for k, (cell, leaf) in enumerate(self._stored(v)):
+            value, place = self._current(cell, leaf), self._place(first + k, leaf, used)
+            if not self.options.processor.side_by_side:
+                e.copy_to(value, place(0))
+                continue
+            self._each(leaf, lambda i: e.element(value, i), place)  # noqa: B023  # it is called at once
+        e.do(f"store i64 {e.op(f'add i64 {used}, 1')}, ptr {pointer}")
+
+    def _pop(self, v: str) -> None:
+        """Restores what was saved last; below the bottom there is nothing to restore, and nothing that is read."""
+        if v not in self._stacks or not self._leaves[v]:
+            return
+        e, (first, pointer) = self.emitter, self._stacks[v]
+        used = e.op(f"sub i64 {e.op(f'load i64, ptr {pointer}')}, 1")
+        used = e.op(f"call i64 @{e.external('llvm.smax.i64', 'i64', 'i64', 'i64')}(i64 {used}, i64 0)")
+        e.do(f"store i64 {used}, ptr {pointer}")
+        for k, (cell, leaf) in enumerate(self._stored(v)):
+            place = self._place(first + k, leaf, used)
+            if not self.options.processor.side_by_side:
+                at = place(0)
+                e.copy_to(Value(leaf.dtype, leaf.shape, at if leaf.shape else e.load(at, leaf.dtype)), cell)
+                continue
+            self._each(
+                leaf,
+                lambda i: e.load(place(i), leaf.dtype),  # noqa: B023  # it is called at once
+                lambda i: e.address(cell, leaf.dtype, i),  # noqa: B023
+            )
+
+    def _each(self, leaf: TensorType, read: Callable[[Index], str], place: Callable[[Index], str]) -> None:
+        """Move an array element by element."""
+        e = self.emitter
+
+        def one(index: list[Index]) -> None:
+            i = e.position(index, leaf.shape)
+            e.store(read(i), place(i), leaf.dtype)
+
+        e.for_each(leaf.shape, one)
+
+    def _place(self, entry: int, leaf: TensorType, frame: str) -> Callable[[Index], str]:
+        """What finds an element of a frame of an array; where lanes have stacks of their own, only the first."""
+        e, begin = self.emitter, self._frames(entry)[0]
+        if not self.options.processor.side_by_side:
+            offset = e.op(f"add i64 {begin}, {e.times(frame, self.frame_bytes[entry])}")
+            return lambda _: e.op(f"getelementptr i8, ptr %stacks, i64 {offset}")
+        base = e.op(f"getelementptr i8, ptr %stacks, i64 {e.op(f'mul i64 %rows, {begin}')}")
+
+        def place(i: Index) -> str:
+            element = e.plus(e.times(frame, max(size(leaf.shape), 1)), i)
+            at = e.op(f"add i64 {e.op(f'mul i64 %rows, {element}')}, %row")
+            return e.op(f"getelementptr {stored(leaf.dtype)}, ptr {base}, i64 {at}")
+
+        return place
+
+    # Control
+
+    def _leave(self, block: Block) -> None:
+        e, end = self.emitter, block.terminator
+        with e.at(block.location):
+            match end:
+                case GotoOp():
+                    e.jump(self._labels[end.block])
+                case BranchOp():
+                    ((cell, leaf),) = self._stored(end.cond_var)
+                    condition = e.converted(self._current(cell, leaf), BOOL)
+                    e.branch(e.element(condition, 0), self._labels[end.true_block], self._labels[end.false_block])
+                case PushGotoOp():
+                    self._push(end.counter)
+                    e.do(f"store i32 {self._numbers[end.push_block]}, ptr {self._cells[end.counter][0]}")
+                    e.jump(self._labels[end.goto_block])
+                case IndirectGotoOp():
+                    e.jump(self._returns.setdefault(end.counter, e.new("return")))
+                case _:
+                    raise NoKernelError(f"`{type(end).__name__}` has no code")
+
+    def _return(self, counter: str, label: str) -> None:
+        """All returns by a counter meet here."""
+        e = self.emitter
+        e.label(label)
+        ((cell, leaf),) = self._stored(counter)
+        to = e.element(self._current(cell, leaf), 0)
+        self._pop(counter)
+        calls = (b.terminator for b in self.program.graph if isinstance(b.terminator, PushGotoOp))
+        backs = sorted({c.push_block for c in calls if c.counter == counter and c.push_block != HALT})
+        k = kind(leaf.dtype)
+        cases = " ".join(f"{k} {self._numbers[b]}, label {self._labels[b]}" for b in backs)
+        e.do(f"switch {k} {to}, label %finished [ {cases} ]")
+
+    # The text
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """The names of the pointers to arrays that the function takes, in order."""
+        names = (
+            ("captured", len(self.operands.captured)), ("in", len(self.inputs)), ("shared", self._computed_arrays),
+            ("out", len(self.outputs)),
+        )  # fmt: skip
+        return [f"%{stem}{k}" for stem, count in names for k in range(count)]
+
+    def text(self, name: str) -> str:
+        """The function, as LLVM IR; ``name`` is the user's for it."""
+        e = self.emitter
+        facts = {
+            "captured": "noalias readonly",
+            "in": "noalias readonly",
+            "shared": "noalias readonly",
+            "out": "noalias",
+        }
+        pointers = [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
+        rest = ["ptr %call", "ptr noalias %local", "ptr noalias %stacks", "ptr readonly %frames", "ptr %counts"]
+        parameters = ", ".join(["i64 %index", *pointers, *rest, "i64 %row", "i64 %rows"])
+        body = "\n".join(["  %fate = alloca i32", *e.heads, *e.lines])
+        constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())
+        declarations = "\n".join(e.declared.values())
+        metadata = e.places.metadata(name, self.program.location)
+        debug = " !dbg !5" if metadata else ""
+        head = f"define internal i32 @lane({parameters}) alwaysinline nounwind{debug} {{\nstart:"
+        return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"
+
+    def call(self, pointers: Sequence[str], index: str, rest: Sequence[str], row: str, rows: str) -> str:
+        """A call of the function, given the arrays and the five pointers after them."""
+        given = ", ".join(f"ptr {p}" for p in (*pointers, *rest))
+        return f"call i32 @lane(i64 {index}, {given}, i64 {row}, i64 {rows})"
+
+
+class Call:
+    """What the host tells of a run: fields of 64 bits, by their positions."""
+
+    STATUS: Final = 0
+    """``i32[inputs]``: what becomes of each."""
+    NEXT: Final = 1
+    """The place in ``TODO`` that is taken next, which all threads share."""
+    TODO: Final = 2
+    """The inputs to run, ``i64[count]``; null for all of them, in order."""
+    COUNT: Final = 3
+    CHUNK: Final = 4
+    """So many are taken at a time."""
+    LOCAL: Final = 5
+    STACKS: Final = 6
+    FRAMES: Final = 7
+    STOP: Final = 8
+    """A word that is not 0 once the run is to stop."""
+    IS_LAST: Final = 9
+    """Whether it is to stop when the fuel is used up."""
+    FUEL: Final = 10
+    """Turns until one looks whether it is to stop, and …"""
+    REFILL: Final = 11
+    """… how many there are between two looks."""
+    COUNTS: Final = 12
+    """How often each block ran, ``i64[blocks]``."""
+    FIELDS: Final = 13

@@ -1,0 +1,196 @@
+"""The function of a lane -> a module of LLVM IR, with what a host calls to run many lanes.
+
+On a CPU that is ``i32 @run(ptr arrays, ptr call)``, which each thread calls with a ``Call`` of its own: it takes inputs
+from a counter that all threads share until there are none, and gives 0, or until it is to stop, and gives 1. On an
+NVIDIA GPU it is a kernel in which each thread runs the lane of its number.
+"""
+
+from __future__ import annotations
+
+import platform
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Final
+
+from hlobatch.ir.fate import Fate
+from hlobatch.ir.program import Program
+from hlobatch.kernels.machine import Call, Machine, Operands, Options
+from hlobatch.kernels.processors import CPU, NVPTX
+
+RUN: Final = "run"
+KERNEL: Final = "kernel"
+
+
+@dataclass(frozen=True)
+class KernelModule:
+    """A module, and what the host has to know to call it.
+
+    Attributes:
+        text: LLVM IR.
+        frame_bytes: For each array of a stack, what a frame takes.
+        stack_of: For each of these arrays, which stack it belongs to.
+        local_bytes: What a lane takes of memory of its own besides its stacks.
+        blocks: How many blocks are counted.
+    """
+
+    text: str
+    frame_bytes: tuple[int, ...]
+    stack_of: tuple[int, ...]
+    local_bytes: int
+    blocks: int
+
+
+def to_llvm(program: Program, name: str, operands: Operands, options: Options) -> KernelModule:
+    """The module of a program with explicit stacks.
+
+    Args:
+        program: Typed and allocated.
+        name: The user's name for it.
+        operands: The arrays that it takes.
+        options: What it is made for.
+
+    Raises:
+        NoKernelError: Something in it has no code.
+    """
+    machine = Machine(program, operands, options)
+    entry = _ENTRIES[options.processor.name](machine)
+    triple = f'target triple = "{options.processor.triple}"\n' if options.processor.triple else ""
+    return KernelModule(
+        f"{triple}{machine.text(name)}{entry}",
+        tuple(machine.frame_bytes),
+        tuple(machine.stack_of),
+        machine.emitter.local_bytes,
+        len(program.graph.blocks),
+    )
+
+
+_FLUSHING: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
+    {
+        "x86_64": (
+            "declare void @llvm.x86.sse.stmxcsr(ptr)\ndeclare void @llvm.x86.sse.ldmxcsr(ptr)\n",
+            """  %mode.0 = alloca i32
+  %mode.1 = alloca i32
+  call void @llvm.x86.sse.stmxcsr(ptr %mode.0)
+  %mode.2 = load i32, ptr %mode.0
+  %mode.3 = or i32 %mode.2, 32832
+  store i32 %mode.3, ptr %mode.1
+  call void @llvm.x86.sse.ldmxcsr(ptr %mode.1)
+""",
+            "  call void @llvm.x86.sse.ldmxcsr(ptr %mode.0)\n",
+        ),
+        "aarch64": (
+            "",
+            """  %mode.0 = call i64 asm sideeffect "mrs $0, fpcr", "=r"()
+  %mode.1 = or i64 %mode.0, 16777216
+  call void asm sideeffect "msr fpcr, $0", "r"(i64 %mode.1)
+""",
+            '  call void asm sideeffect "msr fpcr, $0", "r"(i64 %mode.0)\n',
+        ),
+    }
+)
+"""For each kind of processor: declarations, what makes zeros of denormal numbers, as XLA has it, and what ends that."""
+
+
+def _cpu_entry(machine: Machine) -> str:
+    declarations, begin, end = _FLUSHING.get(platform.machine(), ("", "", ""))
+    names = machine.arrays
+    loads = "".join(
+        f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(len(names))
+    )
+
+    def field(name: str, position: int, kind: str = "ptr") -> str:
+        return f"  %{name}.at = getelementptr i64, ptr %call, i64 {position}\n  %{name} = load {kind}, ptr %{name}.at\n"
+
+    rest = ["%call", "%local", "%stacks", "%frames", "%counts"]
+    call = machine.call([f"%p{k}" for k in range(len(names))], "%i", rest, "0", "1")
+    return f"""
+{declarations}
+define internal i32 @look(ptr %call) noinline cold nounwind {{
+top:
+{field("stop", Call.STOP)}  %word = load atomic volatile i32, ptr %stop monotonic, align 4
+  %stops = icmp ne i32 %word, 0
+  br i1 %stops, label %yes, label %on
+on:
+{field("last", Call.IS_LAST, "i64")}  %answer = trunc i64 %last to i32
+  ret i32 %answer
+yes:
+  ret i32 1
+}}
+define i32 @{RUN}(ptr noalias readonly %arrays, ptr %call) {{
+top:
+{begin}{loads}{field("status", Call.STATUS)}{field("next", Call.NEXT)}{field("todo", Call.TODO)}\
+{field("count", Call.COUNT, "i64")}{field("chunk", Call.CHUNK, "i64")}{field("local", Call.LOCAL)}\
+{field("stacks", Call.STACKS)}{field("frames", Call.FRAMES)}{field("counts", Call.COUNTS)}\
+{field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
+  br label %take
+take:
+  %first = atomicrmw add ptr %next, i64 %chunk monotonic
+  %last.any = add i64 %first, %chunk
+  %is_over = icmp slt i64 %count, %last.any
+  %last = select i1 %is_over, i64 %count, i64 %last.any
+  %halts = load atomic volatile i32, ptr %halt monotonic, align 4
+  %halts.not = icmp eq i32 %halts, 0
+  %some = icmp slt i64 %first, %last
+  %more = and i1 %some, %halts.not
+  br i1 %more, label %each, label %done
+each:
+  %k = phi i64 [ %first, %take ], [ %k.next, %after ]
+  br i1 %in_order, label %go, label %find
+find:
+  %place = getelementptr i64, ptr %todo, i64 %k
+  %found = load i64, ptr %place
+  br label %go
+go:
+  %i = phi i64 [ %k, %each ], [ %found, %find ]
+  %fate = {call}
+  %said = getelementptr i32, ptr %status, i64 %i
+  store i32 %fate, ptr %said
+  %left_off = icmp eq i32 %fate, {int(Fate.RUNNING)}
+  br i1 %left_off, label %done, label %after
+after:
+  %k.next = add i64 %k, 1
+  %on = icmp slt i64 %k.next, %last
+  br i1 %on, label %each, label %take
+done:
+  %ended = phi i32 [ 0, %take ], [ 1, %go ]
+{end}  ret i32 %ended
+}}
+"""
+
+
+def _nvptx_entry(machine: Machine) -> str:
+    names = machine.arrays
+    total = len(names) + 4
+    parameters = ", ".join(f"ptr addrspace(1) noalias %g{k}" for k in range(total))
+    casts = "".join(f"  %p{k} = addrspacecast ptr addrspace(1) %g{k} to ptr\n" for k in range(total))
+    stacks, frames, local, status = (f"%p{len(names) + k}" for k in range(4))
+    rest = ["null", "%own", stacks, frames, "null"]
+    call = machine.call([f"%p{k}" for k in range(len(names))], "%wide", rest, "%wide", "%lanes")
+    return f"""
+declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+define ptx_kernel void @{KERNEL}({parameters}, i64 %lanes) {{
+{casts}  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
+  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
+  %d = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
+  %o = mul i32 %b, %d
+  %i = add i32 %o, %t
+  %wide = zext i32 %i to i64
+  %ok = icmp ult i64 %wide, %lanes
+  br i1 %ok, label %go, label %end
+go:
+  %offset = mul i64 %wide, {machine.emitter.local_bytes}
+  %own = getelementptr i8, ptr {local}, i64 %offset
+  %s = {call}
+  %at = getelementptr i32, ptr {status}, i64 %wide
+  store i32 %s, ptr %at
+  br label %end
+end:
+  ret void
+}}
+"""
+
+
+_ENTRIES: Final = MappingProxyType({CPU.name: _cpu_entry, NVPTX.name: _nvptx_entry})

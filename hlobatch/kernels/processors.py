@@ -1,0 +1,31 @@
+"""What the code of a lane has to know of the processor that runs it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final, final
+
+
+@final
+@dataclass(frozen=True)
+class Processor:
+    """A kind of processor.
+
+    Attributes:
+        name: In LLVM's words.
+        triple: What LLVM compiles for; that of this machine if it is empty.
+        math_prefix: What the names of mathematical functions begin with: nothing for libm, ``__nv_`` for libdevice.
+        has_vectors: Whether a lane runs on a processor with vectors of its own; the threads of a GPU have none.
+        side_by_side: Whether all lanes run at once. Then elements of their stacks that have the same place lie side by
+            side, so that lanes at the same depth read them in one access.
+    """
+
+    name: str
+    triple: str = ""
+    math_prefix: str = ""
+    has_vectors: bool = True
+    side_by_side: bool = False
+
+
+CPU: Final = Processor("cpu")
+NVPTX: Final = Processor("nvptx", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True)

@@ -1,0 +1,107 @@
+"""The rule of products of arrays: sums of products of numbers, or sums of rows where vectors are for those."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch.kernels.arrays import Params, Values
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.reductions import summed
+from hlobatch.kernels.rules import Out, apply, on_arrays
+from hlobatch.kernels.text import UNROLLED, Index
+from hlobatch.kernels.types import FLOAT32, is_short_float, number, size
+from hlobatch.kernels.values import Value
+
+WIDE: Final = 8
+"""Elements side by side that are worth a loop that vectors can run."""
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A product of arrays.
+
+    Attributes:
+        e: The emitter.
+        a: The first factor.
+        b: The second.
+        axes: Of each factor those that are summed over, and those that both have.
+        total: The type that is summed in; sums of short floats are rounded once.
+    """
+
+    e: Emitter
+    a: Value
+    b: Value
+    axes: Any
+    total: Any
+
+    def free(self, which: int) -> list[int]:
+        """The axes of a factor that the other has not."""
+        x, (over, batch) = (self.a, self.b)[which], self.axes
+        return [k for k in range(len(x.shape)) if k not in over[which] and k not in batch[which]]
+
+    @property
+    def inner(self) -> list[int]:
+        """Sizes of what is summed over."""
+        return [self.a.shape[k] for k in self.axes[0][0]]
+
+    def number(self, which: int, at: dict[int, Index], more: Index = 0) -> str:
+        """An element of a factor."""
+        x = (self.a, self.b)[which]
+        place = self.e.position([at.get(k, 0) for k in range(len(x.shape))], x.shape)
+        return apply(
+            self.e, "convert_element_type", self.total, self.e.element(x, self.e.plus(place, more)), of=x.dtype
+        )
+
+    def places(self, which: int, batch: list[Index], free: list[Index], inner: list[Index]) -> dict[int, Index]:
+        """The index of an element by axis; of the last free axes some may be left out."""
+        over, shared = self.axes[0][which], self.axes[1][which]
+        return dict(zip([*shared, *over], [*batch, *inner], strict=True)) | dict(
+            zip(self.free(which), free, strict=False)
+        )
+
+    def element(self, index: list[Index], dtype: Any) -> str:
+        """An element of the result, as a sum."""
+        e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
+        batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
+
+        def step(so_far: str, inner: list[Index]) -> str:
+            a = self.number(0, self.places(0, batch, left, inner))
+            b = self.number(1, self.places(1, batch, right, inner))
+            return summed(e, self.total, so_far, apply(e, "mul", self.total, a, b))
+
+        got = e.fold(self.inner, self.total, number(0, self.total), step)
+        return apply(e, "convert_element_type", dtype, got, of=self.total)
+
+    def in_rows(self, shape: tuple[int, ...]) -> Value:
+        """The result, rows of the second factor added up, each times a number of the first."""
+        e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
+        new = e.built(self.total, shape, lambda _: number(0, self.total))
+
+        def row(index: list[Index]) -> None:
+            result, inner = index[: len(shape) - 1], index[len(shape) - 1 :]
+            batch, left, right = result[:shared], result[shared : shared + of_a], result[shared + of_a :]
+            a = self.number(0, self.places(0, batch, left, inner))
+            at, first = self.places(1, batch, right, inner), e.position([*result, 0], shape)
+
+            def one(j: Index) -> None:
+                term = apply(e, "mul", self.total, a, self.number(1, at, j))
+                place = e.plus(first, j)
+                e.put(summed(e, self.total, e.element(new, place), term), new, place)
+
+            e.loop(shape[-1], one)
+
+        e.for_each_looped([*shape[:-1], *self.inner], row)
+        return new
+
+
+@on_arrays("dot_general", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    a, b = values if not shape else [x if x.is_cheap else e.forced(x) for x in values]
+    product = _Product(e, a, b, p["dimension_numbers"], FLOAT32 if is_short_float(dtype) else dtype)
+    free = product.free(1)
+    has_rows = free and free[-1] == len(b.shape) - 1 and shape[-1] >= WIDE and size(b.shape) > UNROLLED
+    if e.processor.has_vectors and has_rows and product.total == dtype:
+        return [product.in_rows(shape)]
+    return [e.built(dtype, shape, lambda index: product.element(index, dtype))]

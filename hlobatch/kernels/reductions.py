@@ -1,0 +1,147 @@
+"""Rules that make one element of many: reductions, running ones, and the place of the best element."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from hlobatch.kernels.arrays import Params, Values
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import ARRAYS, USE_ONCE, Out, Rule, apply
+from hlobatch.kernels.text import Index
+from hlobatch.kernels.types import (
+    BOOL,
+    FLOAT32,
+    INT64,
+    greatest,
+    is_complex,
+    is_float,
+    is_short_float,
+    kind,
+    least,
+    number,
+)
+
+
+def summed(e: Emitter, dtype: Any, so_far: str, value: str) -> str:
+    """One more term of a sum, which may be taken in any order, as XLA's are: else no loop over terms uses vectors."""
+    if is_float(dtype) and not is_short_float(dtype):
+        return e.op(f"fadd reassoc contract {kind(dtype)} {so_far}, {value}")
+    return apply(e, "add", dtype, so_far, value)
+
+
+def _reduction(combine: str, first: Callable[[Any], Any]) -> Rule:
+    def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+        ((dtype, shape),) = out
+        x, axes = values[0], list(p["axes"])
+        kept = [k for k in range(len(x.shape)) if k not in axes]
+        total = FLOAT32 if is_short_float(dtype) and combine == "add" else dtype  # sums are rounded once
+
+        def element(index: list[Index]) -> str:
+            def step(so_far: str, inner: list[Index]) -> str:
+                at = dict(zip(kept, index, strict=True)) | dict(zip(axes, inner, strict=True))
+                value = e.element(x, e.position([at[k] for k in range(len(x.shape))], x.shape))
+                value = apply(e, "convert_element_type", total, value, of=dtype)
+                add = summed(e, total, so_far, value) if combine == "add" else ""
+                return add or apply(e, combine, total, so_far, value)
+
+            got = e.fold([x.shape[a] for a in axes], total, number(first(total), total), step)
+            return apply(e, "convert_element_type", dtype, got, of=total)
+
+        return [e.built(dtype, shape, element)]
+
+    return emit
+
+
+ARRAYS.update(
+    {
+        "reduce_sum": _reduction("add", lambda _: 0),
+        "reduce_prod": _reduction("mul", lambda _: 1),
+        "reduce_max": _reduction("max", least),
+        "reduce_min": _reduction("min", greatest),
+        "reduce_and": _reduction("and", lambda d: True if d == BOOL else -1),
+        "reduce_or": _reduction("or", lambda _: 0),
+        "reduce_xor": _reduction("xor", lambda _: 0),
+    }
+)
+
+
+def _place_of(is_better: str) -> Rule:
+    """The first index of the best element; NaN is better than all others."""
+
+    def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+        ((dtype, shape),) = out
+        x, (axis,) = values[0], p["axes"]
+        k = kind(x.dtype)
+
+        def element(index: list[Index]) -> str:
+            def candidate(j: Index) -> str:
+                return e.element(x, e.position([*index[:axis], j, *index[axis:]], x.shape))
+
+            best = e.cell(k)
+            e.do(f"store {k} {candidate(0)}, ptr {best}")
+
+            def step(where: str, at: list[Index]) -> str:
+                new, old = candidate(at[0]), e.op(f"load {k}, ptr {best}")
+                wins = _wins(e, is_better, x.dtype, new, old)
+                e.do(f"store {k} {e.op(f'select i1 {wins}, {k} {new}, {k} {old}')}, ptr {best}")
+                return e.op(f"select i1 {wins}, i64 {at[0]}, i64 {where}")
+
+            return apply(e, "convert_element_type", dtype, e.fold([x.shape[axis]], INT64, "0", step), of=INT64)
+
+        return [e.built(dtype, shape, element)]
+
+    return emit
+
+
+def _wins(e: Emitter, is_better: str, dtype: Any, new: str, old: str) -> str:
+    """Whether an element is better than the best so far."""
+    wins = apply(e, is_better, BOOL, new, old, of=dtype)
+    if not is_float(dtype):
+        return wins
+    new_is_nan, old_is_nan = (apply(e, "ne", BOOL, v, v, of=dtype) for v in (new, old))
+    is_free = e.op(f"xor i1 {old_is_nan}, true")
+    return e.op(f"or i1 {e.op(f'and i1 {new_is_nan}, {is_free}')}, {e.op(f'and i1 {wins}, {is_free}')}")
+
+
+ARRAYS.update({"argmax": _place_of("gt"), "argmin": _place_of("lt")})
+
+
+def _running(combine: str) -> Rule:
+    def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+        ((dtype, shape),) = out
+        x, axis, length = values[0], p["axis"], shape[p["axis"]]
+        k = kind(dtype)
+        new, total = e.fresh(dtype, shape), e.cell(k)
+
+        def line(index: list[Index]) -> None:
+            def one(at: list[Index]) -> None:
+                j = e.minus(length - 1, at[0]) if p["reverse"] else at[0]
+                place = e.position([*index[:axis], j, *index[axis:]], shape)
+                value = e.element(x, place)
+                if at[0] != 0:
+                    sum_ = apply(e, combine, dtype, e.op(f"load {k}, ptr {total}"), value)
+                    is_first = e.op(f"icmp eq i64 {at[0]}, 0")
+                    value = e.op(f"select i1 {is_first}, {k} {value}, {k} {sum_}")
+                e.do(f"store {k} {value}, ptr {total}")
+                e.put(value, new, place)
+
+            e.for_each([length], one)
+
+        zero = "zeroinitializer" if is_complex(dtype) else number(0, dtype)
+        e.do(f"store {k} {zero}, ptr {total}")
+        e.for_each([*shape[:axis], *shape[axis + 1 :]], line)
+        return [new]
+
+    return emit
+
+
+ARRAYS.update(
+    {
+        "cumsum": _running("add"),
+        "cumprod": _running("mul"),
+        "cummax": _running("max"),
+        "cummin": _running("min"),
+    }
+)
+USE_ONCE.update(name for name in ARRAYS if name.startswith(("reduce_", "arg", "cum")))

@@ -1,0 +1,94 @@
+"""The tables of what primitives of JAX become, which the modules of rules fill in.
+
+A rule on numbers is given the emitter, the type of the result and that of the first operand, the primitive's
+parameters, and the operands. A rule on arrays is given the emitter, the parameters, the operands, and the types and
+shapes of the results. What has no rule raises ``NoKernelError``, and then the whole program is left to XLA.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from hlobatch.kernels.types import FLOAT32, NoKernelError, is_short_float
+from hlobatch.kernels.values import Value
+
+Out: TypeAlias = Sequence[tuple[np.dtype[Any], tuple[int, ...]]]
+Rule: TypeAlias = Callable[..., list[Value]]
+
+NUMBERS: Final[dict[str, Callable[..., str]]] = {}
+"""Primitives that are computed element by element."""
+ARRAYS: Final[dict[str, Rule]] = {}
+"""All others."""
+USE_ONCE: Final[set[str]] = set()
+"""Those of them that ask for each element of their operands once, or see to it themselves."""
+
+
+def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
+    """Registers a rule for primitives that are computed element by element."""
+
+    def register(rule: Callable[..., str]) -> Callable[..., str]:
+        NUMBERS.update(dict.fromkeys(names, rule))
+        return rule
+
+    return register
+
+
+def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
+    """Registers a rule for other primitives."""
+
+    def register(rule: Rule) -> Rule:
+        ARRAYS.update(dict.fromkeys(names, rule))
+        USE_ONCE.update(names if uses_once else ())
+        return rule
+
+    return register
+
+
+AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy", "copy_p"})
+"""Primitives that take short floats as they are."""
+
+
+def apply(e: Any, name: str, dtype: Any, *operands: str, of: Any = None, **params: Any) -> str:
+    """A primitive on numbers; floats of 16 bits are computed in 32 and rounded after each operation.
+
+    Args:
+        e: The emitter.
+        name: The primitive.
+        dtype: Type of the result.
+        *operands: The numbers.
+        of: Type of the first of them, if it is another.
+        **params: The primitive's parameters.
+    """
+    dtype, source = np.dtype(dtype), np.dtype(dtype if of is None else of)
+    if name not in NUMBERS:
+        raise NoKernelError(f"`{name}` has no code")
+    rule = NUMBERS[name]
+    if not is_short_float(source) or name in AS_BITS:
+        return rule(e, dtype, source, params, *operands)
+    wide = [widened(e, x, source) for x in operands]
+    if dtype != source:
+        return rule(e, dtype, FLOAT32, params, *wide)
+    return narrowed(e, rule(e, FLOAT32, FLOAT32, params, *wide), dtype)
+
+
+def widened(e: Any, x: str, dtype: Any) -> str:
+    """A float of 16 bits as one of 32."""
+    if str(dtype) == "float16":
+        return str(e.op(f"fpext half {x} to float"))
+    bits = e.op(f"zext i16 {x} to i32")
+    return str(e.op(f"bitcast i32 {e.op(f'shl i32 {bits}, 16')} to float"))
+
+
+def narrowed(e: Any, x: str, dtype: Any) -> str:
+    """A float of 32 bits rounded to 16; a bfloat16 by integers, since not every processor knows it."""
+    if str(dtype) == "float16":
+        return str(e.op(f"fptrunc float {x} to half"))
+    bits = e.op(f"bitcast float {x} to i32")
+    odd = e.op(f"and i32 {e.op(f'lshr i32 {bits}, 16')}, 1")
+    half = e.op(f"add i32 {odd}, 32767")
+    rounded = e.op(f"lshr i32 {e.op(f'add i32 {bits}, {half}')}, 16")
+    is_nan = e.op(f"fcmp uno float {x}, {x}")
+    return str(e.op(f"trunc i32 {e.op(f'select i1 {is_nan}, i32 32704, i32 {rounded}')} to i16"))

@@ -1,0 +1,64 @@
+"""The rule of sorting: by insertion, which is stable, for the few elements that a lane has."""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+from hlobatch.kernels.arrays import Params, Values
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import Out, apply, on_arrays
+from hlobatch.kernels.text import Index
+from hlobatch.kernels.types import BOOL, NoKernelError, is_complex, is_float
+
+MOST: Final = 64
+"""Elements up to which insertion is a fast way to sort."""
+
+
+@on_arrays("sort")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    axis, shape = p["dimension"], out[0][1]
+    if p["num_keys"] != 1 or shape[axis] > MOST or is_complex(out[0][0]):
+        raise NoKernelError("`sort` of many elements, or by several keys, has no code")
+    arrays = [e.copied(v) for v in values]
+
+    def line(index: list[Index]) -> None:
+        def place(j: Index) -> Index:
+            return e.position([*index[:axis], j, *index[axis:]], shape)
+
+        e.loop(shape[axis], lambda i: _insert(e, arrays, place, i))
+
+    e.for_each([*shape[:axis], *shape[axis + 1 :]], line)
+    return arrays
+
+
+def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:
+    """Move the element at ``i`` to where it belongs among those before it, in all arrays."""
+    key, spot = arrays[0], e.cell("i64")
+    e.do(f"store i64 {i}, ptr {spot}")
+    moving = [e.element(a, place(i)) for a in arrays]
+    head, test, turn, end = (e.new(stem) for stem in ("head", "test", "turn", "end"))
+    e.jump(head)
+    e.label(head)
+    j = e.op(f"load i64, ptr {spot}")
+    e.branch(e.op(f"icmp sgt i64 {j}, 0"), test, end)
+    e.label(test)
+    before = e.op(f"sub i64 {j}, 1")
+    e.branch(_comes_before(e, key.dtype, moving[0], e.element(key, place(before))), turn, end)
+    e.label(turn)
+    for a in arrays:
+        e.put(e.element(a, place(before)), a, place(j))
+    e.do(f"store i64 {before}, ptr {spot}")
+    e.jump(head)
+    e.label(end)
+    for a, x in zip(arrays, moving, strict=True):
+        e.put(x, a, place(j))
+
+
+def _comes_before(e: Emitter, dtype: Any, x: str, other: str) -> str:
+    """Whether a number comes before another one; NaN is the last, and both zeros are equal."""
+    is_less = apply(e, "lt", BOOL, x, other, of=dtype)
+    if not is_float(dtype):
+        return is_less
+    is_nan = apply(e, "ne", BOOL, other, other, of=dtype)
+    is_number = apply(e, "eq", BOOL, x, x, of=dtype)
+    return e.op(f"or i1 {is_less}, {e.op(f'and i1 {is_nan}, {is_number}')}")

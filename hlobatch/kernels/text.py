@@ -1,0 +1,236 @@
+"""The text of one LLVM function while it is written: instructions, labels, loops, memory, and places in the source.
+
+Numbers that change lie in memory of the function's own, of which LLVM makes registers.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.kernels.debug import Places
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, kind, size, stored
+
+Index = int | str
+"""An index that is known, or a register of 64 bits."""
+
+UNROLLED: Final = 8
+"""Loops over at most so many elements are written out: LLVM can keep small arrays in registers then."""
+
+OUT_OF_BOUNDS: Final = "%out_of_bounds"
+"""Where a lane goes that would read or write outside of an array, if that is checked."""
+
+
+def strides(shape: Sequence[int]) -> list[int]:
+    """How far apart neighbours along each axis lie."""
+    return [size(shape[k + 1 :]) for k in range(len(shape))]
+
+
+class Text:
+    """A function.
+
+    Attributes:
+        processor: What is to run it.
+        checked: Whether each access to memory is checked to be within its array.
+        lines: The instructions so far.
+        heads: The memory that the function asks for when it starts.
+        declared: Functions of others that it calls, by name.
+        constants: Arrays of constants, by name.
+        places: Of the instructions in the user's source.
+    """
+
+    def __init__(self, processor: Processor, *, checked: bool = False) -> None:
+        self.processor, self.checked = processor, checked
+        self.lines: list[str] = []
+        self.heads: list[str] = []
+        self.declared: dict[str, str] = {}
+        self.constants: dict[str, str] = {}
+        self.places = Places()
+        self._mark = ""
+        self._count = 0
+
+    # Instructions
+
+    def new(self, stem: str = "v") -> str:
+        """A name that nothing has yet."""
+        self._count += 1
+        return f"%{stem}{self._count}"
+
+    def op(self, text: str) -> str:
+        """Append an instruction; returns the register of its result."""
+        name = self.new()
+        self.lines.append(f"  {name} = {text}{self._mark}")
+        return name
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result."""
+        self.lines.append(f"  {text}{self._mark}")
+
+    def label(self, name: str) -> None:
+        self.lines.append(f"{name[1:]}:")
+
+    def jump(self, label: str) -> None:
+        self.do(f"br label {label}")
+
+    def branch(self, condition: str, if_true: str, if_false: str) -> None:
+        self.do(f"br i1 {condition}, label {if_true}, label {if_false}")
+
+    def guard(self, condition: str, otherwise: str) -> None:
+        """Go on if a condition holds."""
+        after = self.new("on")
+        self.branch(condition, after, otherwise)
+        self.label(after)
+
+    @contextmanager
+    def at(self, location: Location) -> Iterator[None]:
+        """Within it, instructions are marked as being at a place in the user's source."""
+        before = self._mark
+        self._mark = before if location is UNKNOWN else f", !dbg {self.places.mark(location)}"
+        try:
+            yield
+        finally:
+            self._mark = before
+
+    def external(self, name: str, result: str, *parameters: str) -> str:
+        """The name of a function that is declared."""
+        self.declared[name] = f"declare {result} @{name}({', '.join(parameters)})"
+        return name
+
+    def call(self, stem: str, dtype: Any, *operands: str) -> str:
+        """A function of libm or libdevice."""
+        k = kind(dtype)
+        name = self.external(self.processor.math_prefix + stem + ("f" if k == "float" else ""), k, *[k] * len(operands))
+        return self.op(f"call {k} @{name}({', '.join(f'{k} {x}' for x in operands)})")
+
+    def intrinsic(self, stem: str, dtype: Any, *operands: str, flag: str = "") -> str:
+        """A function of LLVM itself; some take a flag as their last operand."""
+        k = kind(dtype)
+        name = self.external(f"llvm.{stem}.{SUFFIXES.get(k, k)}", k, *[k] * len(operands), *(["i1"] if flag else []))
+        given = [f"{k} {x}" for x in operands] + ([f"i1 {flag}"] if flag else [])
+        return self.op(f"call {k} @{name}({', '.join(given)})")
+
+    # Memory
+
+    def memory(self, dtype: Any, elements: int) -> str:
+        """Memory for an array, for as long as the function runs."""
+        name = self.new("m")
+        self.heads.append(f"  {name} = alloca {stored(dtype)}, i64 {max(elements, 1)}, align 16")
+        return name
+
+    def cell(self, llvm_type: str) -> str:
+        """Memory for one number, of which LLVM makes a register."""
+        name = self.new("c")
+        self.heads.append(f"  {name} = alloca {llvm_type}")
+        return name
+
+    def address(self, pointer: str, dtype: Any, i: Index) -> str:
+        return pointer if i == 0 else self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {i}")
+
+    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+        """The element at a place; ``within`` is how many there are, where that may be checked."""
+        self.check(i, within)
+        got = self.op(f"load {stored(dtype)}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
+        return self.op(f"trunc i8 {got} to {kind(dtype)}") if is_narrow(dtype) else got
+
+    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+        """Write the element at a place."""
+        self.check(i, within)
+        if is_narrow(dtype):
+            x = self.op(f"{'sext' if is_signed(dtype) else 'zext'} {kind(dtype)} {x} to i8")
+        self.do(f"store {stored(dtype)} {x}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
+
+    def copy(self, source: str, target: str, count: Index) -> None:
+        """Copy bytes."""
+        self.external("llvm.memcpy.p0.p0.i64", "void", "ptr", "ptr", "i64", "i1")
+        self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
+
+    def check(self, i: Index, within: int | None) -> None:
+        """Go on if a place is one of so many, where that is checked."""
+        if not self.checked or within is None:
+            return
+        if isinstance(i, int):
+            assert 0 <= i < max(within, 1), f"place {i} of {within}"
+            return
+        self.guard(self.op(f"icmp ult i64 {i}, {within}"), OUT_OF_BOUNDS)
+
+    # Indices
+
+    def plus(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a + b
+        return b if a == 0 else a if b == 0 else self.op(f"add i64 {a}, {b}")
+
+    def times(self, a: Index, factor: int) -> Index:
+        if isinstance(a, int):
+            return a * factor
+        if factor == 1:
+            return a
+        return 0 if factor == 0 else self.op(f"mul i64 {a}, {factor}")
+
+    def minus(self, a: Index, b: Index) -> Index:
+        if isinstance(a, int) and isinstance(b, int):
+            return a - b
+        return a if b == 0 else self.op(f"sub i64 {a}, {b}")
+
+    def position(self, index: Sequence[Index], shape: Sequence[int]) -> Index:
+        """Where the element with an index lies."""
+        total: Index = 0
+        for i, stride in zip(index, strides(shape), strict=True):
+            total = self.plus(total, self.times(i, stride))
+        return total
+
+    # Loops
+
+    def loop(self, count: int, body: Callable[[Index], None]) -> None:
+        """``body(i)`` for each i from 0 up to, and without, ``count``."""
+        if count <= 1:
+            for known in range(count):
+                body(known)
+            return
+        counter, head, inside, end = self.cell("i64"), self.new("head"), self.new("body"), self.new("end")
+        self.do(f"store i64 0, ptr {counter}")
+        self.jump(head)
+        self.label(head)
+        i = self.op(f"load i64, ptr {counter}")
+        self.branch(self.op(f"icmp slt i64 {i}, {count}"), inside, end)
+        self.label(inside)
+        body(i)
+        self.do(f"store i64 {self.op(f'add i64 {i}, 1')}, ptr {counter}")
+        self.jump(head)
+        self.label(end)
+
+    def for_each(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
+        """``body(index)`` for each index of a shape, in order; written out where those are few."""
+        if size(shape) <= UNROLLED:
+            for index in itertools.product(*map(range, shape)):
+                body(list(index))
+        else:
+            self.for_each_looped(shape, body)
+
+    def for_each_looped(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
+        """The same, in loops even where those are few."""
+
+        def nested(known: list[Index]) -> None:
+            if len(known) == len(shape):
+                body(known)
+            else:
+                self.loop(shape[len(known)], lambda i: nested([*known, i]))
+
+        nested([])
+
+    def fold(self, shape: Sequence[int], dtype: Any, first: str, step: Callable[[str, list[Index]], str]) -> str:
+        """``x = step(x, index)`` for each index of a shape, from ``first`` on."""
+        if size(shape) <= UNROLLED:
+            for index in itertools.product(*map(range, shape)):
+                first = step(first, list(index))
+            return first
+        k, total = kind(dtype), self.cell(kind(dtype))
+        self.do(f"store {k} {first}, ptr {total}")
+        self.for_each(
+            shape, lambda index: self.do(f"store {k} {step(self.op(f'load {k}, ptr {total}'), index)}, ptr {total}")
+        )
+        return self.op(f"load {k}, ptr {total}")

@@ -1,0 +1,146 @@
+"""Types of JAX -> types of LLVM: what a number is in a register and in memory, and how it is written down."""
+
+from __future__ import annotations
+
+import math
+import struct
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_key
+from hlobatch.analysis.tracing import KEYS
+
+
+class NoKernelError(Exception):
+    """What has no form here, and why: the program stays with XLA."""
+
+
+_KINDS: Final = {
+    "bool": "i1", "int2": "i2", "uint2": "i2", "int4": "i4", "uint4": "i4", "int8": "i8", "uint8": "i8",
+    "int16": "i16", "uint16": "i16", "int32": "i32", "uint32": "i32", "int64": "i64", "uint64": "i64",
+    "float16": "half", "bfloat16": "i16", "float32": "float", "float64": "double",
+    "complex64": "<2 x float>", "complex128": "<2 x double>",
+}  # fmt: skip
+"""Not every processor knows bfloat16: it is kept as its bits, and computed in 32."""
+
+SUFFIXES: Final = {"half": "f16", "float": "f32", "double": "f64"}
+"""What names of LLVM's own functions end in."""
+BOOL: Final = np.dtype(bool)
+INT64: Final = np.dtype("int64")
+FLOAT32: Final = np.dtype("float32")
+
+
+def kind(dtype: Any) -> str:
+    """The type of a number in a register.
+
+    Raises:
+        NoKernelError: There is none.
+    """
+    if str(dtype) not in _KINDS:
+        raise NoKernelError(f"numbers of type {dtype} have no code")
+    return _KINDS[str(dtype)]
+
+
+def is_narrow(dtype: Any) -> bool:
+    """Whether an element in memory has more bits than the number."""
+    return kind(dtype) in ("i1", "i2", "i4")
+
+
+def stored(dtype: Any) -> str:
+    """The type of an element in memory."""
+    return "i8" if is_narrow(dtype) else kind(dtype)
+
+
+def alignment(dtype: Any) -> int:
+    """Bytes that an element's address is a multiple of."""
+    return int(dtype.itemsize // 2 if is_complex(dtype) else dtype.itemsize)
+
+
+def is_float(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.floating))
+
+
+def is_short_float(dtype: Any) -> bool:
+    """Whether it is a float of 16 bits, computed in 32."""
+    return is_float(dtype) and np.dtype(dtype).itemsize == 2
+
+
+def is_complex(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.complexfloating))
+
+
+def is_signed(dtype: Any) -> bool:
+    return bool(jnp.issubdtype(dtype, jnp.signedinteger))
+
+
+def bits_of(dtype: Any) -> int:
+    """Bits of a whole number."""
+    return int(kind(dtype)[1:])
+
+
+def part_type(dtype: Any) -> np.dtype[Any]:
+    """The type of the parts of a complex number."""
+    return np.dtype("float32" if dtype == np.complex64 else "float64")
+
+
+def least(dtype: Any) -> Any:
+    if dtype == BOOL:
+        return False
+    return -np.inf if is_float(dtype) else int(jnp.iinfo(dtype).min)  # type: ignore[no-untyped-call]
+
+
+def greatest(dtype: Any) -> Any:
+    if dtype == BOOL:
+        return True
+    return np.inf if is_float(dtype) else int(jnp.iinfo(dtype).max)  # type: ignore[no-untyped-call]
+
+
+def size(shape: Sequence[int]) -> int:
+    """Elements of an array."""
+    return math.prod(shape)
+
+
+def layout(aval: Any) -> tuple[np.dtype[Any], tuple[int, ...]]:
+    """Type and shape of what JAX describes, as it lies in memory: a key of the default generator is two words.
+
+    Raises:
+        NoKernelError: Keys of another generator.
+    """
+    if is_key(aval):
+        if str(aval.dtype) != KEYS:
+            raise NoKernelError(f"keys of type {aval.dtype} have no code")
+        return np.dtype("uint32"), (*aval.shape, 2)
+    return np.dtype(aval.dtype), tuple(aval.shape)
+
+
+def number(x: Any, dtype: Any) -> str:
+    """A constant, as a register has it."""
+    dtype = np.dtype(dtype)
+    if dtype == BOOL:
+        return "true" if x else "false"
+    if is_complex(dtype):
+        part, x = part_type(dtype), complex(x)
+        return f"<{kind(part)} {number(x.real, part)}, {kind(part)} {number(x.imag, part)}>"
+    if is_short_float(dtype):
+        bits = int(np.asarray(x, dtype).view(np.uint16))
+        return f"0xH{bits:04X}" if kind(dtype) == "half" else str(bits)
+    if is_float(dtype):
+        return _hexadecimal(np.asarray(x, dtype))
+    return str(int(x))
+
+
+def _hexadecimal(x: np.ndarray[Any, Any]) -> str:
+    """A float as the bits of one of 64, which LLVM wants of shorter ones, too."""
+    if np.isnan(x):
+        return "0x7FF8000000000000"
+    return "0x" + struct.pack(">d", float(x)).hex().upper()
+
+
+def in_memory(x: Any, dtype: Any) -> str:
+    """A constant, as an element in memory has it."""
+    if is_narrow(dtype):
+        return str(int(x))
+    return number(x, dtype)

@@ -1,0 +1,60 @@
+"""Equations -> the same in an order in which those that read an array come before the one that updates it.
+
+Then the array may be updated where it is: ``x.at[i].set(x[j]).at[j].set(x[i])`` reads ``x`` after its first update.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from typing import Any, Final
+
+from hlobatch.analysis.evaluation import variables_among
+from hlobatch.analysis.updates import UPDATES
+
+VIEWS: Final = frozenset({"reshape", "squeeze", "expand_dims", "slice", "dynamic_slice", "unstack", "broadcast_in_dim"})
+"""Primitives whose result may lie where the operand does."""
+
+
+def updates_last(equations: Sequence[Any]) -> list[Any]:
+    """The equations in that order, where that can be."""
+    order = list(equations)
+    uses = Counter(v for e in order for v in variables_among(e.invars))
+    views = {v for e in order if e.primitive.name in VIEWS for v in e.outvars}
+    for update in [e for e in equations if e.primitive.name in UPDATES]:
+        target = update.invars[0]
+        if uses[target] > 1 or target in views:
+            order = _moved(order, update)
+    return order
+
+
+def _moved(order: list[Any], update: Any) -> list[Any]:
+    """The equations with those that read what one updates, and need not come after it, before it."""
+    at = next(i for i, e in enumerate(order) if e is update)
+    later = order[at + 1 :]
+    there = _lying_there(order, update)
+    depends = set(update.outvars)
+    for e in later:
+        if not depends.isdisjoint(variables_among(e.invars)):
+            depends.update(e.outvars)
+    wanted: set[Any] = set()
+    before: list[Any] = []
+    for e in reversed(later):
+        reads = not there.isdisjoint(variables_among(e.invars)) and depends.isdisjoint(e.outvars)
+        if reads or not wanted.isdisjoint(e.outvars):
+            before.append(e)
+            wanted.update(variables_among(e.invars))
+    ids = set(map(id, before))
+    return [*order[:at], *reversed(before), update, *[e for e in later if id(e) not in ids]]
+
+
+def _lying_there(order: Sequence[Any], update: Any) -> set[Any]:
+    """What lies in the memory that an equation updates, as far as what it is made of says."""
+    there = {update.invars[0]}
+    for e in reversed(order):
+        if e.primitive.name in VIEWS and not there.isdisjoint(e.outvars):
+            there.update(variables_among(e.invars[:1]))
+    for e in order:
+        if e.primitive.name in VIEWS and not there.isdisjoint(variables_among(e.invars[:1])):
+            there.update(e.outvars)
+    return there

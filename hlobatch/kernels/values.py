@@ -1,0 +1,44 @@
+"""What a lane computes with: numbers in registers, arrays in memory, and arrays computed where they are used."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from hlobatch.kernels.text import Index
+
+
+@dataclass(frozen=True)
+class Value:
+    """A number or an array of one lane.
+
+    Attributes:
+        dtype: The type of the elements.
+        shape: ``()`` for a number.
+        ref: The number itself, a register or a constant; or a pointer to the first element of an array.
+        root: The memory of the function that the array lies in; None for numbers, and for memory that is only read.
+        element: For an array that lies nowhere, emits the code of the element at a place.
+        reads: The memory of the function that such elements are computed from.
+        is_cheap: Whether an element may as well be computed wherever it is used.
+    """
+
+    dtype: np.dtype[Any]
+    shape: tuple[int, ...]
+    ref: str
+    root: str | None = None
+    element: Callable[[Index], str] | None = None
+    reads: frozenset[str] = frozenset()
+    is_cheap: bool = False
+
+    @property
+    def roots(self) -> frozenset[str]:
+        """The memory of the function that it needs."""
+        return self.reads if self.root is None else self.reads | {self.root}
+
+
+def roots_of(values: Iterable[Value]) -> frozenset[str]:
+    """The memory of the function that some values need."""
+    return frozenset[str]().union(*(v.roots for v in values))

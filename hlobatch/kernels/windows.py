@@ -1,0 +1,189 @@
+"""Rules on parts of arrays that are found by index: slices, updates of slices, gathers and scatters."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from hlobatch.kernels.arrays import Params, Values, windowed
+from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.rules import ARRAYS, USE_ONCE, Out, Rule, apply, on_arrays
+from hlobatch.kernels.text import Index
+from hlobatch.kernels.types import INT64, greatest, is_complex, is_float, is_signed, kind, least, number
+from hlobatch.kernels.values import Value
+
+
+def clamped(e: Emitter, i: str, most: int) -> Index:
+    """An index brought between 0 and the last that is allowed."""
+    if most <= 0:
+        return 0
+    return e.intrinsic("smin", INT64, e.intrinsic("smax", INT64, i, "0"), str(most))
+
+
+def _begin(e: Emitter, indices: Sequence[Value], shape: Sequence[int], window: Sequence[int]) -> list[Index]:
+    """Where a window begins that is moved to be inside of an array."""
+    sizes = zip(indices, shape, window, strict=False)  # the words of keys have no index
+    found = [clamped(e, e.index(i), n - w) for i, n, w in sizes]
+    return found + [0] * (len(shape) - len(found))
+
+
+@on_arrays("dynamic_slice", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((_, shape),) = out
+    x, *indices = values
+    return [windowed(e, x, _begin(e, indices, x.shape, shape), shape)]
+
+
+@on_arrays("dynamic_update_slice", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    x, update, *indices = values
+    begin = _begin(e, indices, x.shape, update.shape)
+    new = e.to_update(x, [update])
+
+    def one(index: list[Index]) -> None:
+        at = [e.plus(i, b) for i, b in zip(index, begin, strict=True)]
+        e.put(e.element(update, e.position(index, update.shape)), new, e.position(at, x.shape))
+
+    e.for_each(update.shape, one)
+    return [new]
+
+
+@dataclass(frozen=True)
+class Windows:
+    """How a gather or a scatter finds elements of an array.
+
+    Attributes:
+        shape: Of the array.
+        indices: The array of indices, whose last axis is one entry for each of ``to_axes``.
+        to_axes: The axes of the array that these are of.
+        batching: Pairs of an axis of the array and one of ``indices`` that go together.
+        window: For each axis of the array, how far a window reaches.
+        inside_axes: The axes of the array that a window has.
+    """
+
+    shape: tuple[int, ...]
+    indices: Value
+    to_axes: Sequence[int]
+    batching: Sequence[tuple[int, int]]
+    window: Sequence[int]
+    inside_axes: Sequence[int]
+
+    def find(
+        self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], *, clamp: bool
+    ) -> tuple[list[Index], str]:
+        """The index of an element, and whether all of its window is inside of the array."""
+        at: list[Index] = [0] * len(self.shape)
+        is_inside = "true"
+        for axis, of_indices in self.batching:
+            at[axis] = batch[of_indices]
+        for k, axis in enumerate(self.to_axes):
+            place = e.element(self.indices, e.position([*batch, k], self.indices.shape))
+            i = e.index(Value(self.indices.dtype, (), place))
+            most = self.shape[axis] - self.window[axis]
+            if clamp:
+                at[axis] = clamped(e, i, most)
+                continue
+            at[axis] = i
+            fits = e.op(f"icmp ule i64 {i}, {most}") if most >= 0 else "false"
+            is_inside = fits if is_inside == "true" else e.op(f"and i1 {is_inside}, {fits}")
+        for axis, more in zip(self.inside_axes, inside, strict=True):
+            at[axis] = e.plus(at[axis], more)
+        return at, is_inside
+
+
+def _filler(dtype: Any, wanted: Any) -> Any:
+    """What is read outside of an array."""
+    if wanted is not None:
+        return wanted
+    if is_float(dtype) or is_complex(dtype):
+        return np.nan
+    return least(dtype) if is_signed(dtype) else greatest(dtype)
+
+
+@on_arrays("gather")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    x, indices = values
+    numbers = p["dimension_numbers"]
+    offset_axes, window = list(numbers.offset_dims), list(p["slice_sizes"])
+    if len(window) < len(x.shape):  # keys: their words are an axis of every window
+        offset_axes, window = [*offset_axes, len(shape) - 1], [*window, x.shape[-1]]
+    gone = {*numbers.collapsed_slice_dims, *numbers.operand_batching_dims}
+    windows = Windows(
+        x.shape,
+        indices,
+        numbers.start_index_map,
+        list(zip(numbers.operand_batching_dims, numbers.start_indices_batching_dims, strict=True)),
+        window,
+        [axis for axis in range(len(x.shape)) if axis not in gone],
+    )
+    fills = "FILL" in str(p["mode"])
+    filler = number(_filler(dtype, p["fill_value"]), dtype)
+
+    def element(index: list[Index]) -> str:
+        batch = [i for k, i in enumerate(index) if k not in offset_axes]
+        at, is_inside = windows.find(e, batch, [index[k] for k in offset_axes], clamp=not fills)
+        place = e.position(at, x.shape)
+        if not fills or is_inside == "true":
+            return e.element(x, place)
+        if is_inside == "false":
+            return filler
+        safe = e.op(f"select i1 {is_inside}, i64 {place}, i64 0")
+        k = kind(dtype)
+        return e.op(f"select i1 {is_inside}, {k} {e.element(x, safe)}, {k} {filler}")
+
+    return [e.built(dtype, shape, element)]
+
+
+def _scatter(combine: str | None) -> Rule:
+    """Windows that reach out of the array are dropped, or moved inside if the mode says so."""
+
+    def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+        x, indices, updates = values[0], e.forced(values[1]), values[2]
+        numbers = p["dimension_numbers"]
+        window_axes = list(numbers.update_window_dims)
+        if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # the words of keys
+            window_axes.append(len(updates.shape) - 1)
+        gone = {*numbers.inserted_window_dims, *numbers.operand_batching_dims}
+        inside_axes = [axis for axis in range(len(x.shape)) if axis not in gone]
+        window = [1] * len(x.shape)
+        for axis, k in zip(inside_axes, window_axes, strict=True):
+            window[axis] = updates.shape[k]
+        batching = list(zip(numbers.operand_batching_dims, numbers.scatter_indices_batching_dims, strict=True))
+        windows = Windows(x.shape, indices, numbers.scatter_dims_to_operand_dims, batching, window, inside_axes)
+        clamp = "CLIP" in str(p["mode"])
+        new = e.to_update(x, [indices, updates])
+
+        def combined(place: Index, update: str) -> str:
+            if combine:
+                return apply(e, combine, x.dtype, e.element(new, place), update)
+            if p["update_jaxpr"] is None:
+                return update
+            old = Value(x.dtype, (), e.element(new, place))
+            constants = [e.constant(np.asarray(c)) for c in p["update_consts"]]
+            return e.jaxpr(p["update_jaxpr"], constants, [old, replace(old, ref=update)])[0].ref
+
+        def one(index: list[Index]) -> None:
+            batch = [i for k, i in enumerate(index) if k not in window_axes]
+            at, is_inside = windows.find(e, batch, [index[k] for k in window_axes], clamp=clamp)
+            write, after = e.new("write"), e.new("on")
+            e.branch(is_inside, write, after)
+            e.label(write)
+            place = e.position(at, x.shape)
+            e.put(combined(place, e.element(updates, e.position(index, updates.shape))), new, place)
+            e.jump(after)
+            e.label(after)
+
+        e.for_each(updates.shape, one)
+        return [new]
+
+    return emit
+
+
+ARRAYS["scatter"] = _scatter(None)
+for _name in ("add", "sub", "mul", "min", "max"):
+    ARRAYS[f"scatter-{_name}"] = ARRAYS[f"scatter_{_name}"] = _scatter(_name)
+USE_ONCE.update(name for name in ARRAYS if name.startswith("scatter"))

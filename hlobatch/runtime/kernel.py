@@ -1,0 +1,300 @@
+"""A kernel and arrays in memory -> results in memory: threads, stacks that grow, and what becomes of inputs.
+
+The thread that calls runs lanes itself for some hundredths of a second, since most runs are shorter. What takes longer
+is left to other threads, and it waits for them, where a signal reaches it; a word in memory tells them to stop. A lane
+that it leaves off begins anew: it keeps nothing but its own variables.
+
+A lane that wants more frames than a stack has is run again once that stack is larger; all others keep their results.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from concurrent.futures import Future
+from dataclasses import dataclass, field
+from time import perf_counter
+from typing import Any, Final
+
+import numpy as np
+
+from hlobatch import config
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.kernels.jit import Code
+from hlobatch.kernels.machine import FAULT, Call
+from hlobatch.kernels.module import KernelModule
+from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.threads import begun
+
+ALIGNED: Final = 64
+"""Bytes that what the host hands in is a multiple of."""
+GROWTH: Final = 4
+"""Times as many frames a stack has after it was too small."""
+OWN_SECONDS: Final = 0.03
+"""What the thread that calls runs by itself: as long as a signal may wait."""
+WORTH_A_THREAD: Final = 2e-4
+"""Seconds of work from which another thread is woken."""
+FIRST_TURNS: Final = 1 << 16
+"""Turns that it makes by itself before it is known how long they take."""
+LOOKS: Final = 1 << 14
+"""Turns of other threads between two looks whether they are to stop."""
+CHUNKS: Final = 16
+"""Times that each thread takes inputs, at least, if there are so many."""
+MOST_AT_ONCE: Final = 64
+
+_MASK: Final = (1 << NUMBER) - 1
+
+Table = Any
+"""Pointers to the arrays of a kernel, as C has them."""
+
+
+def table(pointers: Sequence[int]) -> Table:
+    """Pointers as a kernel takes them."""
+    return (ctypes.c_void_p * max(len(pointers), 1))(*pointers)
+
+
+@dataclass(frozen=True)
+class Frames:
+    """How many frames there are on each stack of a lane, and where they lie.
+
+    Attributes:
+        module: What the stacks are of.
+        depths: Frames of each stack.
+    """
+
+    module: KernelModule
+    depths: tuple[int, ...]
+
+    @property
+    def entries(self) -> tuple[np.ndarray[Any, Any], int]:
+        """What a kernel is told of them, ``i64[arrays, 2]``, and the bytes that they take."""
+        found, taken = [], 0
+        for bytes_, stack in zip(self.module.frame_bytes, self.module.stack_of, strict=True):
+            found.append((taken, self.depths[stack]))
+            taken += -(-bytes_ * self.depths[stack] // ALIGNED) * ALIGNED
+        return np.asarray(found or [(0, 0)], np.int64), taken
+
+    def grown(self, stacks: Sequence[int], limit: int) -> Frames:
+        """The same with more frames on some stacks."""
+        depths = [min(d * GROWTH, max(limit, d)) if k in stacks else d for k, d in enumerate(self.depths)]
+        return Frames(self.module, tuple(depths))
+
+
+@dataclass
+class Kernel:
+    """Machine code of a program.
+
+    Attributes:
+        module: What it was made of.
+        code: The code.
+        depth: Frames of each stack to begin with.
+        most_bytes: That stacks may grow to, or None.
+        frames: What was enough for the runs so far.
+        turns: That the thread that calls makes by itself.
+        seconds: That an input takes, as far as it is known.
+        records: By which other computations call it, for each number of threads.
+    """
+
+    module: KernelModule
+    code: Code
+    depth: int
+    most_bytes: int | None
+    frames: Frames = field(init=False)
+    turns: int = FIRST_TURNS
+    seconds: float | None = None
+    records: dict[Any, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.frames = self.declared_frames
+
+    @property
+    def declared_frames(self) -> Frames:
+        """Stacks as they are before any has grown."""
+        return Frames(self.module, (self.depth,) * (max(self.module.stack_of, default=-1) + 1))
+
+    def threads_for(self, inputs: int, most: int) -> int:
+        """How many threads a batch is worth."""
+        worth = most if self.seconds is None else 1 + int(self.seconds * inputs / WORTH_A_THREAD)
+        return max(1, min(most, inputs, worth))
+
+    def note_turns(self, turns: int, seconds: float) -> None:
+        """Learn how long turns take."""
+        if seconds > OWN_SECONDS / 10:
+            self.turns = max(1 << 8, min(1 << 40, int(turns * OWN_SECONDS / seconds)))
+        elif turns >= self.turns:
+            self.turns *= 2
+
+    def note_inputs(self, seconds: float) -> None:
+        """Learn how long an input takes."""
+        self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
+
+    def run(self, arrays: Table, size: int, threads: int) -> Run:
+        """Run a batch.
+
+        Args:
+            arrays: Pointers to captured arrays, inputs, shared values and results, in this order.
+            size: Inputs in the batch.
+            threads: That run at the same time, at most.
+        """
+        run = Run(self, arrays, size, threads, self.frames)
+        run.finish()
+        if not run.status.any():
+            self.frames = run.frames
+        return run
+
+
+@dataclass
+class Run:
+    """A run of a batch.
+
+    Attributes:
+        kernel: What is run.
+        arrays: On what.
+        size: Inputs in the batch.
+        threads: At most.
+        frames: On the stacks.
+        status: What becomes of each input, ``i32[inputs]``; of one that was too deep, also which stack it was.
+        counts: How often each block ran.
+        growths: How often stacks have grown.
+        is_full: Whether there is no memory for larger ones.
+        is_interrupted: Whether the user interrupted it.
+        is_long: Whether it is left to other threads alone.
+    """
+
+    kernel: Kernel
+    arrays: Table
+    size: int
+    threads: int
+    frames: Frames
+    status: np.ndarray[Any, Any] = field(init=False)
+    counts: np.ndarray[Any, Any] = field(init=False)
+    growths: int = 0
+    is_full: bool = False
+    is_interrupted: bool = False
+    is_long: bool = False
+
+    def __post_init__(self) -> None:
+        self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
+        self.counts = np.zeros(self.kernel.module.blocks, np.int64)
+
+    def finish(self) -> None:
+        """Run all of it."""
+        todo: np.ndarray[Any, Any] | None = None
+        while True:
+            self._pass(todo)
+            if self.is_interrupted:
+                return
+            left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
+            if not left.size and not (left := self._deeper()).size:
+                break
+            self.status[left] = Fate.UNSTARTED
+            todo = left.astype(np.int64)
+        if (self.status & _MASK == FAULT).any():
+            raise AssertionError("a lane would have left its arrays")
+
+    def _deeper(self) -> np.ndarray[Any, Any]:
+        """The inputs that run again, on larger stacks."""
+        parked = np.flatnonzero(self.status & _MASK == Fate.PARKED)
+        if not parked.size:
+            return parked
+        stacks = (self.status[parked] >> NUMBER) - 1
+        limit = max(config.STACK_DEPTH_LIMIT, self.kernel.depth)
+        frames = self.frames.grown(np.unique(stacks).tolist(), limit)
+        if frames == self.frames:
+            return parked[:0]
+        taken = frames.entries[1] * self.threads
+        most = self.kernel.most_bytes
+        if taken > (most if most is not None else max(SURELY_THERE, available() // 2)):
+            self.is_full = True
+            return parked[:0]
+        deeper: np.ndarray[Any, Any] = np.asarray(frames.depths) > np.asarray(self.frames.depths)
+        self.frames, self.growths = frames, self.growths + 1
+        again: np.ndarray[Any, Any] = parked[deeper[stacks]]
+        return again
+
+    def _pass(self, todo: np.ndarray[Any, Any] | None) -> None:
+        """Run some of the inputs, all but those that are left off, or want more frames."""
+        count = self.size if todo is None else len(todo)
+        shared = np.zeros(2, np.int64)  # the place that is taken next, and the word that stops all
+        threads = min(self.threads, count)
+        calls: list[_Call] = []
+        others: list[Future[Any]] = []
+
+        def made(turns: int, *, is_last: bool) -> _Call:
+            calls.append(_Call.of(self, shared, todo, count, threads, turns, is_last=is_last))
+            return calls[-1]
+
+        def leave_to_another() -> None:
+            others.append(begun(len(others), made(LOOKS, is_last=False).run))
+
+        try:
+            for _ in range(threads - 1):
+                leave_to_another()
+            began = perf_counter()
+            if not self.is_long:
+                own = made(self.kernel.turns, is_last=True)
+                self.is_long = bool(own.run())
+                self.kernel.note_turns(own.turns_made, perf_counter() - began)
+            if self.is_long and shared[0] < count:
+                leave_to_another()
+            for other in others:
+                other.result()
+            self.kernel.note_inputs((perf_counter() - began) * threads / count)
+        except KeyboardInterrupt:
+            self.is_interrupted = True
+        finally:
+            shared[1] = self.is_interrupted
+            for other in others:
+                other.exception()  # wait: nothing of a run goes on after it
+        self.counts += sum(call.counts for call in calls)
+
+
+@dataclass
+class _Call:
+    """What one thread is told, and the memory that it has.
+
+    Attributes:
+        fields: The fields of ``Call``.
+        kernel: What it runs.
+        arrays: On what.
+        counts: How often each block ran.
+        kept: Memory that the fields point to.
+    """
+
+    fields: np.ndarray[Any, Any]
+    kernel: Kernel
+    arrays: Table
+    counts: np.ndarray[Any, Any]
+    kept: tuple[Any, ...]
+
+    @classmethod
+    def of(cls, run: Run, shared: Any, todo: Any, count: int, threads: int, turns: int, *, is_last: bool) -> _Call:
+        """That of one of the threads of a run."""
+        module = run.kernel.module
+        entries, stacks = run.frames.entries
+        counts = np.zeros(module.blocks, np.int64)
+        memory = np.empty(module.local_bytes + stacks + ALIGNED, np.uint8)
+        local = memory.ctypes.data + -memory.ctypes.data % ALIGNED
+        fields = np.zeros(Call.FIELDS, np.int64)
+        fields[Call.STATUS] = run.status.ctypes.data
+        fields[Call.NEXT] = shared.ctypes.data
+        fields[Call.STOP] = shared.ctypes.data + 8
+        fields[Call.TODO] = 0 if todo is None else todo.ctypes.data
+        fields[Call.COUNT] = count
+        fields[Call.CHUNK] = max(1, min(MOST_AT_ONCE, count // (threads * CHUNKS)))
+        fields[Call.LOCAL] = local
+        fields[Call.STACKS] = local + module.local_bytes
+        fields[Call.FRAMES] = entries.ctypes.data
+        fields[Call.IS_LAST] = int(is_last)
+        fields[Call.FUEL], fields[Call.REFILL] = turns, turns
+        fields[Call.COUNTS] = counts.ctypes.data
+        return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run.status))
+
+    def run(self) -> int:
+        """Run inputs until there are none to take; 1 if it was to stop, or used up its turns and may not make more."""
+        return int(self.kernel.code.run(ctypes.addressof(self.arrays), self.fields.ctypes.data))
+
+    @property
+    def turns_made(self) -> int:
+        """How many turns it made, of those that it may make by itself."""
+        return int(self.fields[Call.REFILL] - self.fields[Call.FUEL]) or int(self.fields[Call.REFILL])

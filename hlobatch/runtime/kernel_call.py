@@ -1,0 +1,118 @@
+"""A plan as a call of its kernel in another computation, inside ``jit``, ``vmap``, ``scan`` and ``shard_map``.
+
+XLA calls the kernel itself, without Python. Stacks have as many frames there as the user declared, and cannot grow.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import secrets
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.kernels import ffi, jit
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.kernel import CHUNKS, Kernel
+from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function
+from hlobatch.runtime.plan import Plan
+
+TARGET: Final = "hlobatch_kernel"
+"""The name by which XLA knows the handler."""
+_FATE: Final = (1 << NUMBER) - 1
+
+
+@cache
+def _nonce() -> int:
+    """The number of this process, which goes with each call, so that no other process takes it for its own."""
+    return secrets.randbits(62)
+
+
+@cache
+def check_registered() -> None:
+    """Tell XLA of the handler.
+
+    Raises:
+        NoKernelError: It would not be called as it expects.
+    """
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    version = ffi.version(header.read_text()) if header.is_file() else None
+    if version is None:
+        raise NoKernelError("XLA calls foreign functions in a way that is not known")
+    code = jit.loaded(ffi.handler(_nonce(), version))
+    address = code.get_function_address(ffi.HANDLER)
+    _kept.append(code)
+    jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
+
+
+_kept: Final[list[Any]] = []
+"""What XLA calls as long as the process lives."""
+
+
+@dataclass(frozen=True, eq=False)
+class Record:
+    """What a call names, and what it refers to.
+
+    It is kept as long as the process lives: XLA may run what was compiled after JAX has forgotten it.
+
+    Attributes:
+        fields: The numbers of ``ffi.Record``.
+        kernel: The kernel.
+        entries: Where frames lie.
+    """
+
+    fields: np.ndarray[Any, Any]
+    kernel: Kernel
+    entries: np.ndarray[Any, Any]
+
+    @classmethod
+    def of(cls, kernel: Kernel, threads: int) -> Record:
+        """That of a kernel."""
+        if threads not in kernel.records:
+            kernel.records[threads] = made = cls._made(kernel, threads)
+            _kept.append(made)
+        found = kernel.records[threads]
+        assert isinstance(found, Record)
+        return found
+
+    @classmethod
+    def _made(cls, kernel: Kernel, threads: int) -> Record:
+        entries, stacks = kernel.declared_frames.entries
+        fields = np.zeros(ffi.Record.FIELDS, np.int64)
+        fields[ffi.Record.RUN] = kernel.code.address
+        fields[ffi.Record.FRAMES] = entries.ctypes.data
+        fields[ffi.Record.MEMORY] = kernel.module.local_bytes + stacks
+        fields[ffi.Record.LOCAL] = kernel.module.local_bytes
+        fields[ffi.Record.THREADS] = threads
+        fields[ffi.Record.CHUNKS] = CHUNKS
+        return cls(fields, kernel, entries)
+
+
+def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
+    """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
+
+    Args:
+        plan: What is run.
+        record: Its kernel.
+        size: Inputs in the batch.
+    """
+    shared = shared_function(plan)
+    types = [jax.ShapeDtypeStruct((size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
+    status_type = jax.ShapeDtypeStruct((size,), np.int32)
+    call = jax.ffi.ffi_call(TARGET, [*types, status_type])
+    attributes = {"nonce": np.int64(_nonce()), "record": np.int64(record.fields.ctypes.data)}
+
+    def run(*operands: Any) -> list[Any]:
+        *results, said = call(*operands, *shared(*operands), **attributes)
+        fates = said & np.int32(_FATE)
+        status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
+        return [*kept_results(plan, results), jnp.max(fates), status]
+
+    return run

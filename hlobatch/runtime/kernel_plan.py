@@ -1,0 +1,288 @@
+"""A plan -> the code of one lane, and what runs a batch of it by itself, on arrays in this machine's memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.diagnostics import KernelError, LaneError
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.physical import array_bytes, physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.kernels import jit
+from hlobatch.kernels.machine import Operands
+from hlobatch.kernels.machine import Options as CodeOptions
+from hlobatch.kernels.module import KernelModule, to_llvm
+from hlobatch.kernels.processors import CPU, Processor
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.lowering.inputs import Inputs
+from hlobatch.runtime.choice import KERNEL
+from hlobatch.runtime.kernel import ALIGNED, Kernel, Run, table
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.processor import cores
+from hlobatch.runtime.stats import BlockStats, RunStats
+from hlobatch.runtime.stops import interruption, stop_error
+
+LARGE: Final = 1 << 16
+"""Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
+
+
+def operands(plan: Plan) -> Operands:
+    """The arrays that its code takes, before those of its results."""
+    return Operands(tuple(plan.captures.positions), plan.input_shared, _computed(plan.kernel_program))
+
+
+def _computed(program: Program) -> tuple[str, ...]:
+    """Variables that are the same in every lane and computed once, before."""
+    shared = (v for v in program.var_defs if program.alloc(v) is Alloc.SHARED)
+    return tuple(v for v in shared if v not in program.vars_in)
+
+
+def module_of(plan: Plan, processor: Processor = CPU, *, counts: bool = False, checked: bool = False) -> KernelModule:
+    """The code of a lane, as LLVM IR.
+
+    Raises:
+        NoKernelError: Something in the program has no code.
+    """
+    options = CodeOptions(processor, plan.options.max_steps, counts, checked)
+    try:
+        with plan.as_typed(), jax.ensure_compile_time_eval():
+            return to_llvm(plan.kernel_program, plan.name, operands(plan), options)
+    except NoKernelError:
+        raise
+    except Exception as error:  # whatever it is: the program can run without
+        raise NoKernelError(f"its code could not be made ({type(error).__name__}: {error})") from error
+
+
+def kernel_of(plan: Plan, *, counts: bool = False) -> Kernel:
+    """The kernel of a plan, which is made once.
+
+    Raises:
+        KernelError: There is none, and why.
+    """
+    found: Any = plan.executable(("kernel", counts), lambda: _made(plan, counts=counts))
+    if isinstance(found, str):
+        raise no_kernel(plan, found)
+    assert isinstance(found, Kernel)
+    return found
+
+
+def no_kernel(plan: Plan, reason: str) -> KernelError:
+    """The error for a plan that cannot run as a kernel."""
+    return KernelError(
+        f"{plan.name!r} has no kernel: {reason}",
+        plan.specialized.location,
+        help="leave dispatch at 'auto', with which XLA runs it.",
+    )
+
+
+def text_of(plan: Plan) -> str:
+    """The code of a lane, as LLVM IR, and what a thread calls.
+
+    Raises:
+        KernelError: Something in the program has no code.
+    """
+    try:
+        return module_of(plan).text
+    except NoKernelError as reason:
+        raise no_kernel(plan, str(reason)) from None
+
+
+def is_kernel(plan: Plan) -> bool:
+    """Whether a plan runs as a kernel where it is called."""
+    return plan.options.dispatch == KERNEL
+
+
+def why_none(plan: Plan) -> str:
+    """Why a plan has no kernel, in words, or nothing."""
+    try:
+        kernel_of(plan)
+    except KernelError as error:
+        return error.message
+    return ""
+
+
+def _made(plan: Plan, *, counts: bool) -> Any:
+    """A kernel, or why there is none."""
+    try:
+        if jax.default_backend() != "cpu":
+            raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
+        jit.check_there()
+        module = module_of(plan, counts=counts, checked=CHECKED)
+        return Kernel(module, jit.compiled(module.text), plan.declared_depth, plan.options.max_stack_bytes)
+    except NoKernelError as reason:
+        return str(reason)
+
+
+CHECKED = False
+"""Whether kernels check each access to memory; tests set it."""
+
+
+@dataclass(frozen=True, eq=False)
+class KernelRunner:
+    """What runs batches of some size.
+
+    Attributes:
+        plan: The plan.
+        kernel: Its code.
+        size: Inputs in a batch.
+    """
+
+    plan: Plan
+    kernel: Kernel
+    size: int
+
+    @classmethod
+    def of(cls, plan: Plan, size: int, *, counts: bool = False) -> KernelRunner:
+        """That of a plan.
+
+        Raises:
+            KernelError: It has no kernel.
+        """
+        return cls(plan, kernel_of(plan, counts=counts), size)
+
+    def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
+        """The results of a batch as they are stored, and what was run.
+
+        Args:
+            inputs: Arrays as they are stored.
+
+        Raises:
+            LaneError: Some inputs have no result.
+            Interrupted: The user interrupted it.
+        """
+        plan = self.plan
+        given = [*map(_memory, (*plan.captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
+        results = [_aligned((self.size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
+        pointers = [_pointer(array) for array in (*given, *results)]
+        run = self.kernel.run(table(pointers), self.size, self.kernel.threads_for(self.size, most_threads(plan)))
+        kept = kept_results(plan, results)
+        if run.status.any():
+            raise self._error(run, kept)
+        return [_as_jax(array) for array in kept], run
+
+    def _error(self, run: Run, results: Sequence[np.ndarray[Any, Any]]) -> LaneError | KeyboardInterrupt:
+        stored = [_as_jax(array) for array in results]
+        if run.is_interrupted:
+            return interruption(self.plan, run.status, stored)
+        status = np.where(run.status & _FATE == Fate.PARKED, Fate.PARKED, run.status)
+        depth = max(run.frames.depths, default=0)
+        return stop_error(self.plan, status, depth=depth, results=stored, is_full=run.is_full)
+
+    def as_text(self) -> str:
+        """The machine code."""
+        return self.kernel.code.assembly
+
+    def cost_analysis(self) -> None:
+        """Nothing is estimated."""
+
+    def memory_analysis(self) -> None:
+        """Nothing is allocated before a run."""
+
+    def stats(self, run: Run) -> RunStats:
+        """What a run did, whose kernel counts."""
+        program, plan = self.plan.kernel_program, self.plan
+        costs = block_costs(plan)
+        blocks = [
+            BlockStats(block.name, block.location, int(n), int(n), cost)
+            for block, n, cost in zip(program.graph, run.counts, costs, strict=True)
+        ]
+        depth = max(run.frames.depths, default=0)
+        choice = (
+            f"dispatch 'kernel': {reason(plan)}\ncode of its own for each lane, which takes one input after the other"
+        )
+        return RunStats(tuple(blocks), self.size, run.threads, depth, run.growths, run.threads, choice)
+
+
+_FATE: Final = (1 << NUMBER) - 1
+
+
+def reason(plan: Plan) -> str:
+    """Why a plan runs as a kernel."""
+    return "as asked for" if plan.options.dispatch == KERNEL else "chosen"
+
+
+def block_costs(plan: Plan) -> list[float]:
+    """The cost of each block of the program that a lane runs."""
+    return [block_cost(plan.kernel_program, block) for block in plan.kernel_program.graph]
+
+
+def most_threads(plan: Plan) -> int:
+    """Threads that run at the same time, at most."""
+    threads = plan.options.threads or cores()
+    return min(threads, plan.options.lanes or threads)
+
+
+def result_types(plan: Plan) -> list[Any]:
+    """The arrays that a kernel gives, without the axis of inputs; of failures, which it was is among them."""
+    program = plan.kernel_program
+    return [physical(leaf) for v in program.vars_out for leaf in program.var_defs[v].tensor_leaves]
+
+
+def kept_results(plan: Plan, results: Sequence[Any]) -> list[Any]:
+    """Those that a run gives back; which failure it was is in what became of an input."""
+    if not plan.specialized.failures:
+        return list(results)
+    program = plan.kernel_program
+    after = sum(len(program.var_defs[v].tensor_leaves) for v in program.vars_out[-1:])
+    return [*results[: -1 - after], *results[len(results) - after :]]
+
+
+def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+    """What is computed once for all lanes, of captured arrays and inputs, as they are stored."""
+    if not _computed(plan.kernel_program):
+        return []
+    given = [x if shared else None for x, shared in zip(inputs, plan.input_shared, strict=True)]
+    run: Callable[..., list[Any]] = plan.executable("kernel shared", lambda: jax.jit(shared_function(plan)))
+    return list(run(*plan.captured, *given))
+
+
+def shared_function(plan: Plan) -> Callable[..., list[Any]]:
+    """The same, as a function of captured arrays and inputs that JAX can trace; it looks only at shared ones."""
+    program, count = plan.kernel_program, len(plan.captured)
+    layout = replace(plan.layout(1, 1), program=program)
+    wanted = set(_computed(program))
+
+    def run(*given: Any) -> list[Any]:
+        if not wanted:
+            return []
+        supply = iter(Inputs(layout).shared(plan.captures, given[:count], given[count:]))
+        pairs = [(v, next(supply)) for v in layout.shared for _ in layout.tops(v)]
+        return [value for v, value in pairs if v in wanted]
+
+    return run
+
+
+def _memory(array: Any) -> Any:
+    """An array that lies in memory, row by row."""
+    if isinstance(array, jax.Array) and len(array.sharding.device_set) == 1:
+        return array.block_until_ready()
+    array = np.asarray(array)
+    dtype = jax.dtypes.canonicalize_dtype(array.dtype)
+    return np.ascontiguousarray(array, dtype)
+
+
+def _pointer(array: Any) -> int:
+    if isinstance(array, np.ndarray):
+        return array.ctypes.data
+    return int(array.unsafe_buffer_pointer())
+
+
+def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+    """An array of zeros that JAX can take as it is."""
+    bytes_ = array_bytes(jax.ShapeDtypeStruct(shape, dtype))
+    memory = np.zeros(bytes_ + ALIGNED, np.uint8)
+    first = -memory.ctypes.data % ALIGNED
+    array: np.ndarray[Any, Any] = memory[first : first + bytes_].view(dtype).reshape(shape)
+    return array
+
+
+def _as_jax(array: np.ndarray[Any, Any]) -> Any:
+    return jax.device_put(array) if array.nbytes >= LARGE else jnp.asarray(array)

@@ -1,0 +1,24 @@
+"""Kernels in tests: which programs of the zoo have none and why, and the mode that checks each access to memory."""
+
+import contextlib
+import importlib.util
+from collections.abc import Iterator
+from unittest import mock
+
+import pytest
+
+HAS_LLVM = importlib.util.find_spec("llvmlite") is not None
+needs_llvm = pytest.mark.skipif(not HAS_LLVM, reason="llvmlite is not installed, which kernels are compiled by")
+
+WITHOUT = {
+    "narrow_types": "numbers of type float8_e4m3fn have no code",
+    "prints": "what lanes have Python do has no code: print",
+}
+"""Programs of the zoo that have no kernel, and what the error says."""
+
+
+@contextlib.contextmanager
+def checking() -> Iterator[None]:
+    """Within it, kernels that are made check each access to memory, and a lane that would leave an array says so."""
+    with mock.patch("hlobatch.runtime.kernel_plan.CHECKED", new=True):
+        yield

@@ -1,0 +1,401 @@
+"""Programs as code of their own for each lane: what a run does with it, and what becomes of inputs without a result.
+
+That they compute what plain Python does is tested with all other executors (``test_equivalence.py``,
+``test_generated.py``).
+"""
+
+import contextlib
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from own_code import WITHOUT, checking, needs_llvm
+from zoo import ZOO, ZooProgram
+
+import hlobatch as hb
+from hlobatch.kernels import jit
+from hlobatch.kernels.machine import Operands, Options
+from hlobatch.kernels.module import to_llvm
+from hlobatch.kernels.processors import CPU, NVPTX
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.kernel_call import TARGET
+from hlobatch.runtime.kernel_plan import kernel_of, module_of
+
+pytestmark = needs_llvm
+
+
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+def down(n):
+    """Turns as often as its argument says, and for ever if that is negative."""
+    while n != 0:
+        n = n - 1
+    return n + 5
+
+
+def deep(n):
+    """Recurses as deep as its argument says."""
+    if n <= 0:
+        return 0
+    return deep(n - 1) + 1
+
+
+def picky(n):
+    if n == 3:
+        raise ValueError(f"not {n}")
+    if n > 5:
+        raise KeyError(n)
+    return n * 2
+
+
+SIZE = 37
+NUMBERS = np.arange(SIZE, dtype=np.int32) % 11
+FIBONACCI = [(1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89)[n] for n in NUMBERS]
+
+
+def kernel(function: Any, **options: Any) -> hb.BatchedFunction:
+    return hb.batch(function, dispatch="kernel", **options)
+
+
+# In other computations
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_inside_jit_vmap_and_scan(threads: int) -> None:
+    """A kernel is an ordinary part of a JAX computation, and gives the same there."""
+    batched = kernel(fibonacci, threads=threads)
+    assert jax.jit(batched)(NUMBERS).tolist() == FIBONACCI
+    assert jax.jit(lambda n: batched(n + 1) - 1)(NUMBERS - 1).tolist() == [x - 1 for x in FIBONACCI]
+    twice = jax.vmap(batched)(jnp.stack([NUMBERS, NUMBERS[::-1]]))
+    assert twice.tolist() == [FIBONACCI, FIBONACCI[::-1]]
+    _, found = jax.lax.scan(lambda carry, row: (carry, batched(row)), 0, jnp.stack([NUMBERS, NUMBERS[::-1]]))
+    assert found.tolist() == twice.tolist()
+
+
+@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+def test_zoo_under_vmap(program: ZooProgram) -> None:
+    """The zoo in two batches side by side, where its arguments allow for that."""
+    if program.name in WITHOUT or program.static or any(axis != 0 for axis in program.in_axes):
+        return  # these have arguments that jax.vmap cannot map
+    function = program.variant(dispatch="kernel", max_stack_depth=64)
+    arguments = program.inputs(3)
+    if not all(isinstance(x, (np.ndarray, jax.Array)) for x in jax.tree.leaves(arguments)):
+        return
+    alone = function(*arguments)
+    both = jax.vmap(function)(*jax.tree.map(lambda x: jnp.stack([x, x]), arguments))
+    for one, two in zip(jax.tree.leaves(alone), jax.tree.leaves(both), strict=True):
+        assert (two[0] == one).all() or (jnp.isnan(two[0]) == jnp.isnan(one)).all()
+
+
+def test_same_bits_inside_jit() -> None:
+    """Numbers too small for the usual form are zeros in both places, as XLA has it."""
+
+    def f(x):
+        while x > 0.5:
+            x = x * 0.5
+        return jnp.exp(x) * 1e-38 * 1e-5 + jnp.sin(x)
+
+    x = np.linspace(0, 9, 50, dtype=np.float32)
+    alone, inside = kernel(f)(x), jax.jit(kernel(f))(x)
+    assert np.asarray(alone).tobytes() == np.asarray(inside).tobytes()
+
+
+IN_SHARDS = """
+import os
+os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
+import jax, jax.numpy as jnp, hlobatch as hb
+from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
+
+@hb.batch(dispatch="kernel", max_stack_depth=4)
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+mesh = Mesh(jax.devices(), ("x",))
+n = jnp.arange(32) % 5
+placed = jax.device_put(n, NamedSharding(mesh, P("x")))
+mapped = jax.jit(jax.shard_map(fibonacci, mesh=mesh, in_specs=P("x"), out_specs=P("x")))
+expected = [(1, 1, 2, 3, 5)[k % 5] for k in range(32)]
+for _ in range(3):
+    assert mapped(placed).tolist() == expected
+assert fibonacci(placed).tolist() == expected
+assert jax.jit(fibonacci)(placed).tolist() == expected
+print("ok")
+"""
+
+
+def test_in_shards(tmp_path: Path) -> None:
+    """Eight devices call it at the same time."""
+    script = tmp_path / "script.py"
+    script.write_text(IN_SHARDS)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.strip() == "ok", run.stderr
+
+
+def test_another_process() -> None:
+    """What was compiled in one process refers to its memory, and is refused in others."""
+    jax.jit(kernel(fibonacci))(NUMBERS)
+    call = jax.ffi.ffi_call(TARGET, [jax.ShapeDtypeStruct((3,), np.int32)] * 2)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="belongs to another process"):
+        jax.block_until_ready(call(jnp.arange(3), nonce=np.int64(1), record=np.int64(16)))
+
+
+def test_exports_are_portable() -> None:
+    exported = jax.export.export(jax.jit(kernel(fibonacci)))(NUMBERS)
+    assert TARGET not in exported.mlir_module()
+    assert exported.call(NUMBERS).tolist() == FIBONACCI
+    assert TARGET in jax.jit(kernel(fibonacci)).lower(NUMBERS).as_text()
+
+
+# Inputs without a result
+
+
+def test_lanes_that_raise() -> None:
+    with pytest.raises(hb.LaneError, match="raised ValueError: not 3") as info:
+        kernel(picky)(NUMBERS)
+    lanes = [i for i, n in enumerate(NUMBERS) if n == 3 or n > 5]
+    assert list(info.value.lanes) == lanes
+    assert isinstance(info.value.errors[6], KeyError)
+    outputs = info.value.outputs.tolist()
+    assert [outputs[i] for i in range(SIZE) if i not in lanes] == [
+        2 * n for i, n in enumerate(NUMBERS) if i not in lanes
+    ]
+    with pytest.raises(Exception, match="raised ValueError: not 3"):
+        jax.block_until_ready(jax.jit(kernel(picky))(NUMBERS))
+    assert kernel(picky)(np.arange(3)).tolist() == [0, 2, 4]
+
+
+def test_max_steps() -> None:
+    with pytest.raises(hb.StepLimitError) as info:
+        kernel(down, max_steps=50)(np.asarray([3, 1000, 4, -1], np.int32))
+    assert list(info.value.lanes) == [1, 3]
+    assert [info.value.outputs[i].item() for i in (0, 2)] == [5, 5]
+    with pytest.raises(Exception, match="had not finished after 50 blocks"):
+        jax.block_until_ready(jax.jit(kernel(down, max_steps=50))(np.asarray([3, 1000], np.int32)))
+
+
+def test_stacks_grow() -> None:
+    """Only the lanes that were too deep are run again, and the depth is remembered."""
+    n = np.asarray([3, 1000, 50, 7, 200], np.int32)
+    batched = kernel(deep, max_stack_depth=2)
+    result, stats = batched.with_stats(n)
+    assert result.tolist() == n.tolist()
+    assert stats.resumptions > 1
+    assert stats.depth >= 1000
+    _, again = batched.with_stats(n)
+    assert again.resumptions == 0
+
+
+def test_stacks_that_grow_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 256)
+    n = np.asarray([3, 1000, 50], np.int32)
+    with pytest.raises(hb.StackOverflowError, match="more than 256 stack frames") as info:
+        kernel(deep)(n)
+    assert list(info.value.lanes) == [1]
+    assert [info.value.outputs[i].item() for i in (0, 2)] == [3, 50]
+    with pytest.raises(hb.StackOverflowError, match="larger stacks take more memory") as info:
+        kernel(deep, max_stack_bytes=1000)(n)
+    with pytest.raises(Exception, match="raise max_stack_depth"):
+        jax.block_until_ready(jax.jit(kernel(deep))(n))
+
+
+@contextlib.contextmanager
+def alarm() -> Iterator[None]:
+    """Within it there is a signal as Ctrl-C sends it, in a third of a second."""
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, before)
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+def test_interrupted(threads: int) -> None:
+    """Whatever was finished is kept; without Ctrl-C, this has no end."""
+    n = np.where(NUMBERS == 4, -1, NUMBERS).astype(np.int32)
+    batched = kernel(down, threads=threads)
+    assert batched(NUMBERS).tolist() == [5] * SIZE
+    began = time.perf_counter()
+    with pytest.raises(hb.Interrupted) as info, alarm():
+        batched(n)
+    assert time.perf_counter() - began < 10
+    assert set(np.flatnonzero(NUMBERS == 4)) & set(info.value.unfinished)
+    done = [i for i in range(SIZE) if i not in info.value.unfinished]
+    assert all(info.value.outputs[i].item() == 5 for i in done)
+    assert batched(NUMBERS).tolist() == [5] * SIZE
+
+
+def test_left_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lanes that take longer than the calling thread may wait begin anew in others, and counts are not lost."""
+    monkeypatch.setattr("hlobatch.runtime.kernel.FIRST_TURNS", 50)
+    for threads in (1, 2):
+        result, stats = kernel(fibonacci, threads=threads).with_stats(NUMBERS)
+        assert result.tolist() == FIBONACCI
+        assert stats.threads == threads
+        assert stats.block("fibonacci.entry").executions >= sum(2 * x - 1 for x in FIBONACCI)
+
+
+def test_nan_is_found() -> None:
+    def f(x):
+        while x > 2:
+            x = x - 1
+        return jnp.log(x)
+
+    with jax.debug_nans(True), pytest.raises(FloatingPointError, match="gives NaN in lane 1"):
+        kernel(f)(np.asarray([3.5, -1.0], np.float32))
+
+
+# What says how it runs
+
+
+def test_statistics() -> None:
+    result, stats = kernel(fibonacci).with_stats(NUMBERS)
+    assert result.tolist() == FIBONACCI
+    assert "dispatch 'kernel': as asked for" in str(stats)
+    assert stats.utilization == 1
+    assert stats.inputs == SIZE
+    assert stats.block("fibonacci.entry").executions == sum(2 * x - 1 for x in FIBONACCI)
+
+
+def test_compiled() -> None:
+    lowered = kernel(fibonacci).trace(NUMBERS).lower()
+    assert "define internal i32 @lane(" in lowered.as_text("llvm")
+    assert "stablehlo.while" in lowered.as_text()
+    compiled = lowered.compile()
+    assert compiled(NUMBERS).tolist() == FIBONACCI
+    assert "run:" in compiled.as_text()
+    assert compiled.threads >= 1
+
+
+def test_what_has_no_kernel_says_why() -> None:
+    def f(x):
+        while x.sum() > 10:
+            x = jnp.linalg.inv(x @ x.T + jnp.eye(2))
+        return x
+
+    with pytest.raises(hb.KernelError, match=r"'f' has no kernel: `\w+` has no code"):
+        kernel(f)(np.ones((3, 2, 2), np.float32))
+    with pytest.raises(hb.KernelError, match="has no kernel"):
+        jax.jit(kernel(f))(np.ones((3, 2, 2), np.float32))
+    with pytest.raises(hb.KernelError, match="has no kernel"):
+        kernel(f).trace(np.ones((3, 2, 2), np.float32)).lower().as_text("llvm")
+
+
+WITHOUT_LLVM = """
+import sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] == "llvmlite":
+            raise ImportError("hidden")
+
+sys.meta_path.insert(0, Hidden())
+import numpy as np, hlobatch as hb
+
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+n = np.arange(5)
+print(hb.batch(fibonacci)(n).tolist())
+try:
+    hb.batch(fibonacci, dispatch="kernel")(n)
+except hb.KernelError as error:
+    print(error.message)
+"""
+
+
+def test_without_llvm(tmp_path: Path) -> None:
+    """Where it cannot be imported, XLA runs everything, and who asks for a kernel is told."""
+    script = tmp_path / "script.py"
+    script.write_text(WITHOUT_LLVM)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    results, said = run.stdout.splitlines()
+    assert results == "[1, 1, 2, 3, 5]"
+    assert said == "'fibonacci' has no kernel: `llvmlite` cannot be imported (ImportError: hidden)"
+
+
+# The code
+
+
+@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+def test_assembles_for_a_gpu(program: ZooProgram) -> None:
+    """The same lane, with its stacks side by side with those of others, as code of an H100."""
+    plan = program.traced.plan
+    if program.name in WITHOUT:
+        with pytest.raises(NoKernelError, match=WITHOUT[program.name]):
+            module_of(plan, NVPTX)
+        return
+    ptx = jit.assembly(module_of(plan, NVPTX).text, NVPTX.triple, "sm_90", "+ptx80")
+    assert ".visible .entry kernel(" in ptx
+
+
+def test_out_of_bounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The mode that checks finds what would leave an array, were a rule wrong."""
+    monkeypatch.setattr("hlobatch.kernels.windows.clamped", lambda _, i, most: i)
+
+    def f(table, i):
+        while i % 2 == 0:
+            i = i // 2
+        return jax.lax.dynamic_index_in_dim(table, i, keepdims=False)
+
+    table = np.arange(20, dtype=np.int32)
+    with checking(), pytest.raises(AssertionError, match="would have left its arrays"):
+        hb.batch(f, in_axes=(None, 0), dispatch="kernel")(table, np.asarray([1, 2, 999]))
+
+
+def test_large_arrays_lie_in_memory_of_the_host() -> None:
+    """What is too much for the stack of a thread does not end it."""
+
+    def f(n):
+        table = jnp.zeros((1 << 18,), jnp.int32)
+        other = jnp.ones((1 << 18,), jnp.int32)
+        while n > 0:
+            table = table.at[n].add(n)
+            other = other.at[n].set(table[n] + other[n - 1])
+            n = n - 1
+        return table.sum() + other.sum()
+
+    n = np.asarray([3, 100, 7], np.int32)
+    with hb.disable_batching():
+        expected = [int(f(int(k))) for k in n]
+    assert kernel(f)(n).tolist() == expected
+    assert jax.jit(kernel(f))(n).tolist() == expected
+    assert kernel_of(kernel(f).trace(n).plan).module.local_bytes >= 2 << 20
+
+
+def test_places_in_the_source() -> None:
+    """A profiler sees the lines of the user's file."""
+    text = kernel(fibonacci).trace(NUMBERS).lower().as_text("llvm")
+    line = fibonacci.__code__.co_firstlineno
+    assert f"!DILocation(line: {line + 1}," in text
+    assert f"!DILocation(line: {line + 3}," in text
+    assert f'filename: "{Path(__file__).name}"' in text
+
+
+def test_code_without_the_host() -> None:
+    """A program, what it takes, and a processor are all that the code is made of."""
+    plan = kernel(fibonacci).trace(NUMBERS).plan
+    texts = [to_llvm(plan.kernel_program, "f", Operands((), (False,), ()), Options(p)).text for p in (CPU, NVPTX)]
+    assert "define i32 @run(" in texts[0]
+    assert "define ptx_kernel void @kernel(" in texts[1]
