@@ -13,42 +13,54 @@ import linecache
 import sysconfig
 import time
 import types
-import warnings
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
-from hlobatch.analysis.draws import code_within
 from hlobatch.diagnostics import is_internal
 from hlobatch.frontend.scopes import HELPER
+from hlobatch.frontend.typed_code import PROGRAM, PROMPTS, compiles_to, typed
 
 _BEGUN: Final = time.time()
 _INSTALLED: Final = tuple(
     Path(folder) for name in ("stdlib", "platstdlib") if (folder := sysconfig.get_paths().get(name))
 )
 """Where Python's own library lies."""
-_NO_FILE: Final = "<string>"
-"""What ``exec`` calls its code; from Python 3.13 on ``linecache`` knows the program of ``-c`` by that name."""
-_KNOWN: Final[weakref.WeakKeyDictionary[types.FunctionType, Sequence[str]]] = weakref.WeakKeyDictionary()
+_KNOWN: Final[weakref.WeakKeyDictionary[types.FunctionType, tuple[str, Sequence[str]]]] = weakref.WeakKeyDictionary()
+"""The file, or what is called one, that a function was made from, and its lines."""
 
 
 def lines_of(function: types.FunctionType) -> Sequence[str]:
     """The lines of the file; none if there is no file, or if it is not the one any more."""
-    code = function.__code__
     if function not in _KNOWN:
-        linecache.checkcache(code.co_filename)
-        lines = [] if code.co_filename == _NO_FILE else linecache.getlines(code.co_filename, function.__globals__)
-        if not lines or (_may_have_changed(function) and not _compiles_to(lines, code)):
+        found = _of_file(function) or typed(function.__code__)
+        if found is None:
             return ()
-        _KNOWN[function] = lines
-    return _KNOWN[function]
+        _KNOWN[function] = found
+    return _KNOWN[function][1]
+
+
+def file_of(function: types.FunctionType) -> str:
+    """The name of the file, or of what was typed, by which Python has its lines."""
+    return _KNOWN[function][0] if function in _KNOWN else function.__code__.co_filename
+
+
+def _of_file(function: types.FunctionType) -> tuple[str, Sequence[str]] | None:
+    """The file and its lines; of what several texts are called by one name, the one that was meant."""
+    code = function.__code__
+    linecache.checkcache(code.co_filename)
+    lines = linecache.getlines(code.co_filename, function.__globals__)
+    is_doubtful = code.co_filename in (PROGRAM, *PROMPTS) or _may_have_changed(function)
+    if not lines or (is_doubtful and not compiles_to("".join(lines), code)):
+        return None
+    return code.co_filename, lines
 
 
 def remember(function: types.FunctionType, lines: Sequence[str]) -> None:
     """Take lines for those of a function that was made in another process, whose file may not be here."""
     file = function.__code__.co_filename
-    _KNOWN[function] = lines
+    _KNOWN[function] = file, lines
     if not linecache.getlines(file):
         linecache.cache[file] = (sum(map(len, lines)), None, list(lines), file)
 
@@ -61,17 +73,6 @@ def _may_have_changed(function: types.FunctionType) -> bool:
     except OSError:
         return False
     return changed > _BEGUN and type(loader) is importlib.machinery.SourceFileLoader
-
-
-def _compiles_to(lines: Sequence[str], wanted: types.CodeType) -> bool:
-    """Whether some code is among what the lines compile to."""
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            module = compile("".join(lines), wanted.co_filename, "exec", dont_inherit=True)
-    except SyntaxError:
-        return False
-    return wanted in code_within(module)
 
 
 def is_users(function: types.FunctionType) -> bool:

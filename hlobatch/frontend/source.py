@@ -20,8 +20,9 @@ from typing import Any, Final
 import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
-from hlobatch.frontend.files import is_users, lines_of
+from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.support import refusal
+from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
@@ -131,17 +132,27 @@ def read_source(fun: types.FunctionType) -> Source:
     Raises:
         UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
     """
-    file, lines = fun.__code__.co_filename, lines_of(fun)
+    lines, file = lines_of(fun), file_of(fun)
     if not lines:
         raise UnsupportedSyntaxError(
             f"the source of {fun.__qualname__!r} cannot be read ({file})",
-            help="put the function in a file, and import it again if the file has changed; code typed at the plain "
-            "Python prompt or passed to exec has no source.",
+            help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_parsed("".join(lines), file), fun)
     source = Source(fun, file, node, tuple(lines))
     check_kind(source, fun)
     return source
+
+
+_INSTEAD_OF_TYPED: Final = {
+    PROGRAM: "put the function in a file; what is passed to `exec` keeps its text if that is given a name: "
+    "`linecache.cache[name] = len(text), None, text.splitlines(True), name`, `exec(compile(text, name, 'exec'))`.",
+    **dict.fromkeys(
+        PROMPTS,
+        "put the function in a file, and import it; or type it in IPython, or in Python from 3.13 on, which keep it.",
+    ),
+}
+"""What to do where the text of a function is gone, by what Python calls the file."""
 
 
 @functools.lru_cache(maxsize=16)
