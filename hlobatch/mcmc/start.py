@@ -92,6 +92,11 @@ def starting_points(
         center = parameters.position(init)
         return jax.vmap(lambda key: center + jax.random.uniform(key, center.shape, center.dtype, -jitter, jitter))(keys)
 
+    def given(chain: int) -> Any:
+        if callable(init):
+            return init(keys[chain])
+        return init if one_for_all else jax.tree.map(lambda leaf: leaf[chain], init)
+
     can_differ = callable(init) or (one_for_all and jitter > 0.0)
     point = evaluate(positions(keys))
     for again in range(1, TRIES if can_differ else 1):
@@ -101,7 +106,7 @@ def starting_points(
         tried = evaluate(positions(jax.vmap(jax.random.fold_in, (0, None))(keys, again)))
         point = jax.tree.map(lambda new, old: jnp.where(bad.reshape(-1, *[1] * (new.ndim - 1)), new, old), tried, point)  # noqa: B023
     if not _is_finite(point).all():
-        raise _explained(point, parameters, evaluate, tries=TRIES if can_differ else 1)
+        raise _explained(point, given, parameters, evaluate, tries=TRIES if can_differ else 1)
     return point
 
 
@@ -111,7 +116,9 @@ def _is_finite(point: Point) -> Any:
     return np.logical_and.reduce([np.isfinite(np.asarray(array)).all(axis=-1) for array in arrays])
 
 
-def _explained(point: Point, parameters: Parameters, evaluate: Evaluate, tries: int) -> InitialValueError:
+def _explained(
+    point: Point, given: Callable[[int], Any], parameters: Parameters, evaluate: Evaluate, tries: int
+) -> InitialValueError:
     """The error: the first chain that cannot start, and the parameters that it cannot start with."""
     good = _is_finite(point)
     chain = int(np.argmin(good))
@@ -128,15 +135,21 @@ def _explained(point: Point, parameters: Parameters, evaluate: Evaluate, tries: 
     else:
         names, what = steep if len(steep) < len(parameters.names) else (), f"has log density {value:g}"
     subject = f"parameter {' and '.join(names)} of chain {chain}" if names else f"chain {chain}"
-    tree, _ = parameters.at(point.position[chain])
+    tree = given(chain) if outside else parameters.at(point.position[chain])[0]
     shown = ", ".join(
-        f"{name}={np.array2string(np.asarray(leaf), precision=4, threshold=6, separator=', ')}"
+        f"{name}={_shown(leaf)}"
         for name, leaf in zip(parameters.names, jax.tree.leaves(tree), strict=True)
         if name in names or not names
     )
     others = f"; so do {(~good).sum() - 1} other chains" if (~good).sum() > 1 else ""
     tried = f" after {tries} tries" if tries > 1 else ""
     return InitialValueError(f"{subject} {what}{tried}: {shown}{others}.", chain, names)
+
+
+def _shown(value: Any) -> str:
+    """A number, or a few of an array."""
+    array = np.asarray(value)
+    return np.array2string(array, precision=4, threshold=6, separator=", ") if array.ndim else f"{float(array):.4g}"
 
 
 def _cured_by(point: Point, chain: int, other: int, parameters: Parameters, evaluate: Evaluate) -> tuple[str, ...]:

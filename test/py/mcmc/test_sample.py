@@ -259,7 +259,9 @@ def test_what_does_not_fit(init: Any, options: dict[str, Any], words: str) -> No
 
 def test_start_outside_of_the_support() -> None:
     init = {"x": np.zeros(4, np.float32), "rate": np.array([1.0, 1.0, -1.0, 1.0], np.float32)}
-    with pytest.raises(mcmc.InitialValueError, match=r"parameter rate of chain 2 is not in its support") as caught:
+    with pytest.raises(
+        mcmc.InitialValueError, match=r"parameter rate of chain 2 is not in its support: rate=-1\."
+    ) as caught:
         mcmc.sample(two_parameters, init, KEY, constraints={"rate": mcmc.positive})
     assert (caught.value.chain, caught.value.parameters) == (2, ("rate",))
 
