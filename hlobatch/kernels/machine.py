@@ -17,7 +17,7 @@ it was or which stack was too small, counting from 1. Results are there only of 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Final
@@ -45,8 +45,9 @@ from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tabl
 )
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.processors import Processor
-from hlobatch.kernels.text import OUT_OF_BOUNDS, Index
-from hlobatch.kernels.types import BOOL, NoKernelError, kind, size, stored
+from hlobatch.kernels.stacks import Stacks
+from hlobatch.kernels.text import OUT_OF_BOUNDS
+from hlobatch.kernels.types import BOOL, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
 
 FAULT: Final = 32
@@ -120,8 +121,7 @@ class Machine:
         program: The program.
         operands: The arrays that it takes.
         options: How it is made.
-        frame_bytes: For each array of a stack, in order, what a frame takes.
-        stack_of: For each of these arrays, which stack it belongs to.
+        stacks: Those of a lane.
 
     Raises:
         NoKernelError: Something in the program has no code.
@@ -140,9 +140,7 @@ class Machine:
         self._of_host: set[str] = set()
         self._cells = self._all_cells()
         e.protected.update(cell for cells in self._cells.values() for cell in cells)
-        self.frame_bytes: list[int] = []
-        self.stack_of: list[int] = []
-        self._stacks = {v: self._stack(v, k) for k, v in enumerate(self._stacked)}
+        self.stacks = Stacks(e, program, self._leaves, self._cells, self._current)
         self._returns: dict[str, str] = {}
         self._fuel = "" if options.processor.side_by_side else e.cell("i64")
         self._steps = e.cell("i64") if options.max_steps is not None else ""
@@ -156,10 +154,6 @@ class Machine:
         """Types of the arrays that a variable is kept in."""
         interface = v in self.program.vars_in or v in self.program.vars_out
         return self._types(v) if interface or self.program.alloc(v) is not Alloc.NULL else []
-
-    @cached_property
-    def _stacked(self) -> list[str]:
-        return [v for v in self.program.var_defs if self.program.alloc(v) is Alloc.FULL]
 
     # Where variables are
 
@@ -189,14 +183,6 @@ class Machine:
     def _computed_arrays(self) -> int:
         return sum(len(self._leaves[v]) for v in self.operands.computed)
 
-    def _stack(self, v: str, number: int) -> tuple[int, str]:
-        """The first entry of a variable's stack in ``frames``, and the memory of its pointer."""
-        first = len(self.frame_bytes)
-        for leaf in self._leaves[v]:
-            self.frame_bytes.append(max(size(leaf.shape), 1) * leaf.dtype.itemsize)
-            self.stack_of.append(number)
-        return first, self.emitter.cell("i64")
-
     def _stored(self, v: str) -> Iterator[tuple[str, TensorType]]:
         return zip(self._cells[v], self._leaves[v], strict=True)
 
@@ -212,7 +198,7 @@ class Machine:
         for block in self.program.graph:
             e.label(self._labels[block.name])
             self._arrive(block)
-            for op in self.program.ops_in_loop(block):
+            for op in self.stacks.calls.moving(block, self.program.ops_in_loop(block)):
                 if op is not block.terminator:
                     self._operation(op)
             self._leave(block)
@@ -222,8 +208,7 @@ class Machine:
 
     def _begin(self) -> None:
         e = self.emitter
-        for _, pointer in self._stacks.values():
-            e.do(f"store i64 0, ptr {pointer}")
+        self.stacks.begin()
         if self._steps:
             e.do(f"store i64 0, ptr {self._steps}")
         if self._fuel:
@@ -259,8 +244,8 @@ class Machine:
             e.copy_to(self._current(cell, leaf), place)
         e.do(f"store i32 {self._fate()}, ptr %fate")
         e.jump("%exit")
-        for k in range(len(self._stacked)):
-            self._stop(f"%overflow{k}", Fate.PARKED + (k + 1 << NUMBER))
+        for k, label in enumerate(self.stacks.overflows):
+            self._stop(label, Fate.PARKED + (k + 1 << NUMBER))
         self._stop("%stepped_out", Fate.STEPPED_OUT)
         self._stop("%interrupted", Fate.RUNNING)
         self._stop(OUT_OF_BOUNDS, FAULT)
@@ -299,6 +284,7 @@ class Machine:
                 e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
             if block.name in self._headers:
                 self._turned()
+            self.stacks.arrive(block)
 
     @cached_property
     def _headers(self) -> set[str]:
@@ -334,12 +320,10 @@ class Machine:
                     self._primitive(op)
             case PushOp():
                 with self.emitter.at(op.location):
-                    for v in op.vars:
-                        self._push(v)
+                    self.stacks.push(op.vars)
             case PopOp():
                 with self.emitter.at(op.location):
-                    for v in op.vars:
-                        self._pop(v)
+                    self.stacks.pop(op.vars)
             case LogOp():
                 raise NoKernelError(f"what lanes have Python do has no code: {op.text}")
             case _:
@@ -378,74 +362,6 @@ class Machine:
         arrays_ = [leaf for v in op.vars_in for leaf in self._types(v)]
         return jax.make_jaxpr(lane_function(op, types))(*[leaf.aval for leaf in arrays_])
 
-    # Stacks
-
-    def _frames(self, entry: int) -> tuple[str, str]:
-        """Where the frames of an array begin, and how many there are."""
-        e = self.emitter
-        begin = e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %frames, i64 {2 * entry}')}")
-        return begin, e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %frames, i64 {2 * entry + 1}')}")
-
-    def _push(self, v: str) -> None:
-        """Saves the top. A variable without a stack keeps nothing: its old value is not needed."""
-        if v not in self._stacks or not self._leaves[v]:
-            return
-        e, (first, pointer) = self.emitter, self._stacks[v]
-        used = e.op(f"load i64, ptr {pointer}")
-        e.guard(e.op(f"icmp ult i64 {used}, {self._frames(first)[1]}"), f"%overflow{self._stacked.index(v)}")
-        for k, (cell, leaf) in enumerate(self._stored(v)):
-            value, place = self._current(cell, leaf), self._place(first + k, leaf, used)
-            if not self.options.processor.side_by_side:
-                e.copy_to(value, place(0))
-                continue
-            self._each(leaf, lambda i: e.element(value, i), place)  # noqa: B023  # it is called at once
-        e.do(f"store i64 {e.op(f'add i64 {used}, 1')}, ptr {pointer}")
-
-    def _pop(self, v: str) -> None:
-        """Restores what was saved last; below the bottom there is nothing to restore, and nothing that is read."""
-        if v not in self._stacks or not self._leaves[v]:
-            return
-        e, (first, pointer) = self.emitter, self._stacks[v]
-        used = e.op(f"sub i64 {e.op(f'load i64, ptr {pointer}')}, 1")
-        used = e.op(f"call i64 @{e.external('llvm.smax.i64', 'i64', 'i64', 'i64')}(i64 {used}, i64 0)")
-        e.do(f"store i64 {used}, ptr {pointer}")
-        for k, (cell, leaf) in enumerate(self._stored(v)):
-            place = self._place(first + k, leaf, used)
-            if not self.options.processor.side_by_side:
-                at = place(0)
-                e.copy_to(Value(leaf.dtype, leaf.shape, at if leaf.shape else e.load(at, leaf.dtype)), cell)
-                continue
-            self._each(
-                leaf,
-                lambda i: e.load(place(i), leaf.dtype),  # noqa: B023  # it is called at once
-                lambda i: e.address(cell, leaf.dtype, i),  # noqa: B023
-            )
-
-    def _each(self, leaf: TensorType, read: Callable[[Index], str], place: Callable[[Index], str]) -> None:
-        """Move an array element by element."""
-        e = self.emitter
-
-        def one(index: list[Index]) -> None:
-            i = e.position(index, leaf.shape)
-            e.store(read(i), place(i), leaf.dtype)
-
-        e.for_each(leaf.shape, one)
-
-    def _place(self, entry: int, leaf: TensorType, frame: str) -> Callable[[Index], str]:
-        """What finds an element of a frame of an array; where lanes have stacks of their own, only the first."""
-        e, begin = self.emitter, self._frames(entry)[0]
-        if not self.options.processor.side_by_side:
-            offset = e.op(f"add i64 {begin}, {e.times(frame, self.frame_bytes[entry])}")
-            return lambda _: e.op(f"getelementptr i8, ptr %stacks, i64 {offset}")
-        base = e.op(f"getelementptr i8, ptr %stacks, i64 {e.op(f'mul i64 %rows, {begin}')}")
-
-        def place(i: Index) -> str:
-            element = e.plus(e.times(frame, max(size(leaf.shape), 1)), i)
-            at = e.op(f"add i64 {e.op(f'mul i64 %rows, {element}')}, %row")
-            return e.op(f"getelementptr {stored(leaf.dtype)}, ptr {base}, i64 {at}")
-
-        return place
-
     # Control
 
     def _leave(self, block: Block) -> None:
@@ -459,7 +375,7 @@ class Machine:
                     condition = e.converted(self._current(cell, leaf), BOOL)
                     e.branch(e.element(condition, 0), self._labels[end.true_block], self._labels[end.false_block])
                 case PushGotoOp():
-                    self._push(end.counter)
+                    self.stacks.push(self.stacks.calls.moves(end))
                     e.do(f"store i32 {self._numbers[end.push_block]}, ptr {self._cells[end.counter][0]}")
                     e.jump(self._labels[end.goto_block])
                 case IndirectGotoOp():
@@ -473,7 +389,7 @@ class Machine:
         e.label(label)
         ((cell, leaf),) = self._stored(counter)
         to = e.element(self._current(cell, leaf), 0)
-        self._pop(counter)
+        self.stacks.pop(self.stacks.calls.moves(IndirectGotoOp(counter)))
         calls = (b.terminator for b in self.program.graph if isinstance(b.terminator, PushGotoOp))
         backs = sorted({c.push_block for c in calls if c.counter == counter and c.push_block != HALT})
         k = kind(leaf.dtype)
@@ -501,7 +417,7 @@ class Machine:
             "out": "noalias",
         }
         pointers = [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
-        rest = ["ptr %call", "ptr noalias %local", "ptr noalias %stacks", "ptr readonly %frames", "ptr %counts"]
+        rest = ["ptr %call", "ptr noalias %local", "ptr noalias %stacks", "ptr noalias readonly %frames", "ptr %counts"]
         parameters = ", ".join(["i64 %index", *pointers, *rest, "i64 %row", "i64 %rows"])
         body = "\n".join(["  %fate = alloca i32", *e.heads, *e.lines])
         constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())

@@ -58,8 +58,8 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
     triple = f'target triple = "{options.processor.triple}"\n' if options.processor.triple else ""
     return KernelModule(
         f"{triple}{machine.text(name)}{entry}",
-        tuple(machine.frame_bytes),
-        tuple(machine.stack_of),
+        tuple(machine.stacks.frame_bytes),
+        tuple(machine.stacks.stack_of),
         machine.emitter.local_bytes,
         len(program.graph.blocks),
     )

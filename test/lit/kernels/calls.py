@@ -16,10 +16,11 @@ def f(n):
 # CHECK: block0:
 # CHECK: icmp sle i32 {{%v[0-9]+}}, 1
 # CHECK: br i1 {{%v[0-9]+}}, label {{%block[0-9]+}}, label {{%block[0-9]+}}
-# A push looks whether there is room, and keeps what the recursion comes back to.
+# What a call saves is one frame: one test whether there is room, before anything is saved.
+# CHECK: br i1 {{%v[0-9]+}}, label {{%on[0-9]+}}, label %overflow0
 # CHECK: mul i32
-# CHECK: br i1 {{%v[0-9]+}}, label {{%on[0-9]+}}, label %overflow
 # CHECK: getelementptr i8, ptr %stacks
+# CHECK-NOT: overflow
 # CHECK: br label %block0
 # CHECK: switch i32 {{%v[0-9]+}}, label %finished [ i32 {{[0-9]+}}, label {{%block[0-9]+}} ]
 # CHECK: define i32 @run(
