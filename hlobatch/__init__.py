@@ -10,6 +10,7 @@ from hlobatch.context import Context
 from hlobatch.diagnostics import (
     ArtifactError,
     BatchTypeError,
+    CapacityError,
     HloBatchError,
     Interrupted,
     KernelError,
@@ -22,6 +23,7 @@ from hlobatch.diagnostics import (
     VerificationError,
 )
 from hlobatch.export import Artifact, export, load
+from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
@@ -35,6 +37,7 @@ __all__ = [
     "BatchTypeError",
     "BatchedFunction",
     "BlockStats",
+    "CapacityError",
     "Compiled",
     "Context",
     "HloBatchError",
@@ -56,6 +59,7 @@ __all__ = [
     "VariableAllocation",
     "VerificationError",
     "batch",
+    "capacity",
     "disable_batching",
     "export",
     "instructions",

@@ -31,6 +31,7 @@ from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Executables, Plan
+from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
@@ -103,6 +104,7 @@ class BatchedFunction(Generic[P, R]):
     _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
     _executables: list[Executables] = field(default_factory=list, repr=False)
     _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
+    _rooms: dict[Any, int] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
@@ -155,15 +157,46 @@ class BatchedFunction(Generic[P, R]):
             StepLimitError: Some inputs used up ``max_steps``.
             StackOverflowError: Some lane wants more stack than there can be.
         """
+        error: HloBatchError
         try:  # a decorator would take a fifth of what a call like an earlier one takes here
             if not kwargs and not _disabled.get() and (known := self._shortcuts.look_up_arrays(args)) is not None:
                 return known(args)  # type: ignore[no-any-return]  # what it is, the function says
             return self._call(args, kwargs)  # type: ignore[no-any-return]
-        except HloBatchError as error:
-            raise shown(error)  # noqa: B904  # it is the same error, with the cause it has
+        except HloBatchError as wrong:
+            if not is_outgrown(wrong):
+                raise shown(wrong)  # noqa: B904  # it is the same error, with the cause it has
+            error = wrong
         except (RuntimeError, ValueError, FloatingPointError):
             self._explain(args, kwargs)
             raise
+        return self._with_more_room(args, kwargs, error)  # type: ignore[no-any-return]
+
+    @hiding_internal_frames
+    def _with_more_room(self, args: Any, kwargs: Any, error: HloBatchError) -> Any:
+        """The result of a call in which containers were full, which were given no capacity: they get more.
+
+        Raises:
+            CapacityError: There is no memory for more.
+        """
+        if is_tracing():
+            raise error
+        call = self._bind(args, kwargs)
+        key, times = self._key(call), 1
+        while True:
+            times = max(self._rooms.get(key, 1), times) * MORE_ROOM
+            if not fits_with(times, self._plan(call), call.size):
+                raise error
+            plan = self._plan(call, times)
+            try:
+                results = execute(plan, call.physical()).results
+            except HloBatchError as wrong:
+                if not is_outgrown(wrong):
+                    raise
+                error = wrong
+            else:
+                self._rooms[key] = times
+                self._shortcuts.forget()
+                return plan.result(results)
 
     @hiding_internal_frames
     def _explain(self, args: Any, kwargs: Any) -> None:
@@ -186,7 +219,8 @@ class BatchedFunction(Generic[P, R]):
         key, leaves, known = self._shortcuts.look_up(args, kwargs)
         if known is not None:
             return known(leaves)
-        call, plan = self._planned(args, kwargs)
+        call = self._bind(args, kwargs)
+        plan = self._plan(call, self._rooms.get(self._key(call), 1) if self._rooms else 1)
         results = execute(plan, call.physical()).results
         self._shortcuts.remember(key, leaves, call, plan)
         return plan.result(results)
@@ -246,12 +280,22 @@ class BatchedFunction(Generic[P, R]):
         except HloBatchError as error:
             raise error.at(caller()) from None
 
-    def _plan(self, call: Call) -> Plan:
-        """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings."""
-        key = (*call.key, tracing_context())
+    def _key(self, call: Call) -> Any:
+        """What calls have in common that run the same program, but for the room that containers have."""
+        return (*call.key, tracing_context())
+
+    def _plan(self, call: Call, room: int = 1) -> Plan:
+        """The plan for a call; found again only for equal types, statics, shared inputs and JAX settings.
+
+        Args:
+            call: The call.
+            room: How many times as much containers have room for as they have at first: more where they were full.
+        """
+        key = (*self._key(call), room) if room > 1 else self._key(call)
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
-            specialized = learned_program(self._program, types, writes_out=self.options.optimizations.write_out_loops)
+            writes_out = self.options.optimizations.write_out_loops
+            specialized = learned_program(self._program, types, writes_out=writes_out, room=room)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:

@@ -117,6 +117,14 @@ class HloBatchError(Exception):
     """
 
     label: ClassVar[str] = "error"
+    may_grow: tuple[tuple[str, int], ...] = ()
+    """Variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    goes_over: bool = False
+    """Whether all that is wrong is that a comprehension goes over a container of which lanes have more or fewer items.
+    """
+    about: Any = None
+    """What is too little for what is done with it, if that is what is wrong: a class of Python's containers, or where
+    such are in what code is given."""
 
     def __init__(
         self,
@@ -247,6 +255,21 @@ def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
         return type(kind.__name__, (kind, other), {"__doc__": text, _PARENTS: (*_made_of(kind), other)})
     except TypeError:  # instances of the two are laid out differently
         return kind
+
+
+class CapacityError(RuntimeError):
+    """A container of a lane, such as a list that is used as a stack, has no room for another item.
+
+    Fix: say how many items it may hold, `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers that were
+    given no capacity grow by themselves.
+
+    Attributes:
+        may_grow: Whether the container was given no capacity.
+    """
+
+    def __init__(self, message: str, may_grow: bool = False) -> None:
+        super().__init__(message)
+        self.may_grow = may_grow
 
 
 class StackOverflowError(LaneError):

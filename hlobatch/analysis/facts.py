@@ -125,6 +125,29 @@ class MayBeNone:
 
 
 @dataclass(frozen=True, slots=True)
+class Grows:
+    """The fact that lists, or other containers, in a variable have another length in each lane.
+
+    Attributes:
+        variable: Its name in the program, before live ranges are split.
+        depth: Where they are: 0 if the variable is one, 1 if they are its items or attributes, and so on.
+    """
+
+    variable: str
+    depth: int
+
+    @property
+    def site(self) -> Site:
+        """All of the variable."""
+        return Site(self.variable, (self.depth,), (0, 0, 0, 0))
+
+
+@dataclass(frozen=True, slots=True)
+class GoesOver:
+    """The fact that a comprehension of the program goes over a container that has another length in each lane."""
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """The fact that the code of a statement changes in place what variables hold: it binds them to that, too.
 
@@ -199,3 +222,15 @@ class Learned(Exception):  # noqa: N818  # nothing is wrong
     def __init__(self, site: Site, fact: Any) -> None:
         super().__init__(site, fact)
         self.site, self.fact = site, fact
+
+
+class NotYet(Exception):  # noqa: N818  # nothing is wrong so far
+    """Raised in code that is being traced: what it takes out of a container has no type before something is put there.
+
+    Attributes:
+        error: What is wrong if nothing ever is.
+    """
+
+    def __init__(self, error: HloBatchError) -> None:
+        super().__init__(error)
+        self.error = error

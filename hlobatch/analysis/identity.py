@@ -149,12 +149,15 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
     Raises:
         UnsupportedSyntaxError: It changes an item that is another one in each lane.
     """
-    if any(_holds_other(part, before) for part, before in notes.chosen):
-        raise UnsupportedSyntaxError(
+    given = {id(part): node for node, part, _ in notes.given}
+    others_now = [part for part, before in notes.chosen if _holds_other(part, before)]
+    if others_now:
+        error = UnsupportedSyntaxError(
             "this code changes an item of a list in place, which is another one in each lane",
             help="assign to the item: `items[i] = [*items[i], x]`.",
         )
-    given = {id(part): node for node, part, _ in notes.given}
+        error.about = _origins(others_now[0], notes, given)
+        raise error
     named = {id(part): name for name, value in outside.items() for _, part in mutable_parts(value)}
     made: dict[int, Node] = {}
     sources: dict[Node, Sequence[Node]] = {}

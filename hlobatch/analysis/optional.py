@@ -25,6 +25,7 @@ import jax.numpy as jnp
 from hlobatch.analysis.facts import Learned, MayBeNone
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -133,12 +134,23 @@ def differs_by_lane(type_: Type) -> bool:
     return any(isinstance(leaf, (Maybe, Choice)) for leaf in leaves)
 
 
+def is_made_on_the_way(type_: Type) -> bool:
+    """Whether values of other types become what a variable holds where they go there."""
+    return type_.grows or differs_by_lane(type_)
+
+
 def has_to_be_lifted(given: Type, held: Type) -> bool:
     """Whether a value of one type is not what a variable of another holds, but is made that by ``lift``."""
     if given.treedef != held.treedef or given.metadata != held.metadata:
         return True
-    pairs = zip(given.leaves, held.leaves, strict=True)
+    pairs = list(zip(given.leaves, held.leaves, strict=True))
+    if held.grows and any(_as_stored(a) != _as_stored(b) for a, b in pairs):
+        return True
     return any(isinstance(a, Static) and isinstance(a.value, enum.Enum) and isinstance(b, TensorType) for a, b in pairs)
+
+
+def _as_stored(leaf: TensorType | Static) -> Any:
+    return (leaf.dtype, leaf.shape) if isinstance(leaf, TensorType) else leaf
 
 
 def lift(value: Any, type_: Type) -> Any:
@@ -155,6 +167,8 @@ def _lifted(value: Any, kind: Any) -> Any:
         return Maybe(jnp.bool_(True), _lifted(value, kind.value))
     if isinstance(kind, Choice):
         return Choice(jnp.asarray(moved(value, kind)), kind.objects)
+    if isinstance(kind, Growing):
+        return kind.hold(value)
     if isinstance(kind, TensorType) and isinstance(value, Choice):
         return jnp.asarray(value.each(int), kind.dtype)
     if isinstance(kind, TensorType) and isinstance(value, enum.IntEnum):

@@ -6,6 +6,7 @@ the lowering call from then on: each straight-line segment is traced once per ty
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import contextvars
 import enum
@@ -40,8 +41,9 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
-from hlobatch.analysis.facts import Changes, Learned, Site, of_code
+from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code
 from hlobatch.analysis.identity import NOTHING, Identity, identity_of, noting
+from hlobatch.analysis.lane_failures import within
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
@@ -54,6 +56,7 @@ from hlobatch.diagnostics import (
     as_also,
     is_internal,
 )
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
@@ -314,16 +317,15 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     doubts: list[HloBatchError] = []
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
-        with noting() as notes:
+        with noting() as notes, within(op.location):
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
-    except Learned:
-        raise
+    except (Learned, NotYet) as told:
+        raise (told if isinstance(told, Learned) else NotYet(told.error.at(_place(told, op)))) from None
     except HloBatchError as error:
-        if error.location is UNKNOWN:
-            raise error.at(_place(error, op)) from None
-        if (error.location.file, error.location.function) == (op.location.file, op.location.function):
-            raise  # it stands in the same function: nothing is called
-        raise error.with_note(Note("called from here", op.location)) from None
+        placed = _placed(error, op, in_types)
+        if placed is error:
+            raise
+        raise placed from None
     except Exception as error:
         raise _explained(error, op, in_types) from error
     finally:
@@ -453,10 +455,12 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
         if index in others_at and short not in bound:
             others.add(short)
         if changed(known):
-            raise UnsupportedSyntaxError(
+            error = UnsupportedSyntaxError(
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
             )
+            error.may_grow = ((name.split(":", 1)[0], 0),)
+            raise error
     if others:
         raise Learned(of_code(op.location), Changes(frozenset(others)))
 
@@ -474,8 +478,64 @@ def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:
         )
 
 
+def _placed(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
+    """An error of ours with its place, and with the call that it came through."""
+    error.may_grow = error.may_grow or _may_grow(error, op, in_types)
+    if error.location is UNKNOWN:
+        return error.at(_place(error, op))
+    if (error.location.file, error.location.function) == (op.location.file, op.location.function):
+        return error  # it stands in the same function: nothing is called
+    return error.with_note(Note("called from here", op.location))
+
+
+_OF_LENGTH: Final = re.compile(r"pop from (an )?empty|pop index out of range|(list|deque) index out of range|x not in")
+"""What Python says of lists that are too short."""
+_BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, collections.OrderedDict)
+
+
+def _may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tuple[str, int], ...]:
+    """The variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    kinds: tuple[type, ...] = ()
+    empty = False
+    about = error.about if isinstance(error, HloBatchError) else None
+    if isinstance(about, tuple):
+        return tuple(sorted({(op.vars_in[index].split(":", 1)[0], len(path)) for index, path in about}))
+    if isinstance(error, (IndexError, ValueError)) and _OF_LENGTH.search(str(error)):
+        kinds, empty = (list, collections.deque), True
+    elif about is not None:
+        kinds = (about,)
+    elif isinstance(error, KeyError) or _UNHASHABLE.search(str(error)):
+        kinds = _BY_KEY
+    pairs = zip(op.vars_in, in_types, strict=True) if kinds else ()
+    found = {(n.split(":", 1)[0], depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}
+    return tuple(sorted(found))
+
+
+def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
+    """How deep in a pattern there are containers of some classes, of which none is around the others.
+
+    Args:
+        pattern: The pattern.
+        kinds: The classes.
+        empty: Whether only those without items are meant.
+    """
+    container = pattern.value if isinstance(pattern, Static) else pattern
+    if type(container) in kinds and not (empty and len(container)):
+        return {0}
+    if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):
+        return set()
+    parts = jax.tree.leaves(pattern, is_leaf=lambda part: part is not pattern)
+    return {depth + 1 for part in parts for depth in _depths(part, kinds, empty)}
+
+
 def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     """What went wrong in the user's code, at the user's line."""
+    found = _as_ours(error, op, in_types)
+    found.may_grow = _may_grow(error, op, in_types)
+    return found
+
+
+def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     place, deeper = _place(error, op), _innermost(error, op)
     if isinstance(error, jax.errors.TracerBoolConversionError):
         return UnsupportedSyntaxError(

@@ -22,12 +22,14 @@ import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import Copy, Learned
+from hlobatch.analysis.facts import Copy, Learned, NotYet
+from hlobatch.analysis.growing_lists import KINDS, grown
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened, zeros
-from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, as_number, is_pattern, join
+from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, as_number, is_pattern, join, parts_of
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
@@ -60,25 +62,41 @@ class Inference:
     conflict: HloBatchError | None = None
 
 
-def infer_types(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Inference:
+def infer_types(
+    program: Program,
+    in_types: Mapping[str, Type],
+    optional: Collection[str] = (),
+    growing: Collection[tuple[str, int]] = (),
+) -> Inference:
     """Types of all variables.
 
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of ``program.vars_in``.
         optional: The variables, by their names before that, that may be None in some lanes and a value in others.
+        growing: Likewise those whose containers have another length in each lane, and at which depth.
 
     Returns:
         What was found. Where two values that reach a variable have types that do not fit together, or code does not
         accept its inputs, inference ends early and ``conflict`` says why.
     """
-    return _Inferrer(program, in_types, optional).run()
+    return _Inferrer(program, in_types, optional, growing).run()
 
 
 class _Inferrer:
-    def __init__(self, program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> None:
+    def __init__(
+        self,
+        program: Program,
+        in_types: Mapping[str, Type],
+        optional: Collection[str],
+        growing: Collection[tuple[str, int]],
+    ) -> None:
         self.program = program
         self.optional = optional
+        self.growing: dict[str, list[int]] = {}
+        for name, depth in growing:
+            self.growing.setdefault(name, []).append(depth)
+        self.waiting: dict[Place, HloBatchError] = {}
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)
         self.found = Inference(types=dict(in_types))
@@ -104,6 +122,10 @@ class _Inferrer:
                 self.found.conflict = _through_calls(error, place[0], self.called_from)
                 self.found.conflict.__cause__ = error.__cause__
                 return self.found
+        if self.waiting:
+            place = min(self.waiting, key=self.order.__getitem__)
+            self.found.conflict = _through_calls(self.waiting[place], place[0], self.called_from)
+            return self.found
         for place, index, op in [*self._that_say_which_failure()]:
             self.found.traced[place, index] = trace(
                 op, self.found.traced[place, index].in_types, [False] * len(op.defs)
@@ -155,12 +177,17 @@ class _Inferrer:
         function = self.functions[place[0]]
         block = function.graph.block(place[1])
         self.found.stuck.pop(place, None)
+        self.waiting.pop(place, None)
         for index, op in enumerate(block.instructions):
             if any(name not in self.found.types for name in op.uses):
                 return
             match op:
                 case PrimOp():
-                    self._primitive(place, index, op)
+                    try:
+                        self._primitive(place, index, op)
+                    except NotYet as nothing:
+                        self.waiting[place] = nothing.error
+                        return
                 case FunctionCallOp():
                     if not self._call(function, op):
                         self.found.stuck[place] = op
@@ -224,6 +251,8 @@ class _Inferrer:
 
     def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
+        if self.growing:
+            type_ = _grown(type_, self.growing.get(name.split(":", 1)[0], ()), location)
         if name in self.results:  # arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
@@ -266,9 +295,30 @@ class _Inferrer:
             notes=[Note(f"here it is {other}", where)],
             help=f"here it is {type_}; {_advice(type_, other, short == '$result')}",
         )
+        depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in self.origins[name])
+        error.may_grow = tuple((name.split(":", 1)[0], depth) for depth in {*depths} if depth is not None)
         if isinstance(reason, NoneError):
             error.none_or_value = RESULT if name in self.results else name.split(":", 1)[0]
         return error
+
+
+def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
+    """The type of a variable whose containers have another length in each lane, at some depths."""
+    try:
+        return Type(functools.reduce(grown, depths, type_.tensors)) if depths else type_
+    except BatchTypeError as error:
+        raise error.at(location) from None
+
+
+def _depth_of_difference(left: Any, right: Any) -> int | None:
+    """How deep in two patterns there are lists of different lengths, or containers that are other Python objects."""
+    if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
+        return 0
+    if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
+        kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
+        return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
+    depths = map(_depth_of_difference, parts_of(left), parts_of(right))
+    return next((depth + 1 for depth in depths if depth is not None), None)
 
 
 def _is_of(variable: str, names: Collection[str]) -> bool:

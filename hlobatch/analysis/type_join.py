@@ -15,7 +15,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.tracing import is_scalar, widened_leaf
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
@@ -58,6 +60,8 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     """
     if left == right:
         return left
+    if left.grows or right.grows:
+        left, right = map(Type, _aligned(left.tensors, right.tensors))
     try:
         return _join_patterns(left, right)
     except DisagreementError as reason:
@@ -70,6 +74,24 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         if not optional:
             raise NoneError(str(reason)) from None
         return joined
+
+
+def _aligned(left: Any, right: Any) -> tuple[Any, Any]:
+    """Two patterns, in both of which containers that grow in one of them are what can hold either."""
+    for one, other in ((left, right), (right, left)):
+        if isinstance(one, Growing):
+            try:
+                above = one.together(other)
+            except BatchTypeError as reason:
+                raise DisagreementError(reason.message) from None
+            return above, above
+    if any(part is None or is_pattern(part) for part in (left, right)):
+        return left, right
+    (parts, structure), (others, other) = map(_opened, (left, right))
+    if structure != other:
+        return left, right
+    pairs = [_aligned(part, its) for part, its in zip(parts, others, strict=True)]
+    return tuple(jax.tree.unflatten(structure, side) for side in zip(*pairs, strict=True)) if pairs else (left, right)
 
 
 def _join_patterns(left: Type, right: Type) -> Type:
@@ -143,6 +165,11 @@ MOST_OBJECTS: Final = 64
 def _opened(pattern: Any) -> tuple[list[Any], Any]:
     """The parts of a pattern, and how it is made of them."""
     return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
+
+
+def parts_of(pattern: Any) -> list[Any]:
+    """The parts of a pattern, one level down."""
+    return _opened(pattern)[0]
 
 
 def _is_leaf(part: Any) -> bool:

@@ -6,6 +6,7 @@ the end of a block.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from hlobatch.diagnostics import UNKNOWN, Location
@@ -15,9 +16,15 @@ from hlobatch.ir.program import Block, ControlFlowGraph
 
 @dataclass
 class BlockBuilder:
-    """Collects the blocks of one function in source order."""
+    """Collects the blocks of one function in source order.
+
+    Attributes:
+        blocks: Those that are closed.
+        before_end: Does what has to be done before control leaves the open block, be it for a function that it calls.
+    """
 
     blocks: list[Block] = field(default_factory=list)
+    before_end: Callable[[], None] | None = None
     _taken: set[str] = field(default_factory=set)
     _open: str | None = None
     _ops: list[Op] = field(default_factory=list)
@@ -46,12 +53,16 @@ class BlockBuilder:
 
     def add(self, op: Op) -> None:
         """Append an operation to the open block."""
+        if isinstance(op, FunctionCallOp) and self.before_end is not None:
+            self.before_end()
         self._ops.append(op)
         if isinstance(op, FunctionCallOp):
             self.start(self.name(f"after_{op.function}"), op.location)
 
     def end(self, terminator: Terminator) -> None:
         """Close the open block; code that comes next is unreachable until a block starts."""
+        if self._open is not None and self.before_end is not None:
+            self.before_end()
         if self._open is None:
             return
         block = Block(self._open, tuple(self._ops), terminator, self._location, self._sync)

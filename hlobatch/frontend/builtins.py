@@ -15,6 +15,7 @@ import numpy as np
 from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 
 
 def is_array(value: Any) -> bool:
@@ -42,6 +43,8 @@ def truth(value: Any) -> Any:
 def _truth(value: Any) -> Any:
     if isinstance(value, Choice):
         return value.each(bool)
+    if isinstance(value, Growing):
+        return value.truth()
     if not is_array(value):
         return bool(value)
     return jnp.asarray(scalar(value, "the condition")).astype(jnp.bool_)
@@ -49,6 +52,8 @@ def _truth(value: Any) -> Any:
 
 def logical_not(value: Any) -> Any:
     """``not value``."""
+    if isinstance(value, Growing):
+        value = value.truth()
     differs = is_array(value) or isinstance(value, Choice) or optional(value) is not None
     return jnp.logical_not(truth(value)) if differs else not value
 

@@ -22,6 +22,7 @@ from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 
 _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
@@ -50,7 +51,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         if meaning.uses_items:  # what an iterator gives is not known before
             args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
         kind = is_tracer if meaning.converts else _is_jax
-        if _holds(kind, (args, kwargs)) or (known in _CALLERS and _holds(callable, (args, kwargs))):
+        if (
+            _holds(kind, (args, kwargs))
+            or any(isinstance(value, Growing) for value in args)
+            or (known in _CALLERS and _holds(callable, (args, kwargs)))
+        ):
             return meaning.function(*args, **kwargs)
     method = _method(function)
     if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):

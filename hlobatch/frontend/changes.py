@@ -66,6 +66,11 @@ _METHODS: Final = frozenset(
 """Methods that change lists, deques or dicts in place, and that arrays do not have."""
 
 
+def is_change(node: ast.expr) -> bool:
+    """Whether an expression is a call of a method that changes what it is of."""
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
+
+
 def changed_by_methods(body: Sequence[ast.stmt]) -> frozenset[str]:
     """The names of whose values straight-line code changes something by a method that says so."""
     found = set[str]()

@@ -24,18 +24,23 @@ _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
 """What a loop goes to, what it goes over, and the conditions on which it goes on."""
 
 
-def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str]) -> list[ast.stmt]:
+def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, grows: bool = False) -> list[ast.stmt]:
     """Statements that give a name the items of a comprehension: a list, or the comprehension's own container.
 
     Args:
         node: The comprehension.
         result: The name.
         fresh: Gives names that nobody uses, for the variables of the comprehension, which are its own.
+        grows: Whether items are appended to a list that has another length in each lane.
     """
     target, value = ast.Name(result, ast.Store()), ast.Name(result, ast.Load())
     loops, names = loops_of(node, fresh)
     empty, grown = _growth(node, value, names)
-    body = nested(loops, [ast.Assign([target], grown)])
+    more: ast.stmt = ast.Assign([target], grown)
+    if grows and not isinstance(node, ast.DictComp):
+        append = ast.Attribute(value, "append", ast.Load())
+        more = ast.Expr(ast.Call(append, [renamed(node.elt, names)], []))
+    body = nested(loops, [more])
     return [placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
 
 

@@ -16,14 +16,15 @@ made of. Whoever calls it goes on to the handler, or gives both back in turn. Ea
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.analysis.facts import Learned, of_function
-from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.frontend.callees import Callee, static_value
+from hlobatch.analysis.lane_failures import CanFail
+from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
+from hlobatch.frontend.callees import Callee, Callees, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
 from hlobatch.frontend.handlers import BY_THEMSELVES, caught_kinds
@@ -63,6 +64,21 @@ class Handled:
     details: str
 
 
+@dataclass(frozen=True)
+class Untested:
+    """A statement that fails in some lanes.
+
+    Attributes:
+        status: The variable that says in which way it did.
+        failing: The ways.
+        node: The statement.
+    """
+
+    status: str
+    failing: CanFail
+    node: ast.AST
+
+
 class ExceptionLowering(ExpressionLowering):
     """Lowers what raises and what catches."""
 
@@ -72,6 +88,11 @@ class ExceptionLowering(ExpressionLowering):
     tries: tuple[Try, ...] = ()
     handled: tuple[Handled, ...] = ()
     _failed: str | None = None
+
+    def __init__(self, callee: Callee, callees: Callees) -> None:
+        super().__init__(callee, callees)
+        self.untested: list[Untested] = []
+        self.blocks.before_end = self.test_statements
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements up to the first that control cannot pass."""
@@ -160,7 +181,7 @@ class ExceptionLowering(ExpressionLowering):
             )
         return node, kind
 
-    def _record(self, exception: ast.expr, kind: type[BaseException], node: ast.stmt) -> None:
+    def _record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST) -> None:
         where = self._where_failures_go()
         reads = read_names(exception)
         inputs = [name for name in reads if name in self.local or name.startswith("_hb_")]
@@ -176,6 +197,56 @@ class ExceptionLowering(ExpressionLowering):
         operands = tuple(map(self.variable, inputs))
         self.blocks.add(PrimOp(operands, outputs, recorder, recorder.text, self.location(node), places))
         self.blocks.end(GotoOp(where, location=self.location(node)))
+
+    def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
+        """Behind straight-line code that fails in some lanes: keep in mind to test for that."""
+        self.untested.append(Untested(status, failing, node))
+
+    def test_statements(self) -> None:
+        """Before control leaves a block: if something in it failed, go to where failures go.
+
+        What is computed between is computed in vain: nothing but the block itself sees it.
+        """
+        untested, self.untested = self.untested, []
+        if not untested:
+            return
+        node = untested[0].node
+        wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
+        self._test_status([one.status for one in untested], None, (wrong, right), node)
+        self.blocks.start(wrong, self.location(node))
+        ways = [(one, number, *way) for one in untested for number, way in enumerate(one.failing.failures, 1)]
+        for one, number, kind, given in ways:
+            other = None
+            if (one, number) != ways[-1][:2]:
+                this, other = self.blocks.name("this"), self.blocks.name("other")
+                self._test_status([one.status], number, (this, other), one.node)
+                self.blocks.start(this, self.location(one.node))
+            self._record_by_itself(kind, given, one.node)
+            if other is not None:
+                self.blocks.start(other, self.location(one.node))
+        self.blocks.start(right, self.location(node))
+
+    def _record_by_itself(self, kind: type[Exception], given: Sequence[Any], node: ast.AST) -> None:
+        """Raise what an operation raises by itself."""
+        name = ast.copy_location(self.constant(kind), node)
+        arguments: list[ast.expr] = [ast.copy_location(ast.Constant(value), node) for value in given]
+        around = self.tries
+        if issubclass(kind, CapacityError):  # which is none of Python's
+            self.tries = ()
+        self._record(ast.copy_location(ast.Call(name, arguments, []), node), kind, node)
+        self.tries = around
+
+    def _test_status(self, statuses: Sequence[str], number: int | None, sides: tuple[str, str], node: ast.AST) -> None:
+        """Branch on whether one of some statements failed, or one in one of its ways."""
+        name = self.temporary("if")
+        which = ast.copy_location(ast.Constant(number), node)
+        loads = [ast.copy_location(ast.Name(status, ast.Load()), node) for status in statuses]
+        target = ast.copy_location(ast.Name(name, ast.Store()), node)
+        test = helper("__hb_has_failed_by_itself", [which, *loads], node)
+        statement = ast.copy_location(ast.Assign([target], test), node)
+        text = "has failed" if number is None else f"has failed, {number}"
+        self.primitive([statement], [name], node, text, tests=True)
+        self.blocks.end(BranchOp(self.variable(name), *sides, location=self.location(node)))
 
     def _is_handled(self, node: ast.expr) -> bool:
         return isinstance(node, ast.Name) and bool(self.handled) and self.handled[-1].name == node.id
@@ -311,9 +382,11 @@ class ExceptionLowering(ExpressionLowering):
 
     @contextmanager
     def _within(self, one: Try) -> Iterator[None]:
+        self.test_statements()
         before, self.tries = self.tries, (*self.tries, one)
         try:
             yield
+            self.test_statements()
         finally:
             self.tries = before
 

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from typing import Any, TypeGuard
 
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import Changes, Copy, Learned, MayBeNone, Site, of_code, of_function
+from hlobatch.analysis.facts import Changes, Copy, GoesOver, Learned, MayBeNone, Site, of_code, of_function
+from hlobatch.analysis.lane_failures import CanFail
 from hlobatch.analysis.optional import narrow
 from hlobatch.diagnostics import (
     BatchTypeError,
@@ -37,7 +38,7 @@ from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Default, Template, nested_functions, unnamed_function
-from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper
+from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper, watched
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, local_names, names_before, read_names, root_of
@@ -124,8 +125,18 @@ class ExpressionLowering:
 
     # Straight-line code
 
-    def primitive(self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str) -> None:
-        """Emit one ``PrimOp`` for straight-line statements."""
+    def primitive(
+        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
+    ) -> None:
+        """Emit one ``PrimOp`` for straight-line statements, and a test behind it if they fail in some lanes.
+
+        Args:
+            body: The statements.
+            outputs: The names that they give values to.
+            node: What stands in the source.
+            text: What the program shows of it.
+            tests: Whether this is such a test.
+        """
         written = body
         body = self.meanings.of([self._with_sites(statement) for statement in written])
         reads = names_before(body)
@@ -134,6 +145,12 @@ class ExpressionLowering:
             if name not in inputs and name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
         outputs = [*outputs, *self._changed_in_place(changed_by_methods(written), inputs, outputs, node)]
+        failing = self.callees.facts.of(CanFail, of_code(self.location(node)))
+        status = ""
+        if failing is not None and not tests:
+            status = self.temporary("status")
+            body, outputs = watched(body, self.constant(failing.failures), status), [*outputs, status]
+            reads = names_before(body)
         constants = {name: value for name, value in self.constants.items() if name in reads}
         function = compile_primitive(self.source, body, inputs, outputs, constants)
         self.blocks.add(
@@ -146,6 +163,12 @@ class ExpressionLowering:
                 tuple(self.location(reads[name]) for name in inputs),
             )
         )
+        if failing is not None and status:
+            self.test_after(status, failing, node)
+
+    def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
+        """Behind straight-line code that fails in some lanes: on, or to where failures go."""
+        raise NotImplementedError
 
     def _changed_in_place(
         self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
@@ -246,6 +269,8 @@ class ExpressionLowering:
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
         generators = []
+        if self.callees.facts.all_of(GoesOver):
+            items = self._marked(items, site)
         for generator in items.generators:
             goes_over, known = generator.iter, generator
             if isinstance(goes_over, ast.Call) and static_value(goes_over.func, self.source, self.local) is range:
@@ -255,6 +280,15 @@ class ExpressionLowering:
             generators.append(known)
         marked = ast.copy_location(type(items)(items.elt, generators), items)
         return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
+
+    def _marked(self, items: Any, site: Site) -> Any:
+        """A comprehension that has to be a loop if what it goes over has another length in each lane."""
+        generators = []
+        for generator in items.generators:
+            where = ast.copy_location(self.constant(site), generator.iter)
+            goes_over = helper("__hb_gone_over", [where, generator.iter], generator.iter)
+            generators.append(ast.comprehension(generator.target, goes_over, generator.ifs, generator.is_async))
+        return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
 
     def _is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
@@ -334,17 +368,27 @@ class ExpressionLowering:
                     self.location(child),
                     help="give the lambda a name, or call it in a loop or in a statement of its own.",
                 )
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.callees.facts.all_of(GoesOver):
+            site = self.site(node)
+            if self.callees.facts.of(Looped, site) is not None:
+                return self._written_out(node, grows=True)
+            node = self._marked(node, site)
         reads = [name for name in read_names(node) if name in self.scope]
         if not reads:
             return node
         kept = {name: self.as_variable(self._closure(self.scope[name], node), node) for name in reads}
         return renamed(node, kept)
 
-    def _written_out(self, node: ast.expr) -> ast.expr:
-        """A comprehension with a call that the program carries out: a loop. All items are computed, at once."""
+    def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
+        """A comprehension with a call that the program carries out: a loop. All items are computed, at once.
+
+        Args:
+            node: The comprehension.
+            grows: Whether how many items there are differs between lanes.
+        """
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
         result = self.temporary()
-        self.statements(as_loop(node, result, self.temporary))
+        self.statements(as_loop(node, result, self.temporary, grows=grows))
         items = self._load(result, node)
         if isinstance(node, ast.SetComp):
             return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)

@@ -12,8 +12,10 @@ import numpy as np
 
 from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.tracing import leaf_type
-from hlobatch.diagnostics import Location
+from hlobatch.diagnostics import CapacityError, Location
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.sequences import either
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Type
 from hlobatch.ir.words import encoded, size_of
 
@@ -85,7 +87,7 @@ class Failures:
             number: Which failure.
             kinds: A class of exceptions, or a tuple of them.
         """
-        numbers = [failure.number for failure in self.all if issubclass(failure.kind, kinds)]
+        numbers = [f.number for f in self.all if issubclass(f.kind, kinds) and not issubclass(f.kind, CapacityError)]
         if len(numbers) == len(self.all) or not is_array(number):
             return len(numbers) == len(self.all) or number in numbers
         return jnp.isin(number, np.array(numbers, np.int32)) if numbers else False
@@ -101,6 +103,11 @@ def has_failed(number: Any) -> Any:
     return number != 0
 
 
+def has_failed_by_itself(way: int | None, *statuses: Any) -> Any:
+    """Whether one of some statements failed: in a way, by its number, or in any."""
+    return either(status != 0 if way is None else status == way for status in statuses)
+
+
 def is_zero(value: Any) -> Any:
     """Whether a divisor is one that Python refuses: a number, and 0."""
     return value == 0 if np.shape(value) == () else False
@@ -108,6 +115,11 @@ def is_zero(value: Any) -> Any:
 
 def is_outside(items: Any, index: Any) -> Any:
     """Whether an index is one that Python refuses."""
-    if isinstance(items, dict) or not hasattr(items, "__len__") or np.shape(index) != () or isinstance(index, slice):
+    if (
+        isinstance(items, (dict, Growing))
+        or not hasattr(items, "__len__")
+        or np.shape(index) != ()
+        or isinstance(index, slice)
+    ):
         return False
     return (index >= len(items)) | (index < -len(items)) if is_array(index) else not -len(items) <= index < len(items)

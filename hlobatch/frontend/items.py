@@ -26,6 +26,7 @@ from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
+from hlobatch.ir.growing import Growing
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
@@ -55,6 +56,8 @@ def _item(container: Any, index: Any) -> Any:
         return index.each(lambda key: container[key])
     if isinstance(container, Choice):
         return container[index]
+    if isinstance(container, Growing):
+        return container.item(index)
     if isinstance(index, slice):
         _check_slice(index)
     if isinstance(index, list) and is_array(container):
@@ -105,7 +108,11 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         UnsupportedSyntaxError: They are not alike.
     """
     if not len(items):
-        raise BatchTypeError("an item of an empty sequence", help="there has to be an item at each index that occurs.")
+        error = BatchTypeError(
+            "an item of an empty sequence", help="there has to be an item at each index that occurs."
+        )
+        error.about = type(items)
+        raise error
     if any_optional(items):
         raise UnsupportedSyntaxError(
             "an item is chosen by the lane, and items are None in some lanes",

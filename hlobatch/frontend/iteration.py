@@ -18,13 +18,14 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import gathered
 from hlobatch.frontend.ranges import range_item
+from hlobatch.ir.growing import Growing
 
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
 
 
 def items(value: Any) -> Any:
     """Something that has items by their number, of anything that can be gone over."""
-    if is_array(value) or isinstance(value, _SEQUENCES):
+    if is_array(value) or isinstance(value, (*_SEQUENCES, Growing)):
         return value
     if not isinstance(value, Iterable):
         raise BatchTypeError(
@@ -34,11 +35,12 @@ def items(value: Any) -> Any:
     return list(value)
 
 
-def length(value: Any) -> int:
+def length(value: Any) -> Any:
     """How many items there are."""
     if is_array(value) and value.ndim == 0:
         raise BatchTypeError("a `for` goes over a single number", help="write `range(n)` to go over numbers.")
-    return len(items(value))
+    sequence = items(value)
+    return sequence.length() if isinstance(sequence, Growing) else len(sequence)
 
 
 def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
@@ -53,6 +55,8 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
         Learned: It is better to write them out: items are known, or arrays that would have to be put together first.
     """
     sequence = items(value)
+    if isinstance(sequence, Growing):
+        return sequence.turn(turn)
     if not is_tracer(turn) or is_array(sequence):
         return sequence[turn]
     if isinstance(sequence, range):

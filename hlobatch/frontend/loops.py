@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
-from hlobatch.analysis.facts import LoopSite, Turns
+from hlobatch.analysis.facts import Grows, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.following import called
@@ -51,10 +51,12 @@ class Iteration:
     Attributes:
         turns: The variable that holds how many items there are.
         item: From a turn to its item, as an expression.
+        now: How many items there are in the meantime, if that changes while they are gone over.
     """
 
     turns: str
     item: Callable[[ast.expr], ast.expr]
+    now: ast.expr | None = None
 
 
 class ForLowering:
@@ -107,7 +109,7 @@ class ForLowering:
         if self._surely_turns(node.iter):
             blocks.end(GotoOp(body, location=self.location))
         blocks.start(head, lowering.location(node.target))
-        condition = self._goes_on(turn, iteration.turns)
+        condition = self._goes_on(turn, iteration)
         false = self.otherwise if node.orelse else self.after
         blocks.end(BranchOp(condition, body, false, location=lowering.location(node.iter)))
         blocks.start(body, lowering.location(node.body[0]))
@@ -150,11 +152,11 @@ class ForLowering:
         text = re.sub(rf", {HELPER}constant\d+", "", lowering.source.text(shown))
         lowering.primitive([statement], target_names(target), target, text)
 
-    def _goes_on(self, turn: str, turns: str) -> str:
+    def _goes_on(self, turn: str, iteration: Iteration) -> str:
         """The variable that says whether there is a turn left."""
-        node = self.node.iter
+        node, turns = self.node.iter, iteration.turns
         name = f"{turn}_if"
-        test = helper("__hb_range_goes_on", [self._load(turn), self._load(turns)], node)
+        test = helper("__hb_range_goes_on", [self._load(turn), iteration.now or self._load(turns)], node)
         statement = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], test), node)
         self.lowering.primitive([statement], [name], node, f"{turn} < {turns}")
         return self.lowering.variable(name)
@@ -244,7 +246,7 @@ class ForLowering:
                 number = helper("__hb_range_item", [turn, self._load(begin), one, self._load(begin)], node)
             return ast.copy_location(ast.Tuple([number, items.item(turn)], ast.Load()), node)
 
-        return Iteration(items.turns, item)
+        return Iteration(items.turns, item, items.now)
 
     def _zip(
         self, node: ast.Call, inner: Sequence[ast.expr], keywords: Sequence[ast.keyword], counts: bool
@@ -283,7 +285,8 @@ class ForLowering:
             site = self._site() if self.may_be_written_out else self._constant(None)
             return helper("__hb_item_of", [self._load(name), turn, site], self.node.target)
 
-        return Iteration(turns, item)
+        grows = live and lowering.callees.facts.of(Grows, Grows(lowering.variable(name), 0).site) is not None
+        return Iteration(turns, item, helper("__hb_length", [self._load(name)], node) if grows else None)
 
     def _turns(self, count: ast.expr, node: ast.expr, counts: bool) -> str:
         """A variable for a number of items. That of the turns is noted where tracing comes by it."""

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import ast
 import builtins
+import collections
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -66,8 +67,10 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 """Comparisons, as the module ``operator`` calls them, or nearly."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len)
+_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, collections.deque)
 """Functions that leave out the items of a comprehension that are not there in a lane."""
+_GO_OVER_SETS: Final = (any, all, min, max)
+"""Those of them to which it is nothing that an item is there twice."""
 _NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
 """Functions that make a copy in Python, of which JAX makes none where it need not."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
@@ -213,7 +216,7 @@ class Meanings:
         return static_value(node, self.source, self.local) is MISSING
 
     def _trace_time(self, node: Any) -> Any:
-        """Control inside a lambda or a comprehension; elsewhere there is none in straight-line code."""
+        """Control inside a lambda or a comprehension, where alone it is in straight-line code; and lists in lists."""
         match node:
             case ast.IfExp(test, body, otherwise):
                 return helper("__hb_choose", [test, _later(body), _later(otherwise)], node)
@@ -222,6 +225,10 @@ class Meanings:
                 return helper(name, [values[0], *map(_later, values[1:])], node)
             case ast.UnaryOp(ast.Not(), operand):
                 return helper("__hb_not", [operand], node)
+            case ast.List(parts, ast.Load()) if any(isinstance(part, ast.Starred) for part in parts):
+                starred = _constant(tuple(isinstance(part, ast.Starred) for part in parts), node)
+                values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
+                return helper("__hb_listed", [starred, *values], node)
         return node
 
     def _call(self, node: ast.Call) -> ast.expr:
@@ -238,8 +245,11 @@ class Meanings:
         arguments = node.args
         if function is next and arguments and _is_whole(arguments[0]):
             return helper("__hb_first", [arguments[0].args[0], *arguments[1:]], node)
-        if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
-            arguments = [arguments[0].args[0], *arguments[1:]]
+        if arguments and _is_whole(arguments[0]):
+            items = arguments[0].args[0]
+            goes_over = _GO_OVER_POSSIBLE if isinstance(items, (ast.ListComp, ast.GeneratorExp)) else _GO_OVER_SETS
+            if any(function is known for known in goes_over):
+                arguments = [items, *arguments[1:]]
         called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
 

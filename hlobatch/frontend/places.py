@@ -120,6 +120,20 @@ def augmented(node: ast.AugAssign, value: ast.expr, fresh: Callable[[], str]) ->
     ]
 
 
+def changed(call: ast.Call, fresh: Callable[[], str]) -> list[ast.stmt]:
+    """Statements that do what ``items[i].append(x)`` does, and bind names alone."""
+    assert isinstance(call.func, ast.Attribute)
+    target, name = call.func.value, fresh()
+    place = place_of(target)
+    part, load = (_at(target, ast.Name(name, context)) for context in (ast.Store(), ast.Load()))
+    function = _at(call.func, ast.Attribute(load, call.func.attr, ast.Load()))
+    return [
+        _bind(part, _call("__hb_part_to_change", place, [], target)),
+        ast.copy_location(ast.Expr(_at(call, ast.Call(function, call.args, call.keywords))), call),
+        _bind(_stored_name(place), _call("__hb_put", place, [load], target)),
+    ]
+
+
 def _call(name: str, place: Place, values: Sequence[ast.expr], node: ast.AST) -> ast.expr:
     return helper(name, [place.root, *values, *place.steps], node)
 

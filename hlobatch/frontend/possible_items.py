@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both
@@ -62,8 +63,13 @@ def whole(items: Any) -> Any:
     """What a comprehension gives where it is kept, or used where the number of its items has to be known.
 
     Raises:
-        UnsupportedSyntaxError: That differs between lanes.
+        UnsupportedSyntaxError: That differs between lanes, and it is no list.
     """
+    if isinstance(items, list) and any(isinstance(item, Possible) for item in items):
+        return GrowingList.of_those_there(
+            [item.value if isinstance(item, Possible) else item for item in items],
+            [item.is_there if isinstance(item, Possible) else True for item in items],
+        )
     if isinstance(items, Iterator):
         return map(_there, items)
     for item in items.values() if isinstance(items, dict) else items:

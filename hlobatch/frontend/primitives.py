@@ -11,7 +11,7 @@ import types
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis import optional, tracing
+from hlobatch.analysis import lane_failures, optional, tracing
 from hlobatch.analysis.identity import fresh
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
@@ -20,6 +20,7 @@ from hlobatch.frontend import (
     effects,
     failures,
     following,
+    growing_items,
     items,
     iteration,
     members,
@@ -45,6 +46,9 @@ HELPERS: Final = {
     "__hb_power": python_numbers.power,
     "__hb_closure": nested.closure,
     "__hb_captured": nested.captured_value,
+    "__hb_listed": growing_items.listed,
+    "__hb_watch": lane_failures.watch,
+    "__hb_seen": lane_failures.seen,
     "__hb_AssertionError": AssertionError,
     "__hb_IndexError": IndexError,
     "__hb_ZeroDivisionError": ZeroDivisionError,
@@ -53,6 +57,7 @@ HELPERS: Final = {
     "__hb_refuse": batched_builtins.refuse,
     "__hb_caught": failures.Failures.caught,
     "__hb_has_failed": failures.has_failed,
+    "__hb_has_failed_by_itself": failures.has_failed_by_itself,
     "__hb_is_outside": failures.is_outside,
     "__hb_is_zero": failures.is_zero,
     "__hb_no_details": failures.no_details,
@@ -68,6 +73,7 @@ HELPERS: Final = {
     "__hb_own": stores.own,
     "__hb_stored": stores.stored,
     "__hb_part": stores.part,
+    "__hb_part_to_change": stores.part_to_change,
     "__hb_put": stores.put,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
@@ -95,6 +101,7 @@ HELPERS: Final = {
     "__hb_matched": traced_functions.matched,
     "__hb_item": items.item,
     "__hb_member": members.member,
+    "__hb_gone_over": reductions.gone_over,
     "__hb_range": reductions.range_of,
     "__hb_first": possible_items.first,
     "__hb_compare": sequences.compare,
@@ -115,6 +122,16 @@ def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.Call:
     """A call of one of ``HELPERS`` in the place of ``node``."""
     function = ast.copy_location(ast.Name(name, ast.Load()), node)
     return ast.copy_location(ast.Call(function, list(arguments), []), node)
+
+
+def watched(body: Sequence[ast.stmt], failures: ast.expr, status: str) -> list[ast.stmt]:
+    """Statements that find out in which of some ways they fail, and keep that in a variable."""
+    target = ast.copy_location(ast.Name(status, ast.Store()), body[-1])
+    return [
+        ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(failures, body[0])], body[0])), body[0]),
+        *body,
+        ast.copy_location(ast.Assign([target], helper("__hb_seen", [], body[-1])), body[-1]),
+    ]
 
 
 def compile_primitive(

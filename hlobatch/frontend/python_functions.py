@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import collections
 import enum
 import functools
 from collections.abc import Callable
@@ -11,8 +12,9 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend import number_theory
+from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import (
     as_bool,
@@ -34,6 +36,7 @@ from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import power
 from hlobatch.frontend.sequences import LaneRange, both, either, less
 from hlobatch.frontend.sorting import in_order
+from hlobatch.ir.growing import Growing
 
 _NONE: Final = object()
 _MANY: Final = 8
@@ -90,12 +93,16 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def _any(iterable: Any, /) -> Any:
+    if isinstance(iterable, GrowingList):
+        return growing_items.any_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
         return as_bool(jnp.any(iterable))
     return as_bool(either(both(truth(part) for part in (item.is_there, item.value)) for item in items_of(iterable)))
 
 
 def _all(iterable: Any, /) -> Any:
+    if isinstance(iterable, GrowingList):
+        return growing_items.all_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
         return as_bool(jnp.all(iterable))
     return as_bool(both(either((_not(item.is_there), truth(item.value))) for item in items_of(iterable)))
@@ -106,6 +113,8 @@ def _not(value: Any) -> Any:
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    if isinstance(iterable, GrowingList):
+        return growing_items.total(iterable, start)
     items = items_of(iterable)
     values = [item.value for item in items]
     if len(items) > _MANY and certain(items) and all(is_array(v) for v in values):
@@ -128,6 +137,8 @@ def _sum_of_array(array: Any, start: Any) -> Any:
 
 
 def _length(sized: Any, /) -> Any:
+    if isinstance(sized, Growing):
+        return sized.length()
     if isinstance(sized, (list, tuple)) and any(isinstance(item, Possible) for item in sized):
         return functools.reduce(lambda n, item: n + as_int(item.is_there), items_of(sized), 0)
     return len(sized)
@@ -138,6 +149,8 @@ def _length(sized: Any, /) -> Any:
 
 def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> Any:
     """``min`` or ``max``: the first of those that are not surpassed."""
+    if len(args) == 1 and isinstance(args[0], GrowingList):
+        return growing_items.extreme(name, args[0], key, *(() if default is _NONE else (default,)))
     if len(args) == 1 and is_array(args[0]) and args[0].ndim == 1 and key is None and args[0].shape[0] > 0:
         return _extreme_of_array(name, jnp.asarray(args[0]))
     items = items_of(args[0]) if len(args) == 1 else [Possible(value) for value in args]
@@ -188,14 +201,16 @@ def _extreme_of_array(name: str, array: Any) -> Any:
 # Sequences
 
 
-def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> list[Any]:
+def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
     if is_tracer(reverse):
         raise BatchTypeError(
             "whether `sorted` goes down differs between lanes", help="sort up, and index from the other end."
         )
+    if isinstance(iterable, GrowingList):
+        return growing_items.in_order(iterable, key, reverse)
     items = items_of(iterable)
     if not certain(items):
-        raise _refused_length("sorted")
+        return growing_items.in_order(growing_items.those_there(items), key, reverse)
     values = [item.value for item in items]
     keys = values if key is None else list(map(key, values))
     if differs(keys):
@@ -262,6 +277,7 @@ _HASHED: Final = (set, frozenset, hash)
 MEANINGS: Final = {
     **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
     **entries({abs: _abs, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
+    **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
     **entries({any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter}, uses_items=True),
     **entries(
         {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},

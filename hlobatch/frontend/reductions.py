@@ -23,6 +23,7 @@ from typing import Any, Final
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
 from hlobatch.frontend.lane_numbers import differs
+from hlobatch.ir.growing import Growing
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
 """Functions that go over items once, in order, and keep no more than their result."""
@@ -50,6 +51,17 @@ def range_of(site: Site, *bounds: Any) -> range:
     if differs(bounds):
         raise Learned(site, Looped())
     return range(*bounds)
+
+
+def gone_over(site: Site, items: Any) -> Any:
+    """What such a comprehension goes over.
+
+    Raises:
+        Learned: It has another length in each lane.
+    """
+    if isinstance(items, Growing):
+        raise Learned(site, Looped())
+    return items
 
 
 def arguments_of(call: ast.Call, name: str) -> dict[str, ast.expr] | None:

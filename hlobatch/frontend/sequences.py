@@ -23,6 +23,7 @@ from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 
 _MANY: Final = 8
 """Of more integers a number is compared with all at once."""
@@ -52,6 +53,8 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("is_", "is_not"):
         found = _is(left, right) if differs((left, right)) else left is right
         return found if operation == "is_" else _not(found)
+    if isinstance(left, Growing) or isinstance(right, Growing):
+        return _of_growing(operation, left, right)
     for kind in (tuple, list):
         if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
             return _of_sequences(operation, left, right)
@@ -82,6 +85,17 @@ def equal(left: Any, right: Any) -> Any:
 def less(left: Any, right: Any) -> Any:
     """Whether one value is less than another, likewise."""
     return truth(compare("lt", left, right))
+
+
+def _of_growing(operation: str, left: Any, right: Any) -> Any:
+    if operation not in ("eq", "ne"):
+        raise BatchTypeError(
+            "containers whose length differs between lanes are compared by their order",
+            help="compare their items, one after the other.",
+        )
+    one, other = (left, right) if isinstance(left, Growing) else (right, left)
+    same = one.equals(other)
+    return same if operation == "eq" else _not(same)
 
 
 def _of_sequences(operation: str, left: Sequence[Any], right: Sequence[Any]) -> Any:
@@ -124,6 +138,8 @@ def _not(value: Any) -> Any:
 
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
+    if isinstance(container, Growing):
+        return container.contains(item)
     if isinstance(container, (str, bytes)) or not differs((container, item)):
         return item in container
     if isinstance(container, (range, LaneRange)):

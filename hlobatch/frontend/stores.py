@@ -9,6 +9,7 @@ traced; errors of Python's own are explained by whoever traces it.
 from __future__ import annotations
 
 import copy
+import functools
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -19,6 +20,7 @@ import numpy as np
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of
+from hlobatch.analysis.optional import lift
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -27,6 +29,7 @@ from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import gathered
 from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType, Type
 
 Step = tuple[str, Any]
@@ -56,6 +59,19 @@ def part(root: Any, *steps: Step) -> Any:
     for step in way:
         root = _read(root, step)
     return array_stores.part(root, last[1]) if is_array(root) and last[0] == "[]" else _read(root, last)
+
+
+def part_to_change(root: Any, *steps: Step) -> Any:
+    """A container that is a part of a value, as one of its own: it is changed, and put back."""
+    value = part(root, *steps)
+    if isinstance(value, Growing):
+        return copy.copy(value)
+    if any(is_lane_index(key) for _, key in steps):
+        raise UnsupportedSyntaxError(
+            "this code changes an item of a list in place, which is another one in each lane",
+            help="assign to the item: `items[i] = [*items[i], x]`.",
+        )
+    return value
 
 
 def put(root: Any, value: Any, *steps: Step) -> Any:
@@ -128,6 +144,8 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         return new
     if is_array(base) and np.ndim(base):
         return array_stores.stored(jnp.asarray(base), key, value)
+    if isinstance(base, Growing):
+        return base.with_item(key, value)
     if isinstance(base, (list, tuple)):
         new = list(base)
         if is_lane_index(key):
@@ -175,6 +193,7 @@ def _like(base: Any, items: list[Any]) -> Any:
 def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """Items of a list after the one at a lane's index is assigned to."""
     size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
+    value, *olds = _with_lengths([value, *olds])
     tree: Any = jax.tree.structure(value)
     other = next((item for item in olds if jax.tree.structure(item) != tree), None)
     if other is not None:
@@ -186,6 +205,18 @@ def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     if not columns:
         return list(items)
     return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
+
+
+def _with_lengths(values: Sequence[Any]) -> list[Any]:
+    """Values, whose containers are of one type in all if they have another length in each lane."""
+    types = [Type(jax.tree.map(leaf_type, value)) for value in values]
+    if not any(type_.grows for type_ in types):
+        return list(values)
+    try:
+        joined = functools.reduce(join, types)
+    except DisagreementError:
+        raise _of_several_types(types[0], types[1]) from None
+    return [lift(value, joined) for value in values]
 
 
 def _of_one_type(leaves: Sequence[Any]) -> list[Any]:

@@ -12,15 +12,16 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import TypeVar
 
+from hlobatch.analysis.facts import Grows
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
-from hlobatch.frontend.changes import objects_changed
+from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
-from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.places import assignments, augmented, changed, unpacked
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
@@ -140,6 +141,11 @@ class FunctionLowering(ExceptionLowering):
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
         elif self.called(node.value) or self.prints(node.value):
             self.simple(node.value)
+        elif self._changes_growing_part(node.value):
+            call = self.simple(node.value)
+            assert isinstance(call, ast.Call)
+            body = changed(call, self.temporary)
+            self.primitive(body, self._bound(body), node, self.source.text(node))
         elif self._has_host_do(node.value) or self._may_change_its_arguments(node.value):
             self.assign(self.temporary(), self.simple(node.value), node)
         else:
@@ -160,6 +166,16 @@ class FunctionLowering(ExceptionLowering):
     def _has_host_do(self, node: ast.expr) -> bool:
         """Whether an expression is a call of a function of JAX that is there for what the host does."""
         return isinstance(node, ast.Call) and has_host_do(static_value(node.func, self.source, self.local))
+
+    def _changes_growing_part(self, node: ast.expr) -> bool:
+        """Whether a method changes an item that has another length in each lane, of a variable that holds several."""
+        if not is_change(node) or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            return False
+        root = root_of(node.func.value)
+        if not isinstance(node.func.value, ast.Subscript) or not isinstance(root, ast.Name):
+            return False
+        grown = (self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in (1, 2, 3))
+        return root.id in self.local and any(grown)
 
     def _may_change_its_arguments(self, node: ast.expr) -> bool:
         """Whether an expression calls what may change a variable in place; tracing finds out what it does."""

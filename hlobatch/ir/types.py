@@ -21,6 +21,7 @@ import numpy as np
 from hlobatch._jax import is_key
 from hlobatch.ir.boxed import Boxed, is_boxed
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
 
@@ -147,6 +148,13 @@ class Type:
         has_boxes = any(map(is_boxed, jax.tree.leaves(self.tensors, is_leaf=is_boxed)))
         return not has_boxes and all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
 
+    @cached_property
+    def grows(self) -> bool:
+        """Whether there is a container in it that has another length in each lane."""
+        if self.treedef.num_nodes == 1:
+            return False
+        return any(isinstance(part, Growing) for part in jax.tree.leaves(self.tensors, is_leaf=_is_growing))
+
     @property
     def is_static(self) -> bool:
         """Whether nothing in it differs between lanes or needs storage."""
@@ -174,6 +182,10 @@ class Type:
         if len(self.leaves) == 1 and jax.tree.structure(0) == self.treedef:
             return str(self.leaves[0])
         return _pattern(self.tensors)
+
+
+def _is_growing(part: Any) -> bool:
+    return isinstance(part, Growing)
 
 
 def metadata_of(treedef: Any) -> tuple[Static, ...]:

@@ -84,6 +84,11 @@ class Shortcuts:
             if treedef == jax.tree.structure((tuple(leaves), {})):
                 self.of_arrays[described] = context, run  # where more than abstract values is described, never found
 
+    def forget(self) -> None:
+        """Keep nothing: what ran those calls is not what they are run by from now on."""
+        self.runs.clear()
+        self.of_arrays.clear()
+
 
 def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
     """What belongs to the nodes of a call's arguments, which are none where they are arrays in a row."""

@@ -22,10 +22,22 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
-from hlobatch.analysis.facts import MOST_STATEMENTS, Facts, Learned, LoopSite, MayBeNone, Turns, counted
+from hlobatch.analysis.facts import (
+    MOST_STATEMENTS,
+    Facts,
+    GoesOver,
+    Grows,
+    Learned,
+    LoopSite,
+    MayBeNone,
+    Turns,
+    counted,
+)
+from hlobatch.analysis.rings import with_room
 from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.files import file_of
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
@@ -36,7 +48,7 @@ MOST_FACTS: Final = 2_000
 
 
 def learned_program(
-    make: Callable[[Facts], Program], in_types: Mapping[str, Type], *, writes_out: bool = True
+    make: Callable[[Facts], Program], in_types: Mapping[str, Type], *, writes_out: bool = True, room: int = 1
 ) -> Program:
     """The typed program.
 
@@ -44,11 +56,12 @@ def learned_program(
         make: From facts to the untyped program; with more facts it may differ.
         in_types: Types of the program's inputs.
         writes_out: Whether the turns of short loops over what is known are written out, though they need not be.
+        room: How many times as much containers have room for as they have at first, unless the user says.
 
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
-    with remembered(), counted(writes_out) as turns:
+    with remembered(), with_room(room), counted(writes_out) as turns:
         attempt = _attempt(make, in_types, Facts(), frozenset(), turns)
         while attempt.error is not None:
             others = list[_Attempt]()
@@ -80,6 +93,11 @@ class _Attempt:
     error: HloBatchError | None = None
 
     @property
+    def grown(self) -> set[tuple[str, int]]:
+        """The variables whose containers grow, and at which depth."""
+        return {(fact.variable, fact.depth) for fact in self.facts.all_of(Grows)}
+
+    @property
     def gives_none(self) -> bool:
         """Whether what is wrong is that the result is None in some lanes."""
         return isinstance(self.error, BatchTypeError) and self.error.none_or_value == RESULT
@@ -87,6 +105,8 @@ class _Attempt:
     def is_as_wrong_as(self, other: _Attempt) -> bool:
         if self.error is None or other.error is None:
             return False
+        if other.error.may_grow and (self.grown == other.grown or {*self.error.may_grow} & {*other.error.may_grow}):
+            return True  # turn by turn
         about = [getattr(error, "none_or_value", "") for error in (self.error, other.error)]
         same = (self.error.message, self.error.location) == (other.error.message, other.error.location)
         return same and about[0] == about[1]
@@ -107,6 +127,10 @@ def _attempt(
         except Learned as learned:
             facts = facts.and_also(learned)
             continue
+        except HloBatchError as wrong:
+            if not wrong.may_grow:
+                raise
+            return _Attempt(facts, loops, None, wrong)
         if rounds > MOST_FACTS or len(facts.known) > MOST_FACTS:
             raise UnsupportedSyntaxError(
                 f"this function makes ever more of a program: {MOST_FACTS} calls and loops so far",
@@ -116,7 +140,9 @@ def _attempt(
             )
         found, error = None, None
         try:
-            found = specialized_program(program, in_types, {fact.variable for fact in facts.all_of(MayBeNone)})
+            optional = {fact.variable for fact in facts.all_of(MayBeNone)}
+            growing = {(fact.variable, fact.depth) for fact in facts.all_of(Grows)}
+            found = specialized_program(program, in_types, optional, growing)
         except Learned as learned:
             facts = facts.and_also(learned)
             continue
@@ -143,6 +169,13 @@ def _others(
         fact = MayBeNone(wrong.error.none_or_value)
         yield attempt(wrong.facts.and_also(Learned(fact.site, fact)), wrong.loops)
     yield from _with_loops_written_out(wrong, attempt, turns)
+    if wrong.error is not None and wrong.error.goes_over and not wrong.facts.all_of(GoesOver):
+        yield attempt(wrong.facts.and_also(Learned(WHOLE_PROGRAM, GoesOver())), wrong.loops)
+    if wrong.error is not None and (names := [name for name in wrong.error.may_grow if name not in wrong.grown]):
+        grown = [Grows(name, depth) for name, depth in dict.fromkeys(names)]
+        kept = {of: fact for of, fact in wrong.facts.known.items() if of[0] in (MayBeNone, Grows, GoesOver)}
+        facts = Facts({**kept, **{(Grows, fact.site): fact for fact in grown}})  # all else is found out anew
+        yield attempt(facts, wrong.loops)
 
 
 def _with_loops_written_out(

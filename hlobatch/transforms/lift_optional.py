@@ -15,7 +15,7 @@ from collections.abc import Mapping, Sequence
 
 import jax
 
-from hlobatch.analysis.optional import differs_by_lane, has_to_be_lifted, lift
+from hlobatch.analysis.optional import has_to_be_lifted, is_made_on_the_way, lift
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
@@ -47,7 +47,7 @@ def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
 
 def lift_optional(program: Program) -> Program:
     """The typed program with calls, which pass on and give back what those hold that receive it."""
-    if not any(map(differs_by_lane, program.var_defs.values())):
+    if not any(map(is_made_on_the_way, program.var_defs.values())):
         return program
     types = dict(program.var_defs)
     functions = {f.name: _with_lifted_calls(program, f, types) for f in program.all_functions}

@@ -97,19 +97,25 @@ class Optimizations:
 ALL = Optimizations()
 
 
-def specialized_program(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Program:
+def specialized_program(
+    program: Program,
+    in_types: Mapping[str, Type],
+    optional: Collection[str] = (),
+    growing: Collection[tuple[str, int]] = (),
+) -> Program:
     """From the frontend's program to a typed one, whose primitives no longer run the user's Python.
 
     Args:
         program: The untyped program.
         in_types: Types of its inputs.
         optional: Variables that may be None in some lanes and a value in others.
+        growing: Variables whose containers have another length in each lane, and at which depth.
     """
     passes: dict[str, Pass] = {
         "simplify-cfg": simplify_cfg,
         **({"separate-narrowed": separate_narrowed} if optional else {}),
         "split-live-ranges": split_live_ranges,
-        "specialize": lambda p: specialize(p, in_types, optional),
+        "specialize": lambda p: specialize(p, in_types, optional, growing),
     }
     return run(program, passes)
 

@@ -11,7 +11,8 @@ as do arrays of which only the type matters.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
+from functools import partial
 
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
@@ -19,7 +20,7 @@ from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
-from hlobatch.diagnostics import BatchTypeError, UndefinedVariableError
+from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
@@ -30,16 +31,31 @@ from hlobatch.transforms.log_effects import log_effects
 from hlobatch.transforms.simplify_cfg import reachable, simplify_cfg
 from hlobatch.transforms.split_live_ranges import split_live_ranges
 
+Infer = Callable[[Program], Inference]
+"""From a program to what type inference finds."""
 
-def specialize(program: Program, in_types: Mapping[str, Type], optional: Collection[str] = ()) -> Program:
+
+def specialize(
+    program: Program,
+    in_types: Mapping[str, Type],
+    optional: Collection[str] = (),
+    growing: Collection[tuple[str, int]] = (),
+) -> Program:
     """The program for inputs of given types.
+
+    Args:
+        program: Calls not lowered, variables renamed by live range.
+        in_types: Types of its inputs.
+        optional: Variables that may be None in some lanes and a value in others.
+        growing: Variables whose containers have another length in each lane, and at which depth.
 
     Raises:
         BatchTypeError: Types disagree, or some call never returns.
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
-    folded, found = _defined(*_decided(program, in_types, optional), in_types, optional)
+    infer = partial(infer_types, in_types=in_types, optional=optional, growing=growing)
+    folded, found = _defined(*_decided(program, infer), infer)
     _check_returns(folded, found)
     check_aliases(folded, found.types, lambda function, block, i: found.traced.get(((function, block), i)))
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
@@ -59,31 +75,44 @@ def specialize(program: Program, in_types: Mapping[str, Type], optional: Collect
 
 
 def _check_results(program: Program) -> None:
-    """Refuse results that are None in some lanes."""
+    """Refuse results that are None in some lanes, or have another length in each."""
+    _check_lengths(program)
     if not any(differs_by_lane(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
         return
-    called = next(op.function for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
-    main = program.function(called)
-    returns = [op for block in main.graph for op in block.ops if not {*op.defs}.isdisjoint(main.vars_out)]
-    place = next((op.location for op in returns if isinstance(op, (PrimOp, FunctionCallOp))), program.location)
     error = BatchTypeError(
         "what is returned here is None in some lanes, or one of several objects, and results are arrays",
-        place,
+        _place_of_results(program),
         help="return a number in its place where it `is None`, or a flag beside it; numbers in place of objects.",
     )
     error.none_or_value = RESULT
     raise error
 
 
-def _decided(program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> tuple[Program, Inference]:
+def _check_lengths(program: Program) -> None:
+    """Refuse results whose containers have another length in each lane."""
+    if any(program.var_defs[name].grows for name in program.vars_out if name in program.var_defs):
+        raise BatchTypeError(
+            "the length of what is returned here differs between lanes, and results are arrays",
+            _place_of_results(program),
+            help="return numbers, such as `len(items)` and `items[-1]`, or an array of fixed size that the items are "
+            "written to, as in `out[i] = items[i]`.",
+        )
+
+
+def _place_of_results(program: Program) -> Location:
+    called = next(op.function for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
+    main = program.function(called)
+    returns = [op for block in main.graph for op in block.ops if main.vars_out[0] in op.defs]
+    return next((op.location for op in returns if isinstance(op, (PrimOp, FunctionCallOp))), program.location)
+
+
+def _decided(program: Program, infer: Infer) -> tuple[Program, Inference]:
     """The program with decided branches as jumps, and its types."""
-    program, found = _inferred(program, in_types, optional)
+    program, found = _inferred(program, infer)
     return program.with_functions({f.name: _folded(f, found) for f in program.all_functions}), found
 
 
-def _defined(
-    program: Program, found: Inference, in_types: Mapping[str, Type], optional: Collection[str]
-) -> tuple[Program, Inference]:
+def _defined(program: Program, found: Inference, infer: Infer) -> tuple[Program, Inference]:
     """The program, in which every variable that is read has a value.
 
     Where one may have none, branches are foreseen: what a loop assigns has a value if its first turn surely happens.
@@ -93,25 +122,26 @@ def _defined(
     except UndefinedVariableError as error:
         unsure = [f for f in program.all_functions if any(undefined_reads(f))]
         ahead = program.with_functions({f.name: foresee_branches(f, found.types) for f in unsure})
-        program, found = _decided(split_live_ranges(ahead), in_types, optional)
+        program, found = _decided(split_live_ranges(ahead), infer)
         if any(any(undefined_reads(f)) for f in program.all_functions):
             raise error from None
     return program, found
 
 
-def _inferred(program: Program, in_types: Mapping[str, Type], optional: Collection[str]) -> tuple[Program, Inference]:
+def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     """The program, its live ranges split as far as decided branches allow, and its types.
 
     ``if scale is None: scale = 1.0`` gives one name two types, although no read sees both. Where types conflict, the
     branches decided so far are bent to the side they take, live ranges are split again, and inference starts anew. In
     the end every bent branch has to be decided as it was.
     """
-    found = infer_types(program, in_types, optional)
+    found = infer(program)
     conflict, bent = found.conflict, dict(found.taken)
     while found.conflict is not None:
         program = split_live_ranges(program.with_functions({f.name: _bent(f, bent) for f in program.all_functions}))
-        found = infer_types(program, in_types, optional)
+        found = infer(program)
         if found.conflict is not None and found.taken.keys() <= bent.keys():
+            found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
             raise found.conflict
         bent |= found.taken
     if conflict is not None and any(found.taken.get(place, holds) != holds for place, holds in bent.items()):

@@ -7,6 +7,7 @@ a batch of another size takes them in turn, so that a small batch is the start o
 ``expected`` is the truth: the plain Python, example by example.
 """
 
+import collections
 import contextlib
 import dataclasses
 import enum
@@ -1648,3 +1649,34 @@ def prints(n: Array, x: Array) -> tuple[Any, Any]:
             print(j, end="," if j < i - 1 else "\n")
     jax.debug.print("n = {n}", n=n)
     return hanoi(n, 0, 2), total
+
+
+@program(integers(0, 2, shape=(4, 4)), integers(0, 4))
+def depth_first(adjacency: Array, start: Array) -> tuple[Any, Any]:
+    """A stack, and a list of what was found, of another length in each lane."""
+    seen = np.zeros(4, bool)
+    stack, order = [start], []
+    while stack:
+        u = stack.pop()
+        if seen[u]:
+            continue
+        seen[u] = True
+        order.append((u, len(stack)))
+        stack.extend([v for v in range(4) if adjacency[u, v]])
+    total = 0
+    for u, height in order:
+        total = total * 5 + u + height
+    return len(order), total
+
+
+@program(integers(1, 8), integers(0, 4))
+def josephus(n: Array, step: Array) -> Any:
+    """A queue whose lanes begin with other numbers of items."""
+    circle = collections.deque()
+    for i in range(n):
+        circle.append(i)
+    while len(circle) > 1:
+        for _ in range(step):
+            circle.append(circle.popleft())
+        circle.popleft()
+    return circle[0]

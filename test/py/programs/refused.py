@@ -4,26 +4,15 @@ A program whose result is wrong stands here too, as ``WrongResultError``: it is 
 """
 
 REFUSED: dict[str, str] = {
-    "lbfgs": "BatchTypeError",
     "sieve_numpy": "BatchTypeError",
     "is_happy": "BatchTypeError",
     "merge_sort_bottom_up": "BatchTypeError",
     "kth_largest_heap": "UnsupportedSyntaxError",
-    "lis_patience": "BatchTypeError",
     "fibonacci_memo": "BatchTypeError",
     "optimal_game": "UnsupportedSyntaxError",
-    "balanced": "BatchTypeError",
-    "reverse_polish": "BatchTypeError",
     "longest_unique_substring": "BatchTypeError",
-    "flood_fill": "BatchTypeError",
-    "shortest_path_grid": "UnsupportedSyntaxError",
     "dijkstra_heap": "BatchTypeError",
     "a_star": "UnsupportedSyntaxError",
-    "topological_order": "UnsupportedSyntaxError",
-    "is_bipartite": "BatchTypeError",
-    "knights_distance": "BatchTypeError",
-    "marching_squares": "BatchTypeError",
-    "convex_hull_size": "BatchTypeError",
     "traffic_light": "BatchTypeError",
     "tennis_game": "UnsupportedSyntaxError",
     "shape_area": "BatchTypeError",
@@ -31,5 +20,4 @@ REFUSED: dict[str, str] = {
     "group_sums": "BatchTypeError",
     "calculator": "UnsupportedSyntaxError",
     "change_base": "BatchTypeError",
-    "histogram_rectangle": "BatchTypeError",
 }

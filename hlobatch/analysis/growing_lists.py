@@ -1,0 +1,315 @@
+"""Lists and deques whose length differs between lanes, as code that is being traced sees them.
+
+::
+
+    stack = [(0, 0)]             stack = GrowingList(items=(i32[64], i32[64]), size=1)
+    r, c = stack.pop()    ==>    r, c = the items at size - 1; size = size - 1
+    stack.append((r, c))         the items at size = (r, c);   size = size + 1
+
+An object is one of a statement: its methods give it other arrays, and the variable is bound to what it has then. One
+that is taken from at its beginning is a ring (``rings.py``).
+"""
+
+from __future__ import annotations
+
+import functools
+from collections import deque
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final, Self
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import is_tracer
+from hlobatch.analysis import rows
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.rings import SIZE, Ring, number, static
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import Static, TensorType
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingList(Ring):
+    """A list."""
+
+    python: ClassVar[Any] = list
+    name = "list"
+    __hash__ = None
+
+    # What it says
+
+    def equals(self, other: Any) -> Any:
+        if not isinstance(other, GrowingList):
+            if not isinstance(other, self.python):
+                return False
+            other = type(self).of(other)
+        if other.items is None or self.items is None:
+            return jnp.equal(other.length(), self.length())
+        new = self.copy()
+        new.make_room(other.kind)
+        wide = other.copy()
+        wide.make_room(new.kind)
+        count = min(new.capacity, wide.capacity)
+        order, same = jnp.arange(count), new.size == wide.size
+        for leaf, its in zip(jax.tree.leaves(new.items), jax.tree.leaves(wide.items), strict=True):
+            equal = (leaf[new.place(order)] == its[wide.place(order)]).reshape(count, -1)
+            same &= jnp.all(jnp.all(equal, axis=1) | (order >= new.size))
+        return same
+
+    def index(self, item: Any) -> Any:
+        """Where an item is first."""
+        self.need("index of an item that is not in it", ValueError)
+        found = self.equal(item)
+        fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~jnp.any(found))
+        return number(jnp.argmax(found))
+
+    def count(self, item: Any) -> Any:
+        """How often an item is in it."""
+        return 0 if self.items is None else number(jnp.sum(self.equal(item)))
+
+    def item(self, key: Any) -> Any:
+        if isinstance(key, slice):
+            return self._slice(key)
+        self.need(f"{self.name} index out of range")
+        place = self.place(self.index_of(key))
+        return self.taken(place)
+
+    def turn(self, number: Any) -> Any:
+        self.need("no item")
+        return self.taken(self.place(number))
+
+    def __len__(self) -> int:
+        raise BatchTypeError(
+            f"the length of a {self.name} differs between lanes, and here a Python number is needed",
+            help="use it in a function of yours, where `len` gives the lane's own.",
+        )
+
+    def __bool__(self) -> bool:
+        raise UnsupportedSyntaxError(
+            f"a Python `if` asks whether a {self.name} is empty, whose length differs between lanes",
+            help="decorate the function that contains it with @hb.batch.",
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        error = BatchTypeError(
+            f"all items of a {self.name} are gone over, and how many there are differs between lanes",
+            help="write a `for` over it.",
+        )
+        error.goes_over = True
+        raise error
+
+    # What changes it
+
+    def append(self, value: Any) -> None:
+        self.put_at_end(value)
+
+    def pop(self, index: Any = -1) -> Any:
+        self.need(f"pop from empty {self.name}")
+        fails(IndexError, f"pop from empty {self.name}", self.size == 0)
+        if type(index) is int and index == -1:
+            item = self.taken(self.place(jnp.maximum(self.size - 1, 0)))
+            self.size = self.size - 1
+            return item
+        if type(index) is int and index == 0:
+            return self.pop_first()
+        at = self.index_of(index, "pop index out of range")
+        item = self.taken(self.place(at))
+        self.remove_at(at)
+        return item
+
+    def insert(self, index: Any, value: Any) -> None:
+        """Put an item before another; every item behind it moves."""
+        if self.items is None:
+            self.put_at_end(value)
+            return
+        at = jnp.clip(jnp.where(index < 0, index + self.size, index), 0, self.size)
+        self.put_at_end(value)
+        order = jnp.arange(self.capacity)
+        last = self.size - 1
+        order = jnp.where(order == at, last, jnp.where((order > at) & (order <= last), order - 1, order))
+        self.reorder(order)
+
+    def remove(self, item: Any) -> None:
+        """Take out the first item that equals another."""
+        text = f"{self.name}.remove(x): x not in {self.name}"
+        self.need(text, ValueError)
+        found = self.equal(item)
+        fails(ValueError, text, ~jnp.any(found))
+        self.remove_at(jnp.argmax(found).astype(jnp.int32))
+
+    def extend(self, values: Any) -> None:
+        if not isinstance(values, GrowingList):
+            for value in values:
+                self.put_at_end(value)
+            return
+        if values.items is None:
+            return
+        values = values.copy()
+        self.make_room(values.kind, values.capacity)
+        given, places = values.place(jnp.arange(values.capacity)), jnp.arange(values.capacity)
+        self.check_room(values.size)
+        targets = jnp.where(places < values.size, self.place(self.size + places), self.capacity)
+        self.set_items(rows.put(self.items, targets, rows.rearranged(values.items, given)), [values.items])
+        self.size = self.size + values.size
+
+    def clear(self) -> None:
+        if self.items is not None:
+            self.size, self.start = jnp.int32(0), None if self.start is None else jnp.int32(0)
+
+    def reverse(self) -> None:
+        if self.items is not None:
+            order = jnp.arange(self.capacity)
+            self.reorder(jnp.where(order < self.size, self.size - 1 - order, order))
+
+    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
+        """In order, those that are equal as they were."""
+        if self.items is None:
+            return
+        keys = self.items if key is None else jax.vmap(key)(self.items)
+        leaves = list(map(self.arranged, jax.tree.leaves(keys)))
+        if any(leaf.ndim > 1 for leaf in leaves):
+            raise BatchTypeError(
+                "arrays are sorted, which have no order", help="sort by a number: `key=lambda a: a[0]`."
+            )
+        order = jnp.arange(self.capacity)
+        if reverse:  # what is equal stays in the order that it was in
+            leaves = [leaf[::-1] for leaf in leaves]
+        beyond = order >= self.size
+        found = jnp.lexsort([*leaves[::-1], beyond[::-1] if reverse else beyond])
+        if reverse:
+            found = self.capacity - 1 - found
+            found = found[jnp.where(order < self.size, self.size - 1 - order, order)]
+        self.reorder(found.astype(jnp.int32))
+
+    def with_item(self, key: Any, value: Any) -> GrowingList:
+        if isinstance(key, slice):
+            raise UnsupportedSyntaxError(
+                f"a slice of a {self.name} is assigned to whose length differs between lanes",
+                help="assign to one item after the other.",
+            )
+        self.need(f"{self.name} assignment index out of range")
+        place = self.place(self.index_of(key, f"{self.name} assignment index out of range"))
+        new = self.copy()
+        new.widen(rows.joined(self.kind, rows.kind_of(value)))
+        new.set_items(rows.put(new.items, place, value), [value])
+        return new
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        new = self.with_item(key, value)
+        self.items = new.items
+
+    def __delitem__(self, key: Any) -> None:
+        self.need(f"{self.name} assignment index out of range")
+        self.remove_at(self.index_of(key, f"{self.name} assignment index out of range"))
+
+    def __iadd__(self, values: Any) -> Self:
+        self.extend(values)
+        return self
+
+    def __add__(self, values: Any) -> GrowingList:
+        new = self.copy()
+        new.extend(values)
+        return new
+
+    def __radd__(self, values: Any) -> GrowingList:
+        new = type(self).of(values)
+        new.extend(self)
+        return new
+
+    def _slice(self, key: slice) -> GrowingList:
+        new = self.copy()
+        if self.items is None:
+            return new
+        step = 1 if key.step is None else key.step
+        if type(step) is not int or step not in (1, -1) or (step == -1 and (key.start, key.stop) != (None, None)):
+            raise UnsupportedSyntaxError(
+                f"a slice with a step of a {self.name} whose length differs between lanes",
+                help="take one item after the other in a loop.",
+            )
+        if step == -1:
+            new.reverse()
+            return new
+        first, last = (self._bound(value, default) for value, default in ((key.start, 0), (key.stop, self.size)))
+        order = jnp.minimum(jnp.arange(self.capacity) + first, self.capacity - 1)
+        new.reorder(order)
+        new.size = jnp.maximum(last - first, 0)
+        return new
+
+    def _bound(self, value: Any, default: Any) -> Any:
+        if value is None:
+            return jnp.asarray(default, jnp.int32)
+        return jnp.clip(jnp.where(value < 0, value + self.size, value), 0, self.size).astype(jnp.int32)
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingDeque(GrowingList):
+    """A ``collections.deque``."""
+
+    python = deque
+    name = "deque"
+
+    def popleft(self) -> Any:
+        self.need("pop from an empty deque")
+        fails(IndexError, "pop from an empty deque", self.size == 0)
+        return self.pop_first()
+
+    def pop(self, index: Any = -1) -> Any:
+        if not (type(index) is int and index == -1):
+            raise TypeError("deque.pop() takes no arguments")
+        self.need("pop from an empty deque")
+        return super().pop()
+
+    def appendleft(self, value: Any) -> None:
+        self.make_room(rows.kind_of(value))
+        self.check_room()
+        start = jnp.int32(0) if self.start is None else self.start
+        self.start = jnp.where(start == 0, self.capacity - 1, start - 1)
+        self.set_items(rows.put(self.items, self.start, value), [value])
+        self.size = self.size + 1
+
+    def extendleft(self, values: Any) -> None:
+        for value in values:
+            self.appendleft(value)
+
+    def rotate(self, n: Any = 1) -> None:
+        if self.items is None:
+            return
+        order = jnp.arange(self.capacity)
+        turned = (order - n) % jnp.maximum(self.size, 1)
+        self.reorder(jnp.where(order < self.size, turned, order))
+
+
+KINDS: Final = {kind.python: kind for kind in (GrowingList, GrowingDeque)}
+
+
+def grown(tensors: Any, depth: int = 0) -> Any:
+    """The type of a variable whose containers grow, given that of what has containers of Python's.
+
+    Args:
+        tensors: The type.
+        depth: Where they are: 0 if the variable is one. Items of one list are of one type.
+    """
+    if depth == 0:
+        python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
+        kind = KINDS.get(python)
+        if kind is None:
+            return tensors
+        return kind.type_of(map(static, tensors.value) if isinstance(tensors, Static) else tensors)
+    if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
+        return tensors
+    parts, structure = jax.tree.flatten(tensors, is_leaf=lambda part: part is not tensors)
+    parts = [grown(part, depth - 1) for part in parts]
+    if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):
+        parts = [functools.reduce(lambda one, other: one.together(other), parts)] * len(parts)
+    return jax.tree.unflatten(structure, parts)
+
+
+def growing(value: Any, bound: int | None = None) -> Any:
+    """A container of Python's as one that grows."""
+    if not isinstance(value, GrowingList):
+        return KINDS[type(value)].of(value, bound)
+    if value.items is None:
+        return type(value)(bound=bound)
+    wide = type(value)(rows.rows_kind(value.kind, max(bound or 0, value.capacity)), SIZE, value.start, bound)
+    return wide.hold(value)

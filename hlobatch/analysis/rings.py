@@ -1,0 +1,277 @@
+"""Items of one type in arrays, one after the other around a ring: what lists and deques are made of that grow.
+
+::
+
+    items  [capacity, *event]     …  c  d  .  .  .  a  b      start = capacity - 2, size = 4
+
+``start`` is there only where something is taken from the beginning. As a type, with ``TensorType`` in place of arrays,
+the same says what a variable holds.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import math
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, ClassVar, Final, Self
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis import rows
+from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.tracing import leaf_type
+from hlobatch.diagnostics import BatchTypeError, CapacityError, as_also
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import Static, TensorType
+
+SIZE: Final = TensorType(np.dtype(np.int32))
+"""The type of a number of items."""
+_room: contextvars.ContextVar[int] = contextvars.ContextVar("hlobatch_room", default=1)
+_FEW: Final = 64
+"""Numbers that containers of no known capacity have room for at first."""
+
+
+@contextlib.contextmanager
+def with_room(times: int) -> Iterator[None]:
+    """Within it, containers of no known capacity have room for so many times as much."""
+    token = _room.set(times)
+    try:
+        yield
+    finally:
+        _room.reset(token)
+
+
+FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where it is made, for n items at most"
+
+
+class Ring(Growing):
+    """Items in a ring; its methods change it, and none of its arrays.
+
+    Attributes:
+        items: Rows for its items; None as long as nothing was put into it, and what its items are is not known.
+        size: How many are in use, ``i32[]``.
+        start: Where it begins, ``i32[]``; None if that is the first row.
+        bound: The capacity that the user gave it, if one was given.
+    """
+
+    python: ClassVar[Any]
+    name: ClassVar[str]
+    __hash__ = None  # type: ignore[assignment]
+
+    def __init__(self, items: Any = None, size: Any = None, start: Any = None, bound: int | None = None) -> None:
+        self.items, self.size, self.start, self.bound = items, size, start, bound
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[bool, int | None]]:
+        return (self.items, self.size, self.start), (self.items is not None, self.bound)
+
+    @classmethod
+    def tree_unflatten(cls, data: tuple[bool, int | None], children: Any) -> Self:
+        items, size, start = children
+        return cls(items, size, start, data[1])
+
+    @classmethod
+    def of(cls, values: Iterable[Any], bound: int | None = None) -> Self:
+        """One that holds some values."""
+        known = list(values)
+        new = cls.type_of(known, bound).hold(known)
+        if new.items is not None:
+            is_one_of(new.items, known)
+        return new
+
+    @classmethod
+    def of_those_there(cls, values: Sequence[Any], there: Sequence[Any]) -> Self:
+        """One that holds those values for which a flag is set, in their order."""
+        new = cls.of(values)
+        if new.items is None:
+            return new
+        flags = jnp.zeros(new.capacity, bool).at[: len(there)].set(jnp.stack(list(map(jnp.asarray, there))))
+        order = jnp.argsort(jnp.logical_not(flags), stable=True)
+        return cls(rows.rearranged(new.items, order), jnp.sum(flags).astype(jnp.int32))
+
+    # As a type
+
+    def together(self, other: Any) -> Self:
+        if isinstance(other, Static) and isinstance(other.value, self.python):
+            other = self.python(map(static, other.value))
+        if isinstance(other, self.python):
+            other = type(self).type_of(other)
+        if type(other) is not type(self):
+            raise BatchTypeError(f"one is a {self.name} whose length differs between lanes, the other {other}")
+        bounds = [side.bound for side in (self, other) if side.bound is not None]
+        bound = max(bounds, default=None)
+        known = [side for side in (self, other) if side.items is not None]
+        if not known:
+            return type(self)(bound=bound)
+        kind = known[0].kind if len(known) == 1 else rows.joined(known[0].kind, known[1].kind)
+        capacity = max(side.capacity for side in known)
+        start = None if all(side.start is None for side in known) else SIZE
+        return type(self)(rows.rows_kind(kind, capacity), SIZE, start, bound)
+
+    @classmethod
+    def type_of(cls, values: Any, bound: int | None = None) -> Self:
+        """The type of one that holds values of some types."""
+        values = list(values)
+        if not values:
+            return cls(bound=bound)
+        kind = rows.kind_of(values[0])
+        for value in values[1:]:
+            kind = rows.joined(kind, rows.kind_of(value))
+        return cls(rows.rows_kind(kind, capacity(kind, len(values), bound)), SIZE, None, bound)
+
+    def hold(self, value: Any) -> Self:
+        if self.items is None:
+            return type(self)(bound=self.bound)
+        if not isinstance(value, Ring) or value.items is None:
+            values = [] if isinstance(value, Ring) else list(value)
+            items, size = rows.empty(self.kind, self.capacity), jnp.int32(len(values))
+            for place, one in enumerate(values):
+                items = rows.put(items, place, one)
+        else:
+            start, items, size = value.start, value.items, value.size
+            if start is not None and value.capacity < self.capacity:  # a ring is laid out anew
+                items, start = rows.rearranged(items, value.place(jnp.arange(value.capacity))), None
+            items = rows.converted(items, self.kind, self.capacity, adopts=False)
+            if start is not None:
+                return type(self)(items, size, start, self.bound)
+        return type(self)(items, size, None if self.start is None else jnp.int32(0), self.bound)
+
+    @property
+    def kind(self) -> Any:
+        """The type of an item."""
+        return rows.row_kind(self.items)
+
+    @property
+    def capacity(self) -> int:
+        """For how many items there is room."""
+        return rows.capacity_of(self.items)
+
+    def length(self) -> Any:
+        return 0 if self.items is None else weakly(self.size, jax.dtypes.canonicalize_dtype(int))
+
+    def contains(self, item: Any) -> Any:
+        return False if self.items is None else jnp.any(self.equal(item))
+
+    def copy(self) -> Self:
+        """Another one with the same items."""
+        return type(self)(self.items, self.size, self.start, self.bound)
+
+    # For its methods
+
+    def need(self, text: str, kind: type[Exception] = IndexError) -> None:
+        """Wait until the type of its items is known; if that is never, there are none."""
+        if self.items is None:
+            error = as_also(BatchTypeError, kind)
+            raise NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."))
+
+    def index_of(self, key: Any, text: str = "") -> Any:
+        """An index as a number of items from the beginning, which is surely that of one."""
+        if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
+            raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
+        at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
+        if not isinstance(key, int):
+            at = jnp.where(at < 0, at + self.size, at).astype(jnp.int32)
+        wrong = (at < 0) | (at >= self.size)
+        if isinstance(key, int):
+            wrong = self.size <= key if key >= 0 else self.size < -key
+        fails(IndexError, text or f"{self.name} index out of range", wrong)
+        return jnp.clip(at, 0, self.capacity - 1)
+
+    def place(self, number: Any) -> Any:
+        """The row of an item, by its number from the beginning."""
+        if self.start is None:
+            return number
+        place = self.start + number
+        return jnp.where(place >= self.capacity, place - self.capacity, place)
+
+    def taken(self, place: Any) -> Any:
+        item = rows.taken(self.items, place)
+        is_one_of(item, [self.items])
+        return item
+
+    def set_items(self, items: Any, others: list[Any]) -> None:
+        is_one_of(items, [self.items, *others])
+        self.items = items
+
+    def make_room(self, kind: Any, more: int = 1) -> None:
+        """Let items be of a type, too."""
+        if self.items is None:
+            self.items, self.size = rows.empty(kind, capacity(kind, more, self.bound)), jnp.int32(0)
+        else:
+            self.widen(rows.joined(self.kind, kind))
+
+    def widen(self, kind: Any) -> None:
+        if kind != self.kind:
+            self.items = rows.converted(self.items, kind, self.capacity)
+
+    def put_at_end(self, value: Any) -> None:
+        self.make_room(rows.kind_of(value))
+        self.check_room()
+        self.set_items(rows.put(self.items, self.place(self.size), value), [value])
+        self.size = self.size + 1
+
+    def check_room(self, more: Any = 1) -> None:
+        full = self.size + more > self.capacity
+        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+
+    def pop_first(self) -> Any:
+        if self.start is None:
+            self.start = jnp.int32(0)
+        item = self.taken(self.start)
+        self.start = self.place(1)
+        self.size = self.size - 1
+        return item
+
+    def remove_at(self, at: Any) -> None:
+        order = jnp.arange(self.capacity)
+        self.reorder(jnp.where(order >= at, order + 1, order))
+        self.size = self.size - 1
+
+    def reorder(self, numbers: Any) -> None:
+        """Let items be those with some numbers, ``i32[capacity]``, of which those in use are."""
+        self.items = rows.rearranged(self.items, self.place(numbers) % self.capacity)
+        self.start = None if self.start is None else jnp.int32(0)
+
+    def arranged(self, leaf: Any) -> Any:
+        """An array with a row for each item, in the order of the items."""
+        return leaf if self.start is None else leaf[self.place(jnp.arange(self.capacity))]
+
+    def in_use(self) -> Any:
+        """Which rows, in order, are those of items."""
+        return jnp.arange(self.capacity) < self.size
+
+    def equal(self, item: Any) -> Any:
+        """Which items, from the beginning, are equal to another: ``bool[capacity]``."""
+        try:
+            rows.joined(self.kind, rows.kind_of(item))
+        except BatchTypeError:
+            return jnp.zeros(self.capacity, bool)
+        same = self.in_use()
+        for leaf, value in zip(jax.tree.leaves(self.items), jax.tree.leaves(item), strict=True):
+            equal = self.arranged(leaf) == value
+            same &= jnp.all(equal.reshape(self.capacity, -1), axis=1)
+        return same
+
+
+def capacity(kind: Any, size: int, bound: int | None) -> int:
+    """For how many items of a type there is room at first, if some are there."""
+    if bound is not None:
+        return max(bound, size, 1)
+    taken = max(sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(kind)), 1)
+    least: int = max(_FEW // max(taken // 16, 1), 4) * _room.get()
+    return max(least, 2 * size)
+
+
+def number(value: Any) -> Any:
+    """A number as one of Python's."""
+    return weakly(value, jax.dtypes.canonicalize_dtype(int))
+
+
+def static(value: Any) -> Any:
+    """The type of what a container of Python's holds that is the same in every lane."""
+    return jax.tree.map(leaf_type, value)

@@ -1,0 +1,154 @@
+"""Items of one type <-> arrays with a row for each of them, ``[capacity, *event]``.
+
+An item is a number, an array, or a tuple, list, dict or object of them; its rows are a pytree of the same structure.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import keys_of, weakly
+from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.tracing import leaf_type, widened_leaf
+from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.types import Static, TensorType, Type
+
+_INSIDE: Final = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
+
+
+def kind_of(item: Any) -> Any:
+    """The type of an item, a pytree of ``TensorType``; an item may be a type itself.
+
+    Raises:
+        BatchTypeError: It is a Python object.
+    """
+    kind = jax.tree.map(_leaf_kind, boxed(item, ()), is_leaf=_is_kind)
+    if not jax.tree.leaves(kind):
+        raise BatchTypeError(
+            f"{item!r} is put into a container whose length differs between lanes",
+            help="keep numbers in it, or arrays, or tuples of them: number the objects.",
+        )
+    return kind
+
+
+def _leaf_kind(leaf: Any) -> TensorType:
+    kind = widened_leaf(leaf if isinstance(leaf, (TensorType, Static)) else leaf_type(leaf))
+    if isinstance(kind, TensorType):
+        return kind
+    raise BatchTypeError(
+        f"{getattr(kind, 'value', leaf)!r} is put into a container whose length differs between lanes",
+        help="keep numbers in it, or arrays, or tuples of them: number the objects.",
+    )
+
+
+def _is_kind(part: Any) -> bool:
+    return isinstance(part, (TensorType, Static))
+
+
+def joined(left: Any, right: Any) -> Any:
+    """The type above two types of items.
+
+    Raises:
+        BatchTypeError: There is none.
+    """
+    try:
+        return join(Type(left), Type(right)).tensors
+    except DisagreementError as reason:
+        raise BatchTypeError(
+            f"the items of a container whose length differs between lanes are of several types: {reason}",
+            help="let all of them be numbers, or arrays of one shape, or tuples of as many of them.",
+        ) from None
+
+
+def row_kind(rows: Any) -> Any:
+    """The type of one item, given rows or their types."""
+    return jax.tree.map(_without_axis, rows, is_leaf=_is_kind)
+
+
+def _without_axis(leaf: Any) -> TensorType:
+    kind = leaf if isinstance(leaf, TensorType) else leaf_type(leaf)
+    assert isinstance(kind, TensorType)
+    return replace(kind, shape=kind.shape[1:])
+
+
+def rows_kind(kind: Any, capacity: int) -> Any:
+    """The type of rows for items of a type."""
+    return jax.tree.map(lambda leaf: replace(leaf, shape=(capacity, *leaf.shape)), kind, is_leaf=_is_kind)
+
+
+def capacity_of(rows: Any) -> int:
+    """For how many items there is room."""
+    leaf = jax.tree.leaves(rows, is_leaf=_is_kind)[0]
+    return int(leaf.shape[0])
+
+
+def empty(kind: Any, capacity: int) -> Any:
+    """Rows for items of a type, of which none is in use."""
+    return jax.tree.map(_zeros, rows_kind(kind, capacity), is_leaf=_is_kind)
+
+
+def _zeros(leaf: TensorType) -> Any:
+    if leaf.is_key:
+        words = jax.eval_shape(jax.random.key_data, leaf.aval)
+        return keys_of(jnp.zeros(words.shape, words.dtype), leaf)
+    zeros = jnp.zeros(leaf.shape, leaf.dtype)
+    return weakly(zeros, leaf.dtype) if leaf.weak else zeros
+
+
+def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> Any:
+    """Rows as those of items of another type, with room for as many or more.
+
+    Args:
+        rows: The rows.
+        kind: The type of an item.
+        capacity: For how many items there is to be room.
+        adopts: Whether it matters that Python's numbers are no others.
+    """
+
+    def convert(leaf: Any, wanted: TensorType) -> Any:
+        if adopts or leaf.dtype != wanted.dtype:
+            leaf = _as(leaf, wanted)
+        more = capacity - leaf.shape[0]
+        if not more:
+            return leaf
+        padding = _zeros(replace(wanted, shape=(more, *wanted.shape)))
+        return jnp.concatenate([leaf, padding])
+
+    return jax.tree.map(convert, rows, kind)
+
+
+def _as(leaf: Any, kind: TensorType) -> Any:
+    """An array as one of a dtype, weak or not."""
+    known = leaf_type(leaf)
+    if isinstance(known, TensorType) and (known.dtype, known.weak) == (kind.dtype, kind.weak):
+        return leaf
+    return weakly(leaf, kind.dtype) if kind.weak else jnp.asarray(leaf, kind.dtype)
+
+
+def taken(rows: Any, place: Any) -> Any:
+    """The item at a place that is surely there."""
+    item = jax.tree.map(lambda leaf: leaf.at[place].get(mode=_INSIDE, wrap_negative_indices=False), rows)
+    return unboxed(item)
+
+
+def put(rows: Any, place: Any, item: Any) -> Any:
+    """Rows in which an item stands at a place; past the end, nothing changes."""
+
+    def put_leaf(leaf: Any, value: Any) -> Any:
+        kind = leaf_type(leaf)
+        assert isinstance(kind, TensorType)
+        value = value if kind.is_key else jnp.asarray(value, kind.dtype)
+        return leaf.at[place].set(value, mode="drop", wrap_negative_indices=False)
+
+    return jax.tree.map(put_leaf, rows, boxed(item, ()))
+
+
+def rearranged(rows: Any, places: Any) -> Any:
+    """Rows that are those at some places, ``i32[capacity]``."""
+    return jax.tree.map(lambda leaf: leaf[places], rows)

@@ -1,0 +1,193 @@
+"""Functions that go over all items, on lists whose length differs between lanes: all rows at once, with a mask.
+
+Here are also the ways in which such a list comes about: by ``hb.capacity``, of a comprehension whose ``if`` differs
+between lanes, of a display with another one in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeVar
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.growing_lists import KINDS, GrowingDeque, GrowingList, growing
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.tracing import is_one_lane
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.possible_items import Possible, items_of
+
+_NONE: Final = object()
+T = TypeVar("T")
+
+
+def capacity(items: T, n: int) -> T:
+    """A list or another container that may grow to a number of items, in every lane.
+
+    In batched code a container whose length differs between lanes has room for so many items, and a lane that puts
+    more into it fails with ``hb.CapacityError``. Without this, there is room for some, and for more where the function
+    is called by itself, outside of ``jax.jit``. In plain Python it is the container as it is.
+
+    Args:
+        items: A list or a ``collections.deque``.
+        n: How many items there may be, known when the program is built.
+
+    Returns:
+        The container.
+
+    Raises:
+        BatchTypeError: ``n`` differs between lanes, or no such container is given.
+
+    Examples:
+        >>> import hlobatch as hb, jax.numpy as jnp
+        >>> @hb.batch
+        ... def hailstones(n):
+        ...     seen = hb.capacity([], 200)
+        ...     while n > 1:
+        ...         seen.append(n)
+        ...         n = n // 2 if n % 2 == 0 else 3 * n + 1
+        ...     return len(seen), max(seen, default=1)
+        >>> [column.tolist() for column in hailstones(jnp.array([1, 6, 27]))]
+        [[0, 8, 111], [1, 16, 9232]]
+    """
+    if not is_one_lane():
+        return items
+    if is_tracer(n):
+        raise BatchTypeError(
+            "the capacity of a container differs between lanes", help="give the greatest, which all lanes then have."
+        )
+    if not isinstance(items, (GrowingList, *KINDS)):
+        raise BatchTypeError(
+            f"`hb.capacity` is given {type(items).__name__!r}", help=f"it takes {', '.join(k.__name__ for k in KINDS)}."
+        )
+    bound: T = growing(items, n)
+    return bound
+
+
+# Made of others
+
+
+def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
+    """``[*a, b]``, given which parts have a star."""
+    if not any(isinstance(part, GrowingList) for part, starred in zip(parts, are_starred, strict=True) if starred):
+        pairs = zip(parts, are_starred, strict=True)
+        return [value for part, starred in pairs for value in (part if starred else [part])]
+    new = GrowingList()
+    for part, starred in zip(parts, are_starred, strict=True):
+        if starred and new.items is None and isinstance(part, GrowingList):
+            new = GrowingList(part.items, part.size, part.start, part.bound)
+        elif starred:
+            new.extend(part)
+        else:
+            new.append(part)
+    return new
+
+
+def as_list(iterable: Any = (), /) -> Any:
+    """``list(iterable)``."""
+    if isinstance(iterable, GrowingList):
+        return GrowingList(iterable.items, iterable.size, iterable.start, iterable.bound)
+    items = list(iterable)
+    return those_there(items) if any(isinstance(item, Possible) for item in items) else items
+
+
+def as_deque(iterable: Any = (), maxlen: int | None = None) -> Any:
+    """``deque(iterable)``."""
+    if maxlen is not None:
+        raise BatchTypeError(
+            "a deque that forgets holds values that differ between lanes",
+            help="write `if len(queue) == n: queue.popleft()` before what is appended.",
+        )
+    items = as_list(iterable)
+    if isinstance(items, GrowingList):
+        return GrowingDeque(items.items, items.size, items.start, items.bound)
+    return GrowingDeque.of(items)
+
+
+def those_there(items: Sequence[Any]) -> GrowingList:
+    """The list of those items that are there in a lane, in their order."""
+    known = items_of(items)
+    return GrowingList.of_those_there([item.value for item in known], [item.is_there for item in known])
+
+
+# Gone over
+
+
+def total(items: GrowingList, start: Any) -> Any:
+    """``sum``."""
+    if items.items is None:
+        return start
+    leaf = _numbers(items, "sum")
+    value = jnp.sum(jnp.where(_there(items), leaf, 0), axis=0, dtype=leaf.dtype if leaf.dtype != bool else jnp.int32)
+    return start + (weakly(value, value.dtype) if leaf.weak_type or leaf.dtype == bool else value)
+
+
+def any_of(items: GrowingList) -> Any:
+    """``any``."""
+    return False if items.items is None else jnp.any(_there(items) & (_numbers(items, "any") != 0))
+
+
+def all_of(items: GrowingList) -> Any:
+    """``all``."""
+    return True if items.items is None else jnp.all(~_there(items) | (_numbers(items, "all") != 0))
+
+
+def extreme(name: str, items: GrowingList, key: Callable[[Any], Any] | None, default: Any = _NONE) -> Any:
+    """``min`` or ``max``: the first of those that are not surpassed."""
+    text = f"{name}() iterable argument is empty"
+    if items.items is None:
+        if default is _NONE:
+            items.item(0)  # waits for what is put into it
+        return default
+    if default is _NONE:
+        fails(ValueError, text, items.size == 0)
+    ranks = items.items if key is None else jax.vmap(key)(items.items)
+    left = _there(items)
+    for leaf in jax.tree.leaves(ranks):
+        if leaf.ndim > 1:
+            raise BatchTypeError(
+                "arrays are compared, which have no order", help="compare numbers: `key=lambda a: a[0]`."
+            )
+        leaf = items.arranged(leaf)
+        worst = _worst(leaf.dtype, name)
+        best = (jnp.min if name == "min" else jnp.max)(jnp.where(left, leaf, worst))
+        left &= leaf == best
+    found = items.turn(jnp.argmax(left).astype(jnp.int32))
+    if default is _NONE:
+        return found
+    return jax.tree.map(lambda one, other: jnp.where(items.size > 0, one, other), found, default)
+
+
+def in_order(items: GrowingList, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
+    """``sorted``."""
+    new = as_list(items)
+    assert isinstance(new, GrowingList)
+    new.sort(key=key, reverse=reverse)
+    return new
+
+
+def _there(items: GrowingList) -> Any:
+    return jnp.arange(items.capacity) < items.size
+
+
+def _numbers(items: GrowingList, name: str) -> Any:
+    """The items, which are numbers, in order."""
+    leaf = items.items
+    if not is_array(leaf) or leaf.ndim != 1:
+        raise BatchTypeError(
+            f"`{name}` of a list whose length differs between lanes, of items that are no numbers",
+            help="write a `for` over it.",
+        )
+    return items.arranged(leaf)
+
+
+def _worst(dtype: Any, name: str) -> Any:
+    if dtype == jnp.bool_:
+        return name == "min"
+    if jnp.issubdtype(dtype, jnp.floating):
+        return jnp.inf if name == "min" else -jnp.inf
+    limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
+    return limits.max if name == "min" else limits.min

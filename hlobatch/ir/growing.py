@@ -1,0 +1,61 @@
+"""What a variable holds that grows by a lane's values: arrays with room for more, and how much of them is in use.
+
+A list whose length differs between lanes is one array for each array of its items, ``[capacity, *event]``, and its
+length. ``analysis/growing_lists.py`` and the modules beside it say what its methods do; here is what types, joins and
+conversions ask of any such container.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+
+class Growing(ABC):
+    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one."""
+
+    @abstractmethod
+    def together(self, other: Any) -> Growing:
+        """The type above this one and another, of the same kind of container or of one of Python's.
+
+        Args:
+            other: A type, as ``Type.tensors`` has it.
+
+        Raises:
+            BatchTypeError: There is none.
+        """
+
+    @abstractmethod
+    def hold(self, value: Any) -> Growing:
+        """A container of this kind, or of Python's, as a variable of this type holds it."""
+
+    @abstractmethod
+    def length(self) -> Any:
+        """How many items there are."""
+
+    @abstractmethod
+    def contains(self, item: Any) -> Any:
+        """``item in container``."""
+
+    @abstractmethod
+    def equals(self, other: Any) -> Any:
+        """``container == other``."""
+
+    @abstractmethod
+    def item(self, key: Any) -> Any:
+        """``container[key]``."""
+
+    @abstractmethod
+    def with_item(self, key: Any, value: Any) -> Growing:
+        """The container after ``container[key] = value``."""
+
+    @abstractmethod
+    def turn(self, number: Any) -> Any:
+        """What a ``for`` comes by in its turn of some number."""
+
+    def truth(self) -> Any:
+        """Whether there is an item."""
+        return self.length() > 0
+
+    def __getitem__(self, key: Any) -> Any:
+        return self.item(key)

@@ -1,0 +1,386 @@
+"""Lists and deques whose length differs between lanes: every operation against plain Python on every example."""
+
+import re
+from collections import deque
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from optimized_hlo import whole_writes
+from zoo import optimizing_little
+
+import hlobatch as hb
+
+NUMBERS = np.arange(13, dtype=np.int32)
+
+
+def check(function: Callable[..., Any], *columns: Any) -> None:
+    """Assert that a batch gives what plain Python gives for each example."""
+    with optimizing_little():
+        found = jax.tree.leaves(hb.batch(function)(*map(jnp.asarray, columns)))
+    for row in range(len(columns[0])):
+        example = [
+            column[row].copy() if column[row].ndim else column[row].item() for column in map(np.asarray, columns)
+        ]
+        for leaf, wanted in zip(found, jax.tree.leaves(function(*example)), strict=True):
+            np.testing.assert_allclose(np.asarray(leaf)[row], wanted, rtol=1e-6, err_msg=f"row {row}")
+
+
+def ends(n):
+    items = [0, 0, 0]
+    while n > 0:
+        items[n % 3] += n
+        if n % 4 == 0:
+            items.append(n)
+        n -= 1
+    items[-1] = 100
+    items.extend([1, 2])
+    del items[0]
+    items.remove(1)
+    return items[0], items[-1], items[-2], items.index(100), items.count(2), len(items), 100 in items, 77 in items
+
+
+def middle(n):
+    items = []
+    for i in range(n):
+        items.append((i * 7 % 5, float(i)))
+        if i % 3 == 2:
+            items.pop(1)
+        if i % 4 == 3:
+            items.insert(1, (9, 0.5))
+    items.sort()
+    total = 0.0
+    for k, (a, b) in enumerate(items):
+        total += (k + 1) * (a + b)
+    part = items[1:3]
+    part.reverse()
+    for a, b in part:
+        total = 2 * total + a - b
+    return total, len(items), len(part), len(items[-2:]), len(items[::-1])
+
+
+def sorted_by(n):
+    items = []
+    while n > 0:
+        items.append((n % 4, n))
+        n -= 1
+    items.sort(key=lambda pair: pair[0], reverse=True)
+    total = 0
+    for a, b in items:
+        total = total * 7 % 1009 + a * 10 + b
+    up = sorted(items, key=lambda pair: -pair[1])
+    return total, up[0] if len(up) > 0 else (-1, -1), max(items, default=(5, 5)), min(items, default=(5, 5))
+
+
+def queue(n):
+    waiting = deque([((0, 1), n)])
+    total = 0
+    while waiting:
+        (i, j), left = waiting.popleft()
+        total += i * j + left
+        if left > 0:
+            waiting.append(((i + 1, j + left), left // 2))
+            if left % 2:
+                waiting.appendleft(((j, i), left - 2))
+            waiting.rotate(1)
+    return total
+
+
+def arrays(n):
+    stack = [np.zeros(3)]
+    total = 0.0
+    while stack:
+        x = stack.pop()
+        total += x.sum()
+        if n > 7:
+            y = x.copy()
+            y[n % 3] = n
+            stack.append(y)
+            stack.append(x * 2.0)
+            n -= 1
+    return total
+
+
+def grown_while_gone_over(n):
+    order = [n]
+    for x in order:
+        if x > 1:
+            order.append(x // 2)  # noqa: PERF401
+    return len(order), order[-1]
+
+
+def comprehensions(n):
+    items = []
+    while n > 0:
+        items.append(n)
+        n -= 2
+    squares = [x * x for x in items if x != 5]
+    return (
+        sum(x * x for x in items),
+        any(x == 3 for x in items),
+        max((x % 5 for x in items), default=0),
+        len(squares),
+        sum(squares),
+        sum(items),
+        items == [3, 1],
+        items == squares,
+    )
+
+
+def those_that(n):
+    kept = [x for x in range(10) if x % 3 != n % 3]
+    kept = [*kept, n]
+    return len(kept), kept[-1], kept[2], sum(kept), sorted(kept, reverse=True)[1]
+
+
+def backwards(n):
+    items = []
+    while n > 0:
+        items.append(n)
+        n -= 2
+    total = 0
+    for x in reversed(items):
+        total = 2 * total + x
+    for x, y in zip(items, items[1:], strict=False):  # noqa: RUF007
+        total += x * y
+    return total
+
+
+def concatenated(n):
+    left, right = [], []
+    while n > 0:
+        if n % 2:
+            left.append(n)
+        else:
+            right += [n, 5]
+        n -= 1
+    both = left + right
+    left, right = right, left
+    other = both.copy()
+    both.clear()
+    return len(both), sum(other), len(left), len(right)
+
+
+def push_all(stack, items):
+    for x in items:
+        if x > 2:
+            stack.append(x)
+
+
+def helper(n):
+    stack = []
+    push_all(stack, [n, n + 1])
+    push_all(stack, [n, 3])
+    return len(stack), sum(stack)
+
+
+class Stack:
+    def __init__(self):
+        self.items = []
+
+    def push(self, x):
+        self.items.append(x)
+
+    def pop(self):
+        return self.items.pop()
+
+
+def in_an_object(n):
+    stack, total = Stack(), 0
+    while n > 0:
+        stack.push(n)
+        if n % 3 == 0:
+            total = 2 * total + stack.pop()
+        n -= 1
+    return total, len(stack.items)
+
+
+def lists_in_a_list(n):
+    neighbours = [[] for _ in range(4)]
+    for k in range(12):
+        u, v = (k * n) % 4, (k + n) % 3
+        neighbours[u].append(v)
+    total = 0
+    for v in neighbours[n % 4]:
+        total = total * 4 + v + 1
+    return total, len(neighbours[2])
+
+
+def found_by_try(n):
+    stack, turns = [1], 0
+    try:
+        while True:
+            if turns < n:
+                stack.append(n)
+            turns += 1
+            stack.pop()
+            if turns > n:
+                stack.pop()
+    except IndexError:
+        return turns
+    return -1
+
+
+PROGRAMS = (
+    *(ends, middle, sorted_by, queue, arrays, grown_while_gone_over, comprehensions, those_that, backwards),
+    *(concatenated, helper, in_an_object, lists_in_a_list, found_by_try),
+)
+
+
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_as_in_python(function: Callable[..., Any]) -> None:
+    check(function, NUMBERS)
+
+
+def path_of(n, path, longest):
+    path.append(n)
+    if n <= 1:
+        longest = max(longest, len(path))
+    else:
+        longest = path_of(n - 2, path, longest)
+        if n % 2 == 0:
+            longest = path_of(n - 1, path, longest)
+    path.pop()
+    return longest
+
+
+def longest_path(n):
+    path = []
+    return path_of(n, path, 0), len(path)
+
+
+@pytest.mark.slow
+def test_a_recursion_appends_to_its_argument() -> None:
+    check(longest_path, NUMBERS[:7])
+
+
+# Lanes that fail
+
+
+@hb.batch
+def popped(n):
+    stack = [n]
+    while n > 0:
+        stack.pop()
+        n -= 1
+    return len(stack)
+
+
+def test_a_lane_that_pops_an_empty_list_fails_and_the_others_go_on() -> None:
+    with pytest.raises(hb.LaneError, match="pop from empty list") as caught:
+        popped(jnp.array([0, 1, 2, 0]))
+    assert isinstance(caught.value, IndexError)
+    assert caught.value.lanes == (2,)
+    assert caught.value.outputs[:2].tolist() == [1, 0]
+    assert caught.value.location.line == popped.__wrapped__.__code__.co_firstlineno + 4
+
+
+@hb.batch
+def taken(n):
+    items = []
+    for i in range(3):
+        if i < n:
+            items.append(i)  # noqa: PERF401
+    return items[n - 2], items.index(n - 1)
+
+
+@pytest.mark.parametrize(("n", "text"), [(0, "list index out of range"), (4, "is not in list")])
+def test_what_is_not_there(n: int, text: str) -> None:
+    with pytest.raises(hb.LaneError, match=text) as caught:
+        taken(jnp.array([2, n, 3]))
+    assert caught.value.lanes == (1,)
+
+
+# Capacity
+
+
+def hailstones(n):
+    seen = []
+    while n > 1:
+        seen.append(n)
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+    return len(seen), max(seen, default=1)
+
+
+def test_a_call_by_itself_is_made_again_with_more_room() -> None:
+    batched = hb.batch(hailstones)
+    for _ in range(2):
+        length, highest = batched(jnp.array([1, 6, 27, 97]))
+        assert length.tolist() == [0, 8, 111, 118]
+        assert highest.tolist() == [1, 16, 9232, 9232]
+    length, _ = batched(jnp.array([27, 1, 1, 1]))  # the same program
+    assert length.tolist() == [111, 0, 0, 0]
+    with pytest.raises(jax.errors.JaxRuntimeError, match="has more than 64 items"):  # whatever was called before
+        jax.jit(batched)(jnp.array([1, 6, 27, 97]))
+
+
+@hb.batch
+def with_room(n):
+    items = hb.capacity([], 10)
+    while n > 0:
+        items.append(n)
+        n -= 1
+    return sum(items)
+
+
+def test_a_capacity_holds_everywhere() -> None:
+    assert with_room(jnp.array([3, 10])).tolist() == [6, 55]
+    assert jax.jit(with_room)(jnp.array([3, 10])).tolist() == [6, 55]
+    with pytest.raises(hb.CapacityError, match=re.escape("hb.capacity(items, n)")) as caught:
+        with_room(jnp.array([3, 11]))
+    assert isinstance(caught.value, hb.LaneError)
+    assert caught.value.lanes == (1,)
+    assert caught.value.outputs[0] == 6
+
+
+def test_an_artifact_says_that_a_list_is_full(tmp_path) -> None:
+    hb.export(with_room, jnp.arange(3)).save(tmp_path / "artifact")
+    artifact = hb.load(tmp_path / "artifact")
+    assert artifact.call(jnp.array([3, 10, 0])).tolist() == [6, 55, 0]
+    with pytest.raises(hb.LaneError, match="append"):
+        artifact.call(jnp.array([3, 11, 0]))
+
+
+def test_capacity_is_nothing_in_plain_python() -> None:
+    items = [1]
+    assert hb.capacity(items, 3) is items
+
+
+@hb.batch
+def catches_all(n):
+    items = hb.capacity([], 2)
+    try:
+        for i in range(n):
+            items.append(i)
+            items[i] += 1
+    except Exception:  # noqa: BLE001  # that is what people write
+        return -1
+    return len(items)
+
+
+def test_a_full_list_is_nothing_that_the_program_could_catch() -> None:
+    assert catches_all(jnp.array([0, 2])).tolist() == [0, 2]
+    with pytest.raises(hb.CapacityError):
+        catches_all(jnp.array([0, 3]))
+
+
+def test_no_list_is_copied_where_an_item_is_pushed() -> None:
+    @hb.batch(threads=1)
+    def walk(n, seed):
+        stack, total = hb.capacity([1], 512), 0
+        while stack and n > 0:
+            x = stack.pop()
+            n -= 1
+            total += x
+            seed = (seed * 1103 + 12345) % 65536
+            if seed % 3 != 0 or not stack:
+                stack.append(x + 1)
+                stack.append(seed % 7)
+        return total
+
+    if jax.default_backend() == "cpu":
+        compiled = walk.trace(np.zeros(64, np.int32), np.zeros(64, np.int32)).lower().compile()
+        assert whole_writes(compiled.as_text(), [(512, 64), (64, 512)])["copy"] == 0
