@@ -108,9 +108,7 @@ class GrowingList(Ring):
         self.need(f"pop from empty {self.name}")
         fails(IndexError, f"pop from empty {self.name}", self.size == 0)
         if type(index) is int and index == -1:
-            item = self.taken(self.place(jnp.maximum(self.size - 1, 0)))
-            self.size = self.size - 1
-            return item
+            return self.pop_last()
         if type(index) is int and index == 0:
             return self.pop_first()
         at = self.index_of(index, "pop index out of range")

@@ -126,6 +126,13 @@ def see(arguments: Sequence[Any]) -> None:
         ]
 
 
+def places_of(value: Any) -> tuple[Node, ...]:
+    """Where an object is in what code is given."""
+    notes = _notes.get()
+    given = {id(part): node for node, part, _ in notes.given} if notes else {}
+    return _origins(value, notes, given) if notes else ()
+
+
 def changed_arguments() -> frozenset[int]:
     """The positions of the values that code was given and in which a container holds other objects now."""
     notes = _notes.get()

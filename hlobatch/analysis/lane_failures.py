@@ -42,11 +42,13 @@ class _Watched:
         place: Where it stands.
         known: The ways in which it may fail that it is tested for.
         found: Those that it came by, in order, and the lanes concerned.
+        conditions: Where it is computed for nothing, since what is asked before does not hold.
     """
 
     place: Location
     known: tuple[Failing, ...] = ()
     found: list[tuple[int, Any]] = field(default_factory=list)
+    conditions: list[Any] = field(default_factory=list)
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
@@ -76,6 +78,20 @@ def seen() -> Any:
     return result
 
 
+@contextlib.contextmanager
+def where(condition: Any) -> Iterator[None]:
+    """Within it, what is computed is used only in lanes where a condition holds: only those fail."""
+    watched = _watched.get()
+    if watched is None or condition is True:
+        yield
+        return
+    watched.conditions.append(condition)
+    try:
+        yield
+    finally:
+        watched.conditions.pop()
+
+
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     """Say that some lanes fail here.
 
@@ -93,4 +109,6 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
         return
     if failing not in watched.known:
         raise Learned(of_code(watched.place), CanFail((*watched.known, failing)))
+    for condition in watched.conditions:
+        lanes = jnp.logical_and(lanes, condition)
     watched.found.append((watched.known.index(failing) + 1, jnp.asarray(lanes)))

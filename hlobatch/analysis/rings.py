@@ -194,6 +194,20 @@ class Ring(Growing):
         is_one_of(item, [self.items])
         return item
 
+    def at(self, number: Any) -> Any:
+        """The item with a number that is surely that of a row."""
+        return rows.taken(self.items, self.place(number))
+
+    def straighten(self) -> None:
+        """Let it begin at the first row."""
+        if self.items is not None and self.start is not None:
+            self.reorder(jnp.arange(self.capacity))
+            self.start = None
+
+    def widen_for(self, item: Any) -> None:
+        """Let items be of the type of one that is about to be put there, too."""
+        self.widen(rows.joined(self.kind, rows.kind_of(item)))
+
     def set_items(self, items: Any, others: list[Any]) -> None:
         is_one_of(items, [self.items, *others])
         self.items = items
@@ -218,6 +232,12 @@ class Ring(Growing):
     def check_room(self, more: Any = 1) -> None:
         full = self.size + more > self.capacity
         fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+
+    def pop_last(self) -> Any:
+        """Take out the last item, if there is one."""
+        item = self.taken(self.place(jnp.maximum(self.size - 1, 0)))
+        self.size = self.size - 1
+        return item
 
     def pop_first(self) -> Any:
         if self.start is None:

@@ -16,7 +16,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.frontend import items, library_functions, math_functions, numpy_functions, python_functions
+from hlobatch.frontend import heaps, items, library_functions, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
@@ -28,6 +28,7 @@ _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
     **math_functions.MEANINGS,
     **library_functions.MEANINGS,
+    **heaps.MEANINGS,
     **python_functions.MEANINGS,
 }
 _METHODS: Final[Mapping[tuple[type, str], Function]] = {**items.METHODS, **numpy_functions.METHODS}

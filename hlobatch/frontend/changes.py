@@ -66,7 +66,7 @@ _METHODS: Final = frozenset(
 """Methods that change lists, deques or dicts in place, and that arrays do not have."""
 
 
-def is_change(node: ast.expr) -> bool:
+def is_change(node: ast.AST) -> bool:
     """Whether an expression is a call of a method that changes what it is of."""
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
+from hlobatch.analysis.lane_failures import where
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, compare
@@ -23,7 +24,11 @@ def choose(test: Any, then: Later, otherwise: Later) -> Any:
     holds = truth(test)
     if type(holds) is bool:
         return then() if holds else otherwise()
-    return select(holds, then(), otherwise())
+    with where(holds):
+        one = then()
+    with where(jnp.logical_not(holds)):
+        other = otherwise()
+    return select(holds, one, other)
 
 
 def conjunction(value: Any, *others: Later) -> Any:
@@ -42,7 +47,8 @@ def _decided(goes_on: bool, value: Any, others: tuple[Later, ...]) -> Any:
     holds = truth(value)
     if type(holds) is bool:
         return _decided(goes_on, others[0](), others[1:]) if holds is goes_on else value
-    rest = _decided(goes_on, others[0](), others[1:])
+    with where(holds if goes_on else jnp.logical_not(holds)):
+        rest = _decided(goes_on, others[0](), others[1:])
     if all(type(side) is bool or (is_array(side) and side.dtype == jnp.bool_) for side in (value, rest)):
         return jnp.logical_and(value, rest) if goes_on else jnp.logical_or(value, rest)
     return select(holds, rest, value) if goes_on else select(holds, value, rest)
@@ -50,12 +56,12 @@ def _decided(goes_on: bool, value: Any, others: tuple[Later, ...]) -> Any:
 
 def chain(operations: tuple[str, ...], value: Any, *others: Later) -> Any:
     """``value < others[0]() <= …``; operations as the module ``operator`` calls them."""
-
-    def links() -> Any:
-        left = value
-        for operation, other in zip(operations, others, strict=True):
+    found: Any = True
+    for operation, other in zip(operations, others, strict=True):
+        with where(found):
             right = other()
-            yield truth(compare(operation, left, right))
-            left = right
-
-    return both(links())
+            found = both((found, truth(compare(operation, value, right))))
+        if found is False:
+            break
+        value = right
+    return found

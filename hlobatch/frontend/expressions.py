@@ -31,9 +31,10 @@ from hlobatch.diagnostics import (
     UnsupportedSyntaxError,
 )
 from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend import heaps
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Called, Callee, Callees, static_value
-from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods, rebinding
+from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods, is_change, rebinding
 from hlobatch.frontend.comprehensions import as_loop, renamed
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.meanings import Meanings
@@ -332,24 +333,37 @@ class ExpressionLowering:
         for index, operand in enumerate(operands):
             value = self.simple(operand)
             later = {name for other in operands[index + 1 :] for name in assigned_in_expressions(other)}
-            later |= self._changed_by(operands[index + 1 :])
-            if later.intersection(read_names(value)):
+            before_the_rest = [other for other in operands[index + 1 :] if not self._is_simple(other)]
+            later |= self._changed_by(before_the_rest)
+            if (before_the_rest and self._changes(value)) or later.intersection(read_names(value)):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = self._load(name, operand)
             found.append(value)
         return found
 
+    def _changes(self, value: ast.expr) -> bool:
+        """Whether straight-line code changes something in place."""
+        return any(is_change(part) or self.changes_argument(part) for part in ast.walk(value))
+
+    def changes_argument(self, node: ast.AST) -> bool:
+        """Whether an expression is a call of a function of Python's that changes what it is given."""
+        if not isinstance(node, ast.Call):
+            return False
+        function = static_value(node.func, self.source, self.local)
+        return any(function is known for known in heaps.CHANGES)
+
     def _changed_by(self, parts: Sequence[ast.expr]) -> frozenset[str]:
         """Variables that calls of functions in some expressions assign."""
         found = set[str]()
         for node in (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call)):
+            if is_change(node) or self.changes_argument(node):
+                found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
             if (one := self.called(node)) is None:
                 continue
             found.update(one.callee.changed)
             if one.callee.changes:  # of its arguments, whichever that is
-                roots = (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
-                found.update(root.id for root in roots if isinstance(root, ast.Name))
+                found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
         return frozenset(found)
 
     def _trace_time(self, node: ast.expr) -> ast.expr:
@@ -442,7 +456,11 @@ class ExpressionLowering:
 
     def _is_conditional(self, node: ast.expr) -> bool:
         """Whether a chained comparison has an operand with control of its own that may not be reached."""
-        return isinstance(node, ast.Compare) and not all(map(self._is_simple, node.comparators[1:]))
+        if not isinstance(node, ast.Compare):
+            return False
+        others = node.comparators[1:]
+        may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
+        return not all(map(self._is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
 
     def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
@@ -780,6 +798,16 @@ class _Sites(ast.NodeTransformer):
         name = "__hb_follow" if self.lowering.callees.follows else "__hb_see"
         function = ast.copy_location(ast.Name(name, ast.Load()), node)
         return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
+
+
+def _roots(node: ast.Call) -> Iterator[ast.expr]:
+    """What the arguments of a call, and what is called, are parts of."""
+    return (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """Whether an expression may fail by itself."""
+    return any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node))
 
 
 def _returned(node: ast.FunctionDef) -> ast.expr | None:

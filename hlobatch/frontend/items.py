@@ -17,7 +17,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
-from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.identity import is_one_of, places_of
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
@@ -111,7 +111,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         error = BatchTypeError(
             "an item of an empty sequence", help="there has to be an item at each index that occurs."
         )
-        error.about = type(items)
+        error.about = places_of(items) or type(items)
         raise error
     if any_optional(items):
         raise UnsupportedSyntaxError(

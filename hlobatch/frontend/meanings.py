@@ -349,7 +349,7 @@ def _with_possible_items(node: Any) -> Any:
 
         [f(x) for x in items if c(x)]
         ==>
-        [__hb_possible((there,), f(x)) for x in items for there in (__hb_truth(c(x)),) if there is not False]
+        [__hb_possible((there,), lambda: f(x)) for x in items for there in (__hb_truth(c(x)),) if there is not False]
     """
     generators, names = [], list[ast.expr]()
     for generator in node.generators:
@@ -366,7 +366,11 @@ def _with_possible_items(node: Any) -> Any:
             names.append(read)
     part = "value" if isinstance(node, ast.DictComp) else "elt"
     there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
-    item = helper("__hb_possible", [there, getattr(node, part)], getattr(node, part))
+    value = getattr(node, part)
+    if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # whose name is not to be the lambda's
+        item = helper("__hb_possible_now", [there, value], value)
+    else:
+        item = helper("__hb_possible", [there, _later(value)], value)
     fields = {**dict(ast.iter_fields(node)), "generators": generators, part: item}
     return ast.copy_location(type(node)(**fields), node)
 

@@ -6,13 +6,14 @@ them: its length would differ between lanes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import jax
 
 from hlobatch.analysis.growing_lists import GrowingList
+from hlobatch.analysis.lane_failures import where
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both
@@ -27,10 +28,17 @@ class Possible:
     is_there: Any = True
 
 
-def possible(conditions: Sequence[Any], value: Any) -> Any:
+def possible(conditions: Sequence[Any], item: Callable[[], Any]) -> Any:
     """An item under conditions, none of which is known not to hold; the item itself if all are known to."""
     is_there = both(conditions)
+    with where(is_there):
+        value = item()
     return value if is_there is True else Possible(value, is_there)
+
+
+def possible_now(conditions: Sequence[Any], value: Any) -> Any:
+    """The same of an item that is computed whether it is there or not."""
+    return possible(conditions, lambda: value)
 
 
 def items_of(iterable: Iterable[Any]) -> list[Possible]:

@@ -110,6 +110,7 @@ HELPERS: Final = {
     "__hb_conjunction": choices.conjunction,
     "__hb_disjunction": choices.disjunction,
     "__hb_possible": possible_items.possible,
+    "__hb_possible_now": possible_items.possible_now,
     "__hb_whole": possible_items.whole,
     "__hb_range_count": ranges.range_count,
     "__hb_range_goes_on": ranges.range_goes_on,

@@ -179,7 +179,7 @@ class FunctionLowering(ExceptionLowering):
 
     def _may_change_its_arguments(self, node: ast.expr) -> bool:
         """Whether an expression calls what may change a variable in place; tracing finds out what it does."""
-        return isinstance(node, ast.Call) and self.may_be_followed(node)
+        return isinstance(node, ast.Call) and (self.may_be_followed(node) or self.changes_argument(node))
 
     @statement.register
     def _global(self, node: ast.Global) -> None:

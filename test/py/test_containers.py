@@ -1,5 +1,6 @@
 """Lists and deques whose length differs between lanes: every operation against plain Python on every example."""
 
+import heapq
 import re
 from collections import deque
 from collections.abc import Callable
@@ -209,6 +210,27 @@ def lists_in_a_list(n):
     return total, len(neighbours[2])
 
 
+def in_the_order_of_evaluation(n):
+    stack = [7, n]
+    while n > 3:
+        stack.append(n)
+        n -= 1
+    difference = stack.pop() - digest(stack)
+    return (
+        digest(stack),
+        stack.pop() if n > 2 else -1,
+        difference,
+        [stack[i] if i < len(stack) else 0 for i in range(4)],
+    )
+
+
+def digest(items):
+    total = 0
+    for k in range(len(items)):
+        total = (total * 31 + items[k] * (k + 1)) % 10007
+    return total
+
+
 def found_by_try(n):
     stack, turns = [1], 0
     try:
@@ -226,7 +248,7 @@ def found_by_try(n):
 
 PROGRAMS = (
     *(ends, middle, sorted_by, queue, arrays, grown_while_gone_over, comprehensions, those_that, backwards),
-    *(concatenated, helper, in_an_object, lists_in_a_list, found_by_try),
+    *(concatenated, helper, in_an_object, lists_in_a_list, found_by_try, in_the_order_of_evaluation),
 )
 
 
@@ -255,6 +277,60 @@ def longest_path(n):
 @pytest.mark.slow
 def test_a_recursion_appends_to_its_argument() -> None:
     check(longest_path, NUMBERS[:7])
+
+
+def heap(a, n):
+    heap, total = [], 0
+    for x in a:
+        heapq.heappush(heap, x)
+        if x % 3 == 0 and heap:
+            total = (total * 7 + heapq.heappop(heap)) % 1009
+        if x % 7 == 2 and len(heap) > 0:
+            total = (total * 7 + heapq.heapreplace(heap, x + 9)) % 1009
+        if x % 5 == 1:
+            total = (total * 7 + heapq.heappushpop(heap, x - 2)) % 1009
+    return total, digest(heap)
+
+
+def heap_of_all(a, n):
+    heap = [x for x in a if x > n]
+    heapq.heapify(heap)
+    total = digest(heap)
+    if n % 2 == 0:
+        heap = []
+    return total, digest(heap), heapq.heappushpop(heap, 50), digest(heap)
+
+
+def heap_of_tuples(a, n):
+    heap, total = [], 0
+    for i in range(len(a)):
+        heapq.heappush(heap, (a[i] % 3, i, 0.5 * a[i]))
+    while heap:
+        first, i, x = heapq.heappop(heap)
+        total = (total * 7 + first + i * int(2 * x)) % 10007
+    return total
+
+
+@pytest.mark.parametrize("function", [heap, heap_of_all, heap_of_tuples], ids=lambda f: f.__name__)
+def test_heaps_have_the_same_items_in_the_same_places(function: Callable[..., Any]) -> None:
+    random = np.random.default_rng(3)
+    check(function, random.integers(0, 100, (40, 15), np.int32), random.integers(0, 90, 40, np.int32))
+
+
+@hb.batch
+def popped_from_a_heap(n):
+    heap = [n]
+    while n >= 0:
+        heapq.heappop(heap)
+        n -= 1
+    return len(heap)
+
+
+def test_a_lane_that_pops_an_empty_heap() -> None:
+    with pytest.raises(hb.LaneError, match="index out of range") as caught:
+        popped_from_a_heap(jnp.array([0, 1]))
+    assert isinstance(caught.value, IndexError)
+    assert caught.value.lanes == (1,)
 
 
 # Lanes that fail

@@ -95,7 +95,7 @@ def test_every_pass_is_named_by_a_test(name: str) -> None:
 
 
 def without_functions(program: Program) -> Program:
-    """The program but for what primitives compute and for the user's word on result types, which have been used."""
+    """The program but for what primitives compute, what the host makes of failures, and the user's word on types."""
 
     def stripped(op: Op) -> Op:
         return op.replace(function=move) if isinstance(op, PrimOp) else op
@@ -103,7 +103,7 @@ def without_functions(program: Program) -> Program:
     def block(b: hb.instructions.Block) -> hb.instructions.Block:
         return b.replace(instructions=tuple(map(stripped, b.instructions)))
 
-    bare = program.map_graphs(lambda graph: type(graph)(tuple(map(block, graph))))
+    bare = program.map_graphs(lambda graph: type(graph)(tuple(map(block, graph)))).replace(failures=())
     return bare.replace(functions=tuple(f.replace(type_inference=None) for f in bare.functions))
 
 

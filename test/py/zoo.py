@@ -12,6 +12,7 @@ import contextlib
 import dataclasses
 import enum
 import functools
+import heapq
 import io
 import zlib
 from collections.abc import Callable, Iterator
@@ -1680,3 +1681,21 @@ def josephus(n: Array, step: Array) -> Any:
             circle.append(circle.popleft())
         circle.popleft()
     return circle[0]
+
+
+@program(integers(0, 6, shape=(4, 4)), integers(0, 4))
+def cheapest_ways(weights: Array, source: Array) -> Any:
+    """Dijkstra's algorithm on a heap of tuples."""
+    cost = [1000] * 4
+    cost[source] = 0
+    heap = [(0, source)]
+    while heap:
+        so_far, u = heapq.heappop(heap)
+        if so_far > cost[u]:
+            continue
+        for v in range(4):
+            w = weights[u, v]
+            if w > 0 and so_far + w < cost[v]:
+                cost[v] = so_far + w
+                heapq.heappush(heap, (cost[v], v))
+    return cost
