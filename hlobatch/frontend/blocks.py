@@ -51,18 +51,22 @@ class BlockBuilder:
             self.end(GotoOp(name, location=location))
         self._open, self._ops, self._location, self._sync = name, [], location, sync
 
+    def finish(self) -> None:
+        """Do what has to be done before anybody sees what happens next: the host, or another function."""
+        if self._open is not None and self.before_end is not None:
+            self.before_end()
+
     def add(self, op: Op) -> None:
         """Append an operation to the open block."""
-        if isinstance(op, FunctionCallOp) and self.before_end is not None:
-            self.before_end()
+        if isinstance(op, FunctionCallOp):
+            self.finish()
         self._ops.append(op)
         if isinstance(op, FunctionCallOp):
             self.start(self.name(f"after_{op.function}"), op.location)
 
     def end(self, terminator: Terminator) -> None:
         """Close the open block; code that comes next is unreachable until a block starts."""
-        if self._open is not None and self.before_end is not None:
-            self.before_end()
+        self.finish()
         if self._open is None:
             return
         block = Block(self._open, tuple(self._ops), terminator, self._location, self._sync)

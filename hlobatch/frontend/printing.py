@@ -52,6 +52,7 @@ class PrintLowering:
         stored = function.temporary()
         target = ast.copy_location(ast.Name(stored, ast.Store()), node)
         assigned = ast.copy_location(ast.Assign([target], result), node)
+        function.blocks.finish()
         function.primitive([assigned], [stored], node, function.source.text(node))
         return ast.copy_location(ast.Constant(None), node)
 

@@ -147,6 +147,8 @@ class FunctionLowering(ExceptionLowering):
             body = changed(call, self.temporary)
             self.primitive(body, self._bound(body), node, self.source.text(node))
         elif self._has_host_do(node.value) or self._may_change_its_arguments(node.value):
+            if self._has_host_do(node.value):
+                self.blocks.finish()
             self.assign(self.temporary(), self.simple(node.value), node)
         else:
             raise self._without_use(node)
