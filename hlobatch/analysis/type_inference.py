@@ -20,12 +20,13 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch.analysis.advice import advice
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Copy, Learned, NotYet
 from hlobatch.analysis.growing_lists import KINDS, grown
 from hlobatch.analysis.optional import differs_by_lane
-from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, is_scalar, trace, widened, zeros
+from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, trace, widened, zeros
 from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, as_number, is_pattern, join, parts_of
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
@@ -293,7 +294,7 @@ class _Inferrer:
             f"{what} have types that disagree between two paths: {reason}",
             location,
             notes=[Note(f"here it is {other}", where)],
-            help=f"here it is {type_}; {_advice(type_, other, short == '$result')}",
+            help=f"here it is {type_}; {advice((type_, location), (other, where), short)}",
         )
         depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in self.origins[name])
         error.may_grow = tuple((name.split(":", 1)[0], depth) for depth in {*depths} if depth is not None)
@@ -336,27 +337,6 @@ def _joinable(left: Type, right: Type) -> bool:
     except DisagreementError:
         return False
     return True
-
-
-def _advice(left: Type, right: Type, returned: bool) -> str:
-    """How to make two types agree."""
-    if left.treedef != right.treedef:
-        if returned and any(not t.leaves and t.tensors is None for t in (left, right)):
-            return "a path that ends without `return` returns None: return a value on every path."
-        return (
-            "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
-            "is an array of fixed size, as in `x = x.at[i].set(…)`."
-        )
-    objects = any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves)
-    if objects or not left.has_pattern_of(right):
-        return (
-            "a Python object is the same in every lane: use a number in place of it, "
-            "or do in each branch what depends on it."
-        )
-    shapes = [[leaf.shape for leaf in t.tensor_leaves] for t in (left, right)]
-    if shapes[0] != shapes[1] and len(shapes[0]) == len(shapes[1]):
-        return "make the shapes equal, as with jnp.broadcast_to or by padding."
-    return "make both the same, with jnp.asarray(…, dtype) or .astype(…)."
 
 
 def _through_calls(

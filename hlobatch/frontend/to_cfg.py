@@ -10,7 +10,7 @@ import ast
 import functools
 from collections.abc import Callable
 from functools import singledispatchmethod
-from typing import TypeVar
+from typing import Final, TypeVar
 
 from hlobatch.analysis.facts import Grows
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
@@ -29,6 +29,9 @@ from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
 from hlobatch.ir.program import Function
 
 T = TypeVar("T")
+
+DROPPED: Final = "dropped"
+"""How temporaries begin that hold the value of an expression that is a statement."""
 
 
 class FunctionLowering(ExceptionLowering):
@@ -139,8 +142,11 @@ class FunctionLowering(ExceptionLowering):
                     "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
                 )
             self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
-        elif self.called(node.value) or self.prints(node.value):
+        elif self.prints(node.value):
             self.simple(node.value)
+        elif called := self.called(node.value):
+            assert isinstance(node.value, ast.Call)
+            self.call(node.value, called, self.temporary(DROPPED))
         elif self._changes_growing_part(node.value):
             call = self.simple(node.value)
             assert isinstance(call, ast.Call)
@@ -149,7 +155,7 @@ class FunctionLowering(ExceptionLowering):
         elif self._has_host_do(node.value) or self._may_change_its_arguments(node.value):
             if self._has_host_do(node.value):
                 self.blocks.finish()
-            self.assign(self.temporary(), self.simple(node.value), node)
+            self.assign(self.temporary(DROPPED), self.simple(node.value), node)
         else:
             raise self._without_use(node)
 

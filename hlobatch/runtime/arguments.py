@@ -7,7 +7,7 @@ parameter. Everything that can be wrong with a call is found here, before anythi
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from typing import Any, Final
@@ -174,6 +174,11 @@ class Binder:
         arrays: list[Any] = []
         places: list[int | None] = []
         sizes: list[tuple[str, Any]] = []
+        if _is_row(value) and all(axis.value == 0 for axis in flat_axes):
+            raise self._error(
+                f"{name} is a {type(value).__name__} of numbers, each of which would be an argument of its own",
+                help=f"pass an array, as `jnp.array({name})`; or a tuple of arrays, each with a batch.",
+            )
         for (path, leaf), axis in zip(paths, flat_axes, strict=True):
             where = name + jax.tree_util.keystr(path)
             if not _is_array(leaf) and not isinstance(leaf, (bool, int, float, complex)):
@@ -247,10 +252,11 @@ class Binder:
 
     def _object(self, where: str, value: Any) -> Leaf:
         parameter = where.split("[", maxsplit=1)[0]
-        raise self._error(
-            f"{where} is {value!r}, a {type(value).__name__}, not an array",
-            help=f"name the parameter in static_argnames, as in @hb.batch(static_argnames={parameter!r}).",
-        )
+        if instead := _as_array(value):
+            advice = f"pass an array, as `{instead}`."
+        else:
+            advice = f"name the parameter in static_argnames, as in @hb.batch(static_argnames={parameter!r})."
+        raise self._error(f"{where} is {value!r}, a {type(value).__name__}, not an array", help=advice)
 
     def _batch_first(self, where: str, leaf: Any, axis: int) -> Any:
         if not -leaf.ndim <= axis < leaf.ndim:
@@ -354,6 +360,22 @@ def _is_hashable(value: Any) -> bool:
     except TypeError:
         return False
     return True
+
+
+def _is_row(value: Any) -> bool:
+    """Whether a value is a list or a tuple of Python's numbers, or of such lists, as people write arrays down."""
+    if type(value) not in (list, tuple) or not value:
+        return False
+    return all(type(part) in (bool, int, float, complex) or _is_row(part) for part in value)
+
+
+def _as_array(value: Any) -> str:
+    """How to make an array of what gives numbers one after the other; nothing if it is something else."""
+    if isinstance(value, range):
+        return f"jnp.a{value!r}"
+    if isinstance(value, (AbstractSet, Iterator)):
+        return "jnp.array(list(…))"
+    return ""
 
 
 def _is_none(value: Any) -> bool:

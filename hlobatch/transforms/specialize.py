@@ -24,6 +24,7 @@ from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableErro
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.transforms.dropped_results import check_dropped_results
 from hlobatch.transforms.failures import failures_of, raise_what_is_reached, without_failures
 from hlobatch.transforms.foresee_branches import foresee_branches
 from hlobatch.transforms.lift_optional import lift_optional, lifted
@@ -61,6 +62,7 @@ def specialize(
     kept = [f for f in folded.functions if (f.name, f.graph.enter_block().name) in found.reached]
     typed = folded.replace(functions=tuple(kept))
     raise_what_is_reached(typed, found)
+    check_dropped_results(typed, found)
     failures = failures_of(typed, found)
     typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions}).replace(failures=failures)
     if typed.vars_out[1:] and not failures:

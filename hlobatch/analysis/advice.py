@@ -1,0 +1,76 @@
+"""Two types of one variable that disagree -> what to write so that they agree."""
+
+from __future__ import annotations
+
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.analysis.tracing import is_scalar
+from hlobatch.diagnostics import Location
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+Side = tuple[Type, Location]
+"""What a variable holds on one path, and where."""
+
+
+def advice(side: Side, other: Side, name: str) -> str:
+    """How to make two types agree.
+
+    Args:
+        side: What the variable holds on one path.
+        other: And on another.
+        name: Its name; ``$result`` is what is returned, and others with ``$`` have none.
+    """
+    (left, _), (right, _) = side, other
+    if left.treedef != right.treedef:
+        return _of_structures(side, other, is_returned=name == "$result")
+    objects = any(isinstance(leaf, Static) and not is_scalar(leaf) for t in (left, right) for leaf in t.leaves)
+    if objects or not left.has_pattern_of(right):
+        return (
+            "a Python object is the same in every lane: use a number in place of it, "
+            "or do in each branch what depends on it."
+        )
+    pairs = list(zip(left.leaves, right.leaves, strict=True))
+    if all(_shape(a) == _shape(b) for a, b in pairs):
+        return "make both the same, with jnp.asarray(…, dtype) or .astype(…)."
+    if len(pairs) == 1 and () in (_shape(left.leaves[0]), _shape(right.leaves[0])):
+        number, array = sorted(pairs[0], key=lambda leaf: len(_shape(leaf)))
+        return _of_number_and_array(number, array, name)
+    return "make the shapes equal, as with jnp.broadcast_to or by padding."
+
+
+def _of_structures(side: Side, other: Side, *, is_returned: bool) -> str:
+    nothing = [where for type_, where in (side, other) if not type_.leaves and type_.tensors is None]
+    if is_returned and nothing and nothing[0].text.startswith("return"):
+        return "results are arrays: return a number in place of None, such as -1 or jnp.nan, or a flag beside it."
+    if is_returned and nothing:
+        return "a path that ends without `return` returns None: return a value on every path."
+    return (
+        "give both the same structure: as many items, and no None where there is an array. What grows in a loop "
+        "is an array of fixed size, as in `x = x.at[i].set(…)`."
+    )
+
+
+def _of_number_and_array(number: Leaf, array: Leaf, name: str) -> str:
+    """A number on one path, and on the other an array, which the variable had better be from the start."""
+    assert isinstance(array, TensorType)
+    shape = str(array.shape[0]) if len(array.shape) == 1 else str(tuple(array.shape))
+    if not isinstance(number, Static):
+        filled = f"jnp.full({shape}, …)"
+    elif number.value == 0:
+        filled = f"jnp.zeros({shape}{_dtype(number, array, float)})"
+    else:
+        filled = f"jnp.full({shape}, {number.value!r}{_dtype(number, array, type(number.value))})"
+    if name.startswith("$"):
+        return f"let both be arrays of that shape, as in `{filled}` in place of the number."
+    return f"begin with an array of that shape, as in `{name} = {filled}`."
+
+
+def _dtype(number: Static, array: TensorType, usual: type) -> str:
+    """A further argument that says the dtype, where it is not the usual one."""
+    dtype = jnp.result_type(array.dtype, type(number.value))
+    return "" if dtype == jnp.result_type(usual) else f", jnp.{np.dtype(dtype).name}"
+
+
+def _shape(leaf: Leaf) -> tuple[int, ...]:
+    return leaf.shape if isinstance(leaf, TensorType) else ()
