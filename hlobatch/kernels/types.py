@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Sequence
+from functools import cache
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -33,6 +34,7 @@ INT64: Final = np.dtype("int64")
 FLOAT32: Final = np.dtype("float32")
 
 
+@cache
 def kind(dtype: Any) -> str:
     """The type of a number in a register.
 
@@ -44,6 +46,7 @@ def kind(dtype: Any) -> str:
     return _KINDS[str(dtype)]
 
 
+@cache
 def is_narrow(dtype: Any) -> bool:
     """Whether an element in memory has more bits than the number."""
     return kind(dtype) in ("i1", "i2", "i4")
@@ -59,19 +62,23 @@ def alignment(dtype: Any) -> int:
     return int(dtype.itemsize // 2 if is_complex(dtype) else dtype.itemsize)
 
 
+@cache
 def is_float(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.floating))
 
 
+@cache
 def is_short_float(dtype: Any) -> bool:
     """Whether it is a float of 16 bits, computed in 32."""
     return is_float(dtype) and np.dtype(dtype).itemsize == 2
 
 
+@cache
 def is_complex(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.complexfloating))
 
 
+@cache
 def is_signed(dtype: Any) -> bool:
     return bool(jnp.issubdtype(dtype, jnp.signedinteger))
 
