@@ -13,6 +13,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import math
+import operator
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Final, Self
 
@@ -153,6 +154,13 @@ class Ring(Growing):
 
     def length(self) -> Any:
         return 0 if self.items is None else weakly(self.size, jax.dtypes.canonicalize_dtype(int))
+
+    def as_python(self) -> Any:
+        if self.items is None:
+            return self.python()
+        first = 0 if self.start is None else int(self.start)
+        places = ((first + number) % self.capacity for number in range(int(self.size)))
+        return self.python(jax.tree.map(operator.itemgetter(place), self.items) for place in places)
 
     def contains(self, item: Any) -> Any:
         return False if self.items is None else jnp.any(self.equal(item))

@@ -21,6 +21,7 @@ from hlobatch.frontend.files import is_users
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.effects import lane_print
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 
 EFFECTS: Final = (jax.debug.print, jax.debug.callback)
@@ -114,9 +115,11 @@ def _seen(value: Any) -> Any:
     def seen(part: Any) -> Any:
         if isinstance(part, Maybe):
             return _seen(part.value) if part.is_there else None
+        if isinstance(part, Growing):
+            return _seen(part.as_python())
         return part.objects[int(part.index)] if isinstance(part, Choice) else part
 
-    return unboxed(jax.tree.map(seen, value, is_leaf=lambda part: isinstance(part, (Maybe, Choice))))
+    return unboxed(jax.tree.map(seen, value, is_leaf=lambda part: isinstance(part, (Maybe, Choice, Growing))))
 
 
 def speaks(function: Any) -> bool:

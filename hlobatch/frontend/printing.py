@@ -28,6 +28,21 @@ _TEXTS: Final = ("str", "repr", "ascii", "format")
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.GeneratorExp)
 
 
+def as_statement(node: ast.IfExp | ast.BoolOp) -> ast.If:
+    """A choice whose value nobody reads, such as ``verbose and print(x)``, as the statement that does the same."""
+    if isinstance(node, ast.IfExp):
+        test, body, otherwise = node.test, node.body, [node.orelse]
+    else:
+        first, *rest = node.values
+        test = first if isinstance(node.op, ast.And) else ast.copy_location(ast.UnaryOp(ast.Not(), first), first)
+        body = rest[0] if len(rest) == 1 else ast.copy_location(ast.BoolOp(node.op, rest), rest[0])
+        otherwise = []
+    sides: list[list[ast.stmt]] = [
+        [ast.copy_location(ast.Expr(value), value) for value in side] for side in ([body], otherwise)
+    ]
+    return ast.copy_location(ast.If(test, *sides), node)
+
+
 class PrintLowering:
     """Lowers one ``print``."""
 

@@ -23,6 +23,7 @@ from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, changed, unpacked
 from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
@@ -135,6 +136,9 @@ class FunctionLowering(ExceptionLowering):
             return
         if isinstance(node.value, ast.NamedExpr):
             self.simple(node.value)
+            return
+        if isinstance(node.value, (ast.IfExp, ast.BoolOp)):
+            self.statement(as_statement(node.value))
             return
         if is_sync(node.value, self.source, self.local):
             if node.value.args or node.value.keywords:

@@ -53,6 +53,10 @@ class Growing(ABC):
     def turn(self, number: Any) -> Any:
         """What a ``for`` comes by in its turn of some number."""
 
+    @abstractmethod
+    def as_python(self) -> Any:
+        """What Python has in its place, of arrays whose values are known, as on the host."""
+
     def truth(self) -> Any:
         """Whether there is an item."""
         return self.length() > 0

@@ -4,6 +4,7 @@ import contextlib
 import functools
 import io
 import sys
+from collections import deque
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -161,9 +162,49 @@ def recursive(n):
     return found
 
 
-@pytest.mark.parametrize("function", [texts, positions, objects, failing, recursive])
+def choices(n, verbose=True):
+    """Statements of which only what they do counts."""
+    verbose and print("verbose", n)
+    n > 1 and n < 4 and print("some", n)
+    n == 0 or print("not zero", n)
+    print("many", n) if n > 3 else None
+    inner(n) if n > 4 else print("few")
+    return n
+
+
+def containers(n):
+    """Whose length differs between lanes: as Python has them."""
+    stack, queue = [n], deque()
+    while stack:
+        top = stack.pop()
+        print("stack", stack, top, f"{stack}", *stack)
+        if top > 1:
+            stack.append(top - 1)
+        if top > 2:
+            stack.append(top - 2)
+        queue.append((top, n > 3))
+        if len(queue) > 2:
+            queue.popleft()
+    print(len(queue), queue[0][0])
+    best = None
+    if n > 2:
+        best = n
+    print("best", best)
+    return len(queue)
+
+
+@pytest.mark.parametrize("function", [texts, positions, objects, failing, recursive, choices])
 def test_lanes_print_what_their_examples_do(function):
     assert_alike(function, NUMBERS)
+
+
+def test_containers_are_as_python_has_them():
+    """Whose numbers are Python's here, where a list would show that they are arrays."""
+    found = printed_by(lambda: hb.batch(containers)(NUMBERS), 6)
+    for n, lines in enumerate(found):
+        with contextlib.redirect_stdout(io.StringIO()) as text:
+            containers(n)
+        assert lines == text.getvalue().splitlines()
 
 
 def test_numbers_are_those_of_the_program():
