@@ -22,7 +22,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
-from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, kernel_of
+from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -177,6 +177,8 @@ def _stats(course: Course) -> RunStats:
     depth = room.depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
     choice = plan.choice_of(one_kernel=layout.one_kernel).explained(layout)
+    if reason := form_of(plan).reason:
+        choice += f"\nno code of its own for each lane: {reason}"
     return RunStats(tuple(blocks), division.size, lanes, depth, course.resumptions, division.threads, choice)
 
 

@@ -29,6 +29,7 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.processor import cores
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.targets.target import Verdict, target_of
 
 LARGE: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
@@ -97,16 +98,34 @@ def text_of(plan: Plan) -> str:
 
 def is_kernel(plan: Plan) -> bool:
     """Whether a plan runs as a kernel where it is called."""
-    return plan.options.dispatch == KERNEL
+    return form_of(plan).by_themselves
 
 
-def why_none(plan: Plan) -> str:
-    """Why a plan has no kernel, in words, or nothing."""
+def form_of(plan: Plan) -> Verdict:
+    """Whether a plan runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
+    if plan.options.dispatch == KERNEL:
+        return Verdict(True, "as asked for")
+    if not plan.options.optimizations.kernels:
+        return Verdict(False, "")
+    judge: Any = lambda: _judged(plan)  # noqa: E731
+    found: Any = plan.executable(("form", jax.default_backend()), judge)
+    assert isinstance(found, Verdict)
+    return found
+
+
+def _judged(plan: Plan) -> Verdict:
+    """What the target says, where the user leaves it open and the program has a kernel."""
+    options = plan.options
+    if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
+        return Verdict(False, "how the loop over all lanes runs is asked for")
+    verdict = target_of(jax.default_backend()).judge(plan.kernel_program)
+    if not verdict.by_themselves:
+        return verdict
     try:
         kernel_of(plan)
     except KernelError as error:
-        return error.message
-    return ""
+        return Verdict(False, error.message)
+    return verdict
 
 
 def _made(plan: Plan, *, counts: bool) -> Any:
@@ -195,18 +214,12 @@ class KernelRunner:
             for block, n, cost in zip(program.graph, run.counts, costs, strict=True)
         ]
         depth = max(run.frames.depths, default=0)
-        choice = (
-            f"dispatch 'kernel': {reason(plan)}\ncode of its own for each lane, which takes one input after the other"
-        )
+        choice = f"dispatch 'kernel': {form_of(plan).reason}\n"
+        choice += "code of its own for each lane, which takes one input after the other"
         return RunStats(tuple(blocks), self.size, run.threads, depth, run.growths, run.threads, choice)
 
 
 _FATE: Final = (1 << NUMBER) - 1
-
-
-def reason(plan: Plan) -> str:
-    """Why a plan runs as a kernel."""
-    return "as asked for" if plan.options.dispatch == KERNEL else "chosen"
 
 
 def block_costs(plan: Plan) -> list[float]:

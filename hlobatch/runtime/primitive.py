@@ -41,6 +41,7 @@ from hlobatch.lowering.ending import marked
 from hlobatch.lowering.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
+from hlobatch.runtime.choice import KERNEL
 from hlobatch.runtime.kernel_call import Record, calling, check_registered
 from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
 from hlobatch.runtime.memory import SURELY_THERE, available
@@ -163,8 +164,13 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
 
 
 def _is_kernel_here(ctx: Any, plan: Plan) -> bool:
-    """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine."""
-    return is_kernel(plan) and not is_for_export(ctx)
+    """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine.
+
+    Where nobody asked for it, it is one on a single CPU alone: elsewhere JAX may divide the loop, and not a call.
+    """
+    if not is_kernel(plan) or is_for_export(ctx):
+        return False
+    return plan.options.dispatch == KERNEL or is_for_one_cpu(ctx)
 
 
 def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> list[Any]:

@@ -202,6 +202,7 @@ KERNELS: dict[str, Run] = {
     "kernel_queue": by_kernel(lanes=1),
     "kernel_inside_jit": by_kernel(in_jit=True, max_stack_depth=DEPTH),
     "kernel_unoptimized": by_kernel(optimizations=UNOPTIMIZED),
+    "kernel_chosen": compiled_with(optimizations=hb.Optimizations(kernels=True)),
 }
 
 EXECUTORS: dict[str, Run] = {

@@ -28,6 +28,7 @@ from hlobatch.kernels.processors import CPU, NVPTX
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel_call import TARGET
 from hlobatch.runtime.kernel_plan import kernel_of, module_of
+from hlobatch.targets.target import target_of
 
 pytestmark = needs_llvm
 
@@ -333,6 +334,58 @@ def test_without_llvm(tmp_path: Path) -> None:
     results, said = run.stdout.splitlines()
     assert results == "[1, 1, 2, 3, 5]"
     assert said == "'fibonacci' has no kernel: `llvmlite` cannot be imported (ImportError: hidden)"
+
+
+# Where it is chosen
+
+CHOSEN = hb.Optimizations(kernels=True)
+
+
+def test_chosen_where_the_target_says_so() -> None:
+    """Recursion on numbers is the kernel's, by itself and inside jit; what is off by default takes the loop."""
+    batched = hb.batch(fibonacci, optimizations=CHOSEN)
+    result, stats = batched.with_stats(NUMBERS)
+    assert result.tolist() == FIBONACCI
+    assert "dispatch 'kernel': a loop over all lanes would take" in stats.choice
+    assert TARGET in jax.jit(batched).lower(NUMBERS).as_text()
+    assert jax.jit(batched)(NUMBERS).tolist() == FIBONACCI
+    assert "dispatch 'kernel'" not in hb.batch(fibonacci).with_stats(NUMBERS)[1].choice
+    assert TARGET not in jax.jit(hb.batch(fibonacci)).lower(NUMBERS).as_text()
+    queued = hb.batch(fibonacci, optimizations=CHOSEN, lanes=4).with_stats(NUMBERS)[1]
+    assert "how the loop over all lanes runs is asked for" in queued.choice
+
+
+def test_not_chosen_says_why() -> None:
+    def numbers(x):
+        while x > 1:
+            x = x * 0.7
+        return x
+
+    def recursive(n, x):
+        if n <= 0:
+            return x
+        return recursive(n - 1, jax.lax.lgamma(x + 3)) + recursive(n - 2, x)
+
+    def once(x):
+        return x * 2
+
+    x = np.linspace(1, 9, 5, dtype=np.float32)
+    cases = (
+        (numbers, (x,), "nothing but numbers is computed"),
+        (recursive, (np.arange(5), x), "'recursive' has no kernel: `lgamma` has no code"),
+        (once, (x,), "no lane goes back to a block"),
+    )
+    for function, arguments, reason in cases:
+        result, stats = hb.batch(function, optimizations=CHOSEN).with_stats(*arguments)
+        assert "no code of its own for each lane: " in stats.choice
+        assert reason in stats.choice
+        assert np.asarray(result).tobytes() == np.asarray(hb.batch(function)(*arguments)).tobytes()
+
+
+def test_targets() -> None:
+    program = hb.batch(fibonacci).trace(NUMBERS).plan.kernel_program
+    assert target_of("cpu").judge(program).by_themselves
+    assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'")
 
 
 # The code

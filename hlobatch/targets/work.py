@@ -1,0 +1,97 @@
+"""A lowered program -> what a lane does, counted by what costs much in one form and little in another."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax.numpy as jnp
+
+from hlobatch._jax import subjaxprs_of
+from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.physical import elements
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+
+FUNCTIONS: Final = frozenset(
+    {
+        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erf_inv", "erfc",
+        "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "sin", "sinh", "tan",
+    }
+)  # fmt: skip
+"""Primitives that a lane by itself calls a library for, for each element."""
+READS: Final = frozenset({"gather", "dynamic_slice"})
+"""Primitives that find elements by index."""
+UPDATES: Final = frozenset({"scatter", "scatter-add", "dynamic_update_slice"})
+"""Those that change them."""
+WIDE: Final = 8
+"""Elements of one lane that vectors are for."""
+
+
+@dataclass
+class Work:
+    """What all blocks that a lane comes to again and again do, once each.
+
+    Attributes:
+        whole: Operations on whole numbers and flags.
+        floats: Operations on floats.
+        functions: Elements of which a function is computed that takes much longer.
+        wide: Other operations, of any kind, on arrays with elements enough for vectors.
+        reads: How often elements are found by index, and …
+        updates: … changed.
+        saved: Elements that are pushed and popped.
+    """
+
+    whole: float = 0
+    floats: float = 0
+    functions: float = 0
+    wide: float = 0
+    reads: float = 0
+    updates: float = 0
+    saved: float = 0
+
+    @classmethod
+    def of(cls, program: Program) -> Work:
+        """That of a program with explicit stacks."""
+        work, repeated = cls(), repeated_blocks(program)
+        for block in program.graph:
+            if block.name not in repeated:
+                continue
+            for op in program.primitives_in_loop(block):
+                if isinstance(op.function, TracedFunction):
+                    work._add(op.function.jaxpr.jaxpr)
+            moved = (v for op in block.ops for v in op.moved if program.alloc(v) is Alloc.FULL)
+            work.saved += sum(elements(program.var_defs[v]) for v in moved)
+        return work
+
+    def _add(self, jaxpr: Any) -> None:
+        for equation in _equations(jaxpr):
+            name, aval = equation.primitive.name, equation.outvars[0].aval
+            count = math.prod(getattr(aval, "shape", ()))
+            is_float = jnp.issubdtype(aval.dtype, jnp.inexact)
+            if name in READS:
+                self.reads += 1
+            elif name in UPDATES:
+                self.updates += 1
+            elif is_float and name in FUNCTIONS:
+                self.functions += count
+            elif name == "dot_general" or count >= WIDE:
+                self.wide += count
+            elif is_float:
+                self.floats += count
+            else:
+                self.whole += count
+
+
+def _equations(jaxpr: Any) -> Iterator[Any]:
+    """Those of a jaxpr and of what it runs, without those that only run others."""
+    for equation in jaxpr.eqns:
+        inner = list(subjaxprs_of(equation))
+        if inner and equation.primitive.name not in UPDATES:
+            for one in inner:
+                yield from _equations(one)
+        else:
+            yield equation
