@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import ctypes
+import platform
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -119,6 +120,8 @@ def _check_resolved(module: Any) -> None:
     missing = [name for name in names if not _llvm().address_of_symbol(name)]
     if missing:
         raise NoKernelError(f"this process has no function `{missing[0]}`")
+    if " half " in str(module) and platform.machine() == "x86_64" and not _llvm().get_host_cpu_features().get("f16c"):
+        raise NoKernelError("this processor does not convert floats of 16 bits")
 
 
 def _optimized(text: str, target: Any, level: int) -> Any:

@@ -9,10 +9,12 @@ A lane that wants more frames than a stack has is run again once that stack is l
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 from collections.abc import Sequence
-from concurrent.futures import Future
+from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
 from dataclasses import dataclass, field
+from functools import cache
 from time import perf_counter
 from typing import Any, Final
 
@@ -24,7 +26,6 @@ from hlobatch.kernels.jit import Code
 from hlobatch.kernels.machine import FAULT, Call
 from hlobatch.kernels.module import KernelModule
 from hlobatch.runtime.memory import SURELY_THERE, available
-from hlobatch.runtime.threads import begun
 
 ALIGNED: Final = 64
 """Bytes that what the host hands in is a multiple of."""
@@ -34,15 +35,27 @@ OWN_SECONDS: Final = 0.03
 """What the thread that calls runs by itself: as long as a signal may wait."""
 WORTH_A_THREAD: Final = 2e-4
 """Seconds of work from which another thread is woken."""
-FIRST_TURNS: Final = 1 << 16
+FIRST_TURNS: Final = 1 << 10
 """Turns that it makes by itself before it is known how long they take."""
-LOOKS: Final = 1 << 14
+MOST_TURNS: Final = 1 << 40
+MEASURABLE: Final = 1e-4
+"""Seconds from which it is known how long turns take …"""
+FASTER: Final = 16
+"""… and times as many as before that it makes at most when it is."""
+LOOKS: Final = 1 << 10
 """Turns of other threads between two looks whether they are to stop."""
 CHUNKS: Final = 16
 """Times that each thread takes inputs, at least, if there are so many."""
 MOST_AT_ONCE: Final = 64
 
 _MASK: Final = (1 << NUMBER) - 1
+
+
+@cache
+def _threads() -> ThreadPoolExecutor:
+    """What runs lanes beside the threads that call; of several runs, none waits for another."""
+    return ThreadPoolExecutor(256, "hlobatch-lanes")
+
 
 Table = Any
 """Pointers to the arrays of a kernel, as C has them."""
@@ -119,24 +132,24 @@ class Kernel:
 
     def note_turns(self, turns: int, seconds: float) -> None:
         """Learn how long turns take."""
-        if seconds > OWN_SECONDS / 10:
-            self.turns = max(1 << 8, min(1 << 40, int(turns * OWN_SECONDS / seconds)))
-        elif turns >= self.turns:
-            self.turns *= 2
+        wanted = int(turns * OWN_SECONDS / seconds) if seconds > MEASURABLE else FASTER * turns
+        if turns >= self.turns or wanted < self.turns:
+            self.turns = max(1, min(wanted, FASTER * self.turns, MOST_TURNS))
 
     def note_inputs(self, seconds: float) -> None:
         """Learn how long an input takes."""
         self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
 
-    def run(self, arrays: Table, size: int, threads: int) -> Run:
+    def run(self, arrays: Table, owners: Any, size: int, threads: int) -> Run:
         """Run a batch.
 
         Args:
             arrays: Pointers to captured arrays, inputs, shared values and results, in this order.
+            owners: Of the memory that these point to.
             size: Inputs in the batch.
             threads: That run at the same time, at most.
         """
-        run = Run(self, arrays, size, threads, self.frames)
+        run = Run(self, arrays, owners, size, threads, self.frames)
         run.finish()
         if not run.status.any():
             self.frames = run.frames
@@ -150,6 +163,7 @@ class Run:
     Attributes:
         kernel: What is run.
         arrays: On what.
+        owners: Of that memory; who runs lanes keeps them, whatever becomes of who waits for it.
         size: Inputs in the batch.
         threads: At most.
         frames: On the stacks.
@@ -159,10 +173,12 @@ class Run:
         is_full: Whether there is no memory for larger ones.
         is_interrupted: Whether the user interrupted it.
         is_long: Whether it is left to other threads alone.
+        own_seconds: That the thread that calls has run lanes.
     """
 
     kernel: Kernel
     arrays: Table
+    owners: Any
     size: int
     threads: int
     frames: Frames
@@ -172,6 +188,7 @@ class Run:
     is_full: bool = False
     is_interrupted: bool = False
     is_long: bool = False
+    own_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
@@ -225,28 +242,43 @@ class Run:
             return calls[-1]
 
         def leave_to_another() -> None:
-            others.append(begun(len(others), made(LOOKS, is_last=False).run))
+            others.append(_threads().submit(made(LOOKS, is_last=False).run))
 
         try:
             for _ in range(threads - 1):
                 leave_to_another()
             began = perf_counter()
-            if not self.is_long:
-                own = made(self.kernel.turns, is_last=True)
-                self.is_long = bool(own.run())
-                self.kernel.note_turns(own.turns_made, perf_counter() - began)
+            while not self.is_long and shared[0] < count:
+                self._run_here(made(self.kernel.turns, is_last=True))
             if self.is_long and shared[0] < count:
                 leave_to_another()
             for other in others:
-                other.result()
+                if shared[0] < count or not other.cancel():
+                    other.result()
             self.kernel.note_inputs((perf_counter() - began) * threads / count)
         except KeyboardInterrupt:
             self.is_interrupted = True
         finally:
             shared[1] = self.is_interrupted
             for other in others:
-                other.exception()  # wait: nothing of a run goes on after it
+                _wait(other)
         self.counts += sum(call.counts for call in calls)
+
+    def _run_here(self, call: _Call) -> None:
+        """Run inputs in this thread, for as long as a signal may wait."""
+        began = perf_counter()
+        was_left_off = call.run()
+        seconds = perf_counter() - began
+        self.kernel.note_turns(call.turns_made, seconds)
+        self.own_seconds += seconds
+        self.is_long = bool(was_left_off) and self.own_seconds > OWN_SECONDS / 3
+
+
+def _wait(other: Future[Any]) -> None:
+    """Let a thread come to its end, which it does soon if it is to stop: nothing of a run goes on after it."""
+    while not other.done():
+        with contextlib.suppress(KeyboardInterrupt, CancelledError):
+            other.exception()
 
 
 @dataclass
@@ -288,7 +320,7 @@ class _Call:
         fields[Call.IS_LAST] = int(is_last)
         fields[Call.FUEL], fields[Call.REFILL] = turns, turns
         fields[Call.COUNTS] = counts.ctypes.data
-        return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run.status))
+        return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run))
 
     def run(self) -> int:
         """Run inputs until there are none to take; 1 if it was to stop, or used up its turns and may not make more."""

@@ -181,7 +181,9 @@ class KernelRunner:
         given = [*map(_memory, (*plan.captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
         results = [_aligned((self.size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
         pointers = [_pointer(array) for array in (*given, *results)]
-        run = self.kernel.run(table(pointers), self.size, self.kernel.threads_for(self.size, most_threads(plan)))
+        run = self.kernel.run(
+            table(pointers), (given, results), self.size, self.kernel.threads_for(self.size, most_threads(plan))
+        )
         kept = kept_results(plan, results)
         if run.status.any():
             raise self._error(run, kept)

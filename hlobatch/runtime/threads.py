@@ -7,7 +7,7 @@ only starts an executable; tracing and compiling, which depend on settings that 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from typing import TypeVar
 
@@ -20,14 +20,9 @@ def _worker(index: int) -> ThreadPoolExecutor:
     return ThreadPoolExecutor(1, f"hlobatch-{index}")
 
 
-def begun(index: int, call: Callable[[], T]) -> Future[T]:
-    """A call that a thread of a number makes, which may be on its way already."""
-    return _worker(index).submit(call)
-
-
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
     """The results of calls, made at the same time, the first of them by the thread that asks."""
-    others = [begun(index, call) for index, call in enumerate(calls[1:])]
+    others = [_worker(index).submit(call) for index, call in enumerate(calls[1:])]
     try:
         return [calls[0](), *(other.result() for other in others)]
     finally:

@@ -10,6 +10,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -243,6 +244,25 @@ def test_interrupted(threads: int) -> None:
     done = [i for i in range(SIZE) if i not in info.value.unfinished]
     assert all(info.value.outputs[i].item() == 5 for i in done)
     assert batched(NUMBERS).tolist() == [5] * SIZE
+
+
+def test_runs_beside_each_other() -> None:
+    """Runs in several threads of the user's do not wait for each other, and one that is interrupted stops no other."""
+    batched = kernel(fibonacci, threads=2)
+    with ThreadPoolExecutor(8) as threads:
+        found = list(threads.map(lambda k: batched((NUMBERS + k) % 11).tolist(), range(60)))
+    assert found == [batched((NUMBERS + k) % 11).tolist() for k in range(60)]
+
+
+def test_a_slow_input_takes_about_as_long_as_by_itself() -> None:
+    """One that turns a hundred thousand times as often as the others, once it is known how long turns take."""
+    n = np.where(np.arange(1000) == 500, 3_000_000, 3).astype(np.int32)
+    batched = kernel(down, threads=2)
+    for _ in range(4):
+        assert batched(n).tolist() == [5] * 1000
+    _, stats = batched.with_stats(n)
+    turns = max(block.executions for block in stats.blocks)
+    assert 3_000_000 <= turns < 3 * 3_000_000
 
 
 def test_left_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
