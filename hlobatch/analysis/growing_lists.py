@@ -22,8 +22,8 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.rings import SIZE, Ring, number, static
+from hlobatch.analysis.lane_failures import each, fails
+from hlobatch.analysis.rings import SIZE, Ring, number
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType
@@ -164,7 +164,7 @@ class GrowingList(Ring):
         """In order, those that are equal as they were."""
         if self.items is None:
             return
-        keys = self.items if key is None else jax.vmap(key)(self.items)
+        keys = self.items if key is None else each(key, self.items)
         leaves = list(map(self.arranged, jax.tree.leaves(keys)))
         if any(leaf.ndim > 1 for leaf in leaves):
             raise BatchTypeError(
@@ -192,6 +192,13 @@ class GrowingList(Ring):
         new.widen(rows.joined(self.kind, rows.kind_of(value)))
         new.set_items(rows.put(new.items, place, value), [value])
         return new
+
+    def with_capacity(self, bound: int | None) -> GrowingList:
+        """The same with room for some number of items, and for no more."""
+        if self.items is None:
+            return type(self)(bound=bound)
+        kind = rows.rows_kind(self.kind, max(bound or 0, self.capacity))
+        return type(self)(kind, SIZE, self.start, bound).hold(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         new = self.with_item(key, value)
@@ -278,7 +285,8 @@ class GrowingDeque(GrowingList):
         self.reorder(jnp.where(order < self.size, turned, order))
 
 
-KINDS: Final = {kind.python: kind for kind in (GrowingList, GrowingDeque)}
+KINDS: Final[dict[Any, Any]] = {kind.python: kind for kind in (GrowingList, GrowingDeque)}
+"""What grows in place of each of Python's containers; ``growing_tables.py`` adds those with keys."""
 
 
 def grown(tensors: Any, depth: int = 0) -> Any:
@@ -293,7 +301,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         kind = KINDS.get(python)
         if kind is None:
             return tensors
-        return kind.type_of(map(static, tensors.value) if isinstance(tensors, Static) else tensors)
+        return kind.type_of(tensors)
     if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
         return tensors
     parts, structure = jax.tree.flatten(tensors, is_leaf=lambda part: part is not tensors)
@@ -305,9 +313,6 @@ def grown(tensors: Any, depth: int = 0) -> Any:
 
 def growing(value: Any, bound: int | None = None) -> Any:
     """A container of Python's as one that grows."""
-    if not isinstance(value, GrowingList):
+    if not isinstance(value, Growing):
         return KINDS[type(value)].of(value, bound)
-    if value.items is None:
-        return type(value)(bound=bound)
-    wide = type(value)(rows.rows_kind(value.kind, max(bound or 0, value.capacity)), SIZE, value.start, bound)
-    return wide.hold(value)
+    return value.with_capacity(bound)

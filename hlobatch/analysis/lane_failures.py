@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.facts import Learned, of_code
-from hlobatch.diagnostics import Location
+from hlobatch.diagnostics import BatchTypeError, Location
 
 Failing = tuple[type[Exception], tuple[Any, ...]]
 """The class of an exception, and what it is made of."""
@@ -92,6 +93,19 @@ def where(condition: Any) -> Iterator[None]:
         watched.conditions.pop()
 
 
+def each(function: Callable[[Any], Any], items: Any) -> Any:
+    """What a function makes of each row of some arrays, of all rows at once; it may not fail.
+
+    Raises:
+        BatchTypeError: It may.
+    """
+    with where(_EACH):
+        return jax.vmap(function)(items)
+
+
+_EACH: Final = object()
+
+
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     """Say that some lanes fail here.
 
@@ -107,6 +121,11 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False:
         return
+    if any(condition is _EACH for condition in watched.conditions):
+        raise BatchTypeError(
+            f"what is computed of each item may fail ({kind.__name__}: {text})",
+            help="compute it in a `for`, and keep it beside the items.",
+        )
     if failing not in watched.known:
         raise Learned(of_code(watched.place), CanFail((*watched.known, failing)))
     for condition in watched.conditions:

@@ -98,9 +98,8 @@ class Ring(Growing):
     # As a type
 
     def together(self, other: Any) -> Self:
-        if isinstance(other, Static) and isinstance(other.value, self.python):
-            other = self.python(map(static, other.value))
-        if isinstance(other, self.python):
+        held = other.value if isinstance(other, Static) else other
+        if isinstance(held, self.python):
             other = type(self).type_of(other)
         if type(other) is not type(self):
             raise BatchTypeError(f"one is a {self.name} whose length differs between lanes, the other {other}")
@@ -116,8 +115,8 @@ class Ring(Growing):
 
     @classmethod
     def type_of(cls, values: Any, bound: int | None = None) -> Self:
-        """The type of one that holds values of some types."""
-        values = list(values)
+        """The type of one that holds values of some types, or what a container of Python's holds."""
+        values = list(map(static, values.value)) if isinstance(values, Static) else list(values)
         if not values:
             return cls(bound=bound)
         kind = rows.kind_of(values[0])

@@ -6,7 +6,7 @@ between lanes, of a display with another one in it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final, TypeVar
 
 import jax
@@ -14,11 +14,16 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.growing_lists import KINDS, GrowingDeque, GrowingList, growing
-from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
+from hlobatch.analysis.lane_failures import each, fails
+from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.possible_items import Possible, items_of
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import TensorType
 
 _NONE: Final = object()
 T = TypeVar("T")
@@ -32,7 +37,7 @@ def capacity(items: T, n: int) -> T:
     is called by itself, outside of ``jax.jit``. In plain Python it is the container as it is.
 
     Args:
-        items: A list or a ``collections.deque``.
+        items: A list, a ``collections.deque``, a set or a dict.
         n: How many items there may be, known when the program is built.
 
     Returns:
@@ -59,7 +64,7 @@ def capacity(items: T, n: int) -> T:
         raise BatchTypeError(
             "the capacity of a container differs between lanes", help="give the greatest, which all lanes then have."
         )
-    if not isinstance(items, (GrowingList, *KINDS)):
+    if not isinstance(items, (Growing, *KINDS)):
         raise BatchTypeError(
             f"`hb.capacity` is given {type(items).__name__!r}", help=f"it takes {', '.join(k.__name__ for k in KINDS)}."
         )
@@ -90,6 +95,10 @@ def as_list(iterable: Any = (), /) -> Any:
     """``list(iterable)``."""
     if isinstance(iterable, GrowingList):
         return GrowingList(iterable.items, iterable.size, iterable.start, iterable.bound)
+    if isinstance(iterable, GrowingSet):
+        iterable.turn(0)  # whose order nobody knows
+    if isinstance(iterable, Table):
+        return iterable.in_order()
     items = list(iterable)
     return those_there(items) if any(isinstance(item, Possible) for item in items) else items
 
@@ -107,6 +116,59 @@ def as_deque(iterable: Any = (), maxlen: int | None = None) -> Any:
     return GrowingDeque.of(items)
 
 
+def as_set(iterable: Any = (), /) -> Any:
+    """``set(iterable)``; items of a comprehension may be there in some lanes."""
+    if isinstance(iterable, GrowingSet):
+        return iterable.copy()
+    if isinstance(iterable, Growing) or (is_array(iterable) and iterable.ndim == 1):
+        in_a_row = in_rows(iterable) if isinstance(iterable, Growing) else _of_array(iterable)
+        return GrowingSet.gathered(in_a_row, lambda new, item: new.put(item, UNIT, checks=False), UNIT)
+    items = list(iterable)
+    if not differs(items) and not any(isinstance(item, Possible) for item in items):
+        return set(items)
+    known = items_of(items)
+    return GrowingSet.of_those_there([item.value for item in known], [item.is_there for item in known])
+
+
+def as_dict(pairs: Any) -> Any:
+    """A dict of keys and values, of which some may be there in some lanes only."""
+    items = list(pairs)
+    known = items_of(items)
+    if not differs([item.value[0] for item in known]) and all(item.is_there is True for item in known):
+        return dict(item.value for item in known)
+    return GrowingDict.of_those_there([item.value for item in known], [item.is_there for item in known])
+
+
+def as_counter(iterable: Any = (), /, **more: Any) -> Any:
+    """``Counter(iterable)``."""
+    if more or isinstance(iterable, (Mapping, GrowingDict)):
+        raise BatchTypeError(
+            "a Counter is made of a dict whose values differ between lanes", help="write a `for` over its items."
+        )
+    items = iterable
+    if not isinstance(items, Growing):
+        items = _of_array(items) if is_array(items) else those_there(list(items))
+    rows_ = in_rows(items)
+    one = TensorType(jax.dtypes.canonicalize_dtype(int), (), weak=True)
+    return GrowingCounter.gathered(rows_, lambda new, item: new.put(item, new.get(item, 0) + 1, checks=False), one)
+
+
+def displayed_set(*items: Any) -> Any:
+    """``{a, b}``."""
+    return as_set(items) if differs(items) else set(items)
+
+
+def displayed_dict(keys: Any, values: Any) -> Any:
+    """``{a: x, b: y}``."""
+    pairs = zip(keys, values, strict=True)
+    return as_dict(pairs) if differs(keys) else dict(pairs)
+
+
+def _of_array(array: Any) -> GrowingList:
+    """The numbers of an array as a list, of which all lanes have as many."""
+    return GrowingList(jnp.asarray(array), jnp.int32(array.shape[0]))
+
+
 def those_there(items: Sequence[Any]) -> GrowingList:
     """The list of those items that are there in a lane, in their order."""
     known = items_of(items)
@@ -116,8 +178,14 @@ def those_there(items: Sequence[Any]) -> GrowingList:
 # Gone over
 
 
-def total(items: GrowingList, start: Any) -> Any:
+def in_rows(items: Growing) -> GrowingList:
+    """The items of a list, or the keys of a set or a dict, in rows."""
+    return items if isinstance(items, GrowingList) else items.in_order()  # type: ignore[attr-defined]
+
+
+def total(items: Growing, start: Any) -> Any:
     """``sum``."""
+    items = in_rows(items)
     if items.items is None:
         return start
     leaf = _numbers(items, "sum")
@@ -125,18 +193,21 @@ def total(items: GrowingList, start: Any) -> Any:
     return start + (weakly(value, value.dtype) if leaf.weak_type or leaf.dtype == bool else value)
 
 
-def any_of(items: GrowingList) -> Any:
+def any_of(items: Growing) -> Any:
     """``any``."""
+    items = in_rows(items)
     return False if items.items is None else jnp.any(_there(items) & (_numbers(items, "any") != 0))
 
 
-def all_of(items: GrowingList) -> Any:
+def all_of(items: Growing) -> Any:
     """``all``."""
+    items = in_rows(items)
     return True if items.items is None else jnp.all(~_there(items) | (_numbers(items, "all") != 0))
 
 
-def extreme(name: str, items: GrowingList, key: Callable[[Any], Any] | None, default: Any = _NONE) -> Any:
+def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default: Any = _NONE) -> Any:
     """``min`` or ``max``: the first of those that are not surpassed."""
+    items = in_rows(items)
     text = f"{name}() iterable argument is empty"
     if items.items is None:
         if default is _NONE:
@@ -144,7 +215,7 @@ def extreme(name: str, items: GrowingList, key: Callable[[Any], Any] | None, def
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
-    ranks = items.items if key is None else jax.vmap(key)(items.items)
+    ranks = items.items if key is None else each(key, items.items)
     left = _there(items)
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:
@@ -161,10 +232,9 @@ def extreme(name: str, items: GrowingList, key: Callable[[Any], Any] | None, def
     return jax.tree.map(lambda one, other: jnp.where(items.size > 0, one, other), found, default)
 
 
-def in_order(items: GrowingList, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
+def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
     """``sorted``."""
-    new = as_list(items)
-    assert isinstance(new, GrowingList)
+    new = in_rows(items).copy()
     new.sort(key=key, reverse=reverse)
     return new
 

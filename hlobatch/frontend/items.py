@@ -189,7 +189,9 @@ def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     """Where an entry of a dict stands, and whether there is one; if not, it is some other."""
     keys = list(entries)
     if not keys:
-        raise BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
+        error = BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
+        error.about = places_of(entries) or type(entries)
+        raise error
     numbers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
     if not numbers or len(keys) <= _FEW:
         found = [_is_key(key, known) for known in keys]
@@ -240,8 +242,27 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
     return sum(as_int(equal(other, value)) for other in items)
 
 
+def _grown(name: str) -> Function:
+    """A method of a list that changes it at a place that differs between lanes, or by items that do."""
+
+    def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
+        if name != "remove" and not differs((args, kwargs)):
+            return getattr(type(items), name)(items, *args, **kwargs)
+        error = BatchTypeError(
+            f"`{name}` changes a list, at another place in each lane",
+            help="give the list a name, and call the method in a statement of its own.",
+        )
+        error.about = places_of(items) or type(items)
+        raise error
+
+    return apply
+
+
 METHODS: Final[dict[tuple[type, str], Function]] = {
     (dict, "get"): _get,
+    **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
+    (list, "pop"): _grown("pop"),
+    (collections.deque, "rotate"): _grown("rotate"),
     **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
 }
 """Methods of containers, which get the container as their first argument."""

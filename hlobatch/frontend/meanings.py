@@ -67,10 +67,8 @@ _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
 }
 """Comparisons, as the module ``operator`` calls them, or nearly."""
 _COMPREHENSIONS: Final = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, collections.deque)
+_GO_OVER_POSSIBLE: Final = (sum, any, all, min, max, len, sorted, list, set, collections.deque)
 """Functions that leave out the items of a comprehension that are not there in a lane."""
-_GO_OVER_SETS: Final = (any, all, min, max)
-"""Those of them to which it is nothing that an item is there twice."""
 _NEW_OBJECTS: Final = frozenset({"astype", "deepcopy", "flatten"})
 """Functions that make a copy in Python, of which JAX makes none where it need not."""
 _TEXTS: Final = frozenset({"str", "repr", "ascii", "format"})
@@ -163,8 +161,14 @@ class Meanings:
         """A node as it should mean: of which at least one field is another, or the node itself."""
         inner = self._within(node)
         copy = inner._with_parts(node)
-        if isinstance(node, _COMPREHENSIONS) and any(generator.ifs for generator in node.generators):
-            return helper("__hb_whole", [_with_possible_items(copy)], node)
+        if isinstance(node, _COMPREHENSIONS):
+            has_ifs = any(generator.ifs for generator in node.generators)
+            if isinstance(node, (ast.SetComp, ast.DictComp)):
+                items = _as_list(copy)
+                name = "__hb_set_of" if isinstance(node, ast.SetComp) else "__hb_dict_of"
+                return helper(name, [_with_possible_items(items) if has_ifs else items], node)
+            if has_ifs:
+                return helper("__hb_whole", [_with_possible_items(copy)], node)
         return self._as_meant(copy, node)
 
     def _with_parts(self, node: Any) -> Any:
@@ -225,6 +229,14 @@ class Meanings:
                 return helper(name, [values[0], *map(_later, values[1:])], node)
             case ast.UnaryOp(ast.Not(), operand):
                 return helper("__hb_not", [operand], node)
+            case ast.Set([ast.Starred(value)]):
+                return helper("__hb_set_of", [value], node)
+            case ast.Set(parts) if not any(isinstance(part, ast.Starred) for part in parts):
+                return helper("__hb_set", parts, node)
+            case ast.Dict(keys, values) if not all(isinstance(key, ast.Constant) for key in keys) and None not in keys:
+                pair: list[list[Any]] = [list(keys), list(values)]
+                parts = [ast.copy_location(ast.Tuple(part, ast.Load()), node) for part in pair]
+                return helper("__hb_dict", parts, node)
             case ast.List(parts, ast.Load()) if any(isinstance(part, ast.Starred) for part in parts):
                 starred = _constant(tuple(isinstance(part, ast.Starred) for part in parts), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
@@ -245,11 +257,8 @@ class Meanings:
         arguments = node.args
         if function is next and arguments and _is_whole(arguments[0]):
             return helper("__hb_first", [arguments[0].args[0], *arguments[1:]], node)
-        if arguments and _is_whole(arguments[0]):
-            items = arguments[0].args[0]
-            goes_over = _GO_OVER_POSSIBLE if isinstance(items, (ast.ListComp, ast.GeneratorExp)) else _GO_OVER_SETS
-            if any(function is known for known in goes_over):
-                arguments = [items, *arguments[1:]]
+        if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
+            arguments = [arguments[0].args[0], *arguments[1:]]
         called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
 
@@ -338,6 +347,12 @@ def _item(value: ast.expr, index: ast.expr, node: ast.AST) -> ast.expr:
     return helper("__hb_item", [value, index], node)
 
 
+def _as_list(node: Any) -> ast.ListComp:
+    """A comprehension of a set or a dict as one of a list, of members or of pairs."""
+    item = node.elt if isinstance(node, ast.SetComp) else ast.Tuple([node.key, node.value], ast.Load())
+    return ast.copy_location(ast.ListComp(ast.copy_location(item, node), node.generators), node)
+
+
 def _is_whole(node: ast.expr) -> TypeGuard[ast.Call]:
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "__hb_whole"
 
@@ -364,14 +379,13 @@ def _with_possible_items(node: Any) -> Any:
                 ast.comprehension(target, ast.copy_location(known, condition), [ast.copy_location(test, condition)], 0)
             )
             names.append(read)
-    part = "value" if isinstance(node, ast.DictComp) else "elt"
     there = ast.copy_location(ast.Tuple(names, ast.Load()), node)
-    value = getattr(node, part)
+    value = node.elt
     if any(isinstance(child, ast.NamedExpr) for child in ast.walk(value)):  # whose name is not to be the lambda's
         item = helper("__hb_possible_now", [there, value], value)
     else:
         item = helper("__hb_possible", [there, _later(value)], value)
-    fields = {**dict(ast.iter_fields(node)), "generators": generators, part: item}
+    fields = {**dict(ast.iter_fields(node)), "generators": generators, "elt": item}
     return ast.copy_location(type(node)(**fields), node)
 
 

@@ -12,7 +12,6 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
@@ -93,7 +92,7 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def _any(iterable: Any, /) -> Any:
-    if isinstance(iterable, GrowingList):
+    if isinstance(iterable, Growing):
         return growing_items.any_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
         return as_bool(jnp.any(iterable))
@@ -101,7 +100,7 @@ def _any(iterable: Any, /) -> Any:
 
 
 def _all(iterable: Any, /) -> Any:
-    if isinstance(iterable, GrowingList):
+    if isinstance(iterable, Growing):
         return growing_items.all_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
         return as_bool(jnp.all(iterable))
@@ -113,7 +112,7 @@ def _not(value: Any) -> Any:
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
-    if isinstance(iterable, GrowingList):
+    if isinstance(iterable, Growing):
         return growing_items.total(iterable, start)
     items = items_of(iterable)
     values = [item.value for item in items]
@@ -149,7 +148,7 @@ def _length(sized: Any, /) -> Any:
 
 def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> Any:
     """``min`` or ``max``: the first of those that are not surpassed."""
-    if len(args) == 1 and isinstance(args[0], GrowingList):
+    if len(args) == 1 and isinstance(args[0], Growing):
         return growing_items.extreme(name, args[0], key, *(() if default is _NONE else (default,)))
     if len(args) == 1 and is_array(args[0]) and args[0].ndim == 1 and key is None and args[0].shape[0] > 0:
         return _extreme_of_array(name, jnp.asarray(args[0]))
@@ -206,7 +205,7 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         raise BatchTypeError(
             "whether `sorted` goes down differs between lanes", help="sort up, and index from the other end."
         )
-    if isinstance(iterable, GrowingList):
+    if isinstance(iterable, Growing):
         return growing_items.in_order(iterable, key, reverse)
     items = items_of(iterable)
     if not certain(items):
@@ -273,11 +272,12 @@ def integer_member(kind: type[enum.Enum], value: Any) -> Any:
 
 
 _TEXTS: Final = (hex, oct, chr)
-_HASHED: Final = (set, frozenset, hash)
+_HASHED: Final = (frozenset, hash)
 MEANINGS: Final = {
     **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
     **entries({abs: _abs, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
+    **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
     **entries({any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter}, uses_items=True),
     **entries(
         {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},

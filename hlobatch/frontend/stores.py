@@ -19,7 +19,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed, is_boxable
-from hlobatch.analysis.identity import has_changed, is_now, is_one_of
+from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
 from hlobatch.analysis.optional import lift
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
@@ -162,10 +162,12 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         return _like(base, new)
     if isinstance(base, dict):
         if any(map(is_tracer, jax.tree.leaves(key))):
-            raise BatchTypeError(
+            error = BatchTypeError(
                 "the key of a dict differs between lanes",
                 help="keep an array, and use the key for its index.",
             )
+            error.about = places_of(base) or type(base)
+            raise error
         new = copy.copy(base)
         new[key] = value
         return new

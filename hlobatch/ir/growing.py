@@ -50,6 +50,10 @@ class Growing(ABC):
         """The container after ``container[key] = value``."""
 
     @abstractmethod
+    def with_capacity(self, bound: int | None) -> Growing:
+        """The same with room for some number of items, and for no more."""
+
+    @abstractmethod
     def turn(self, number: Any) -> Any:
         """What a ``for`` comes by in its turn of some number."""
 

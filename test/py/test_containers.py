@@ -1,8 +1,8 @@
-"""Lists and deques whose length differs between lanes: every operation against plain Python on every example."""
+"""Lists, deques, heaps, sets and dicts of another length in each lane: every operation against plain Python."""
 
 import heapq
 import re
-from collections import deque
+from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -315,6 +315,141 @@ def heap_of_tuples(a, n):
 def test_heaps_have_the_same_items_in_the_same_places(function: Callable[..., Any]) -> None:
     random = np.random.default_rng(3)
     check(function, random.integers(0, 100, (40, 15), np.int32), random.integers(0, 90, 40, np.int32))
+
+
+# Sets and dicts
+
+
+def members(a, n):
+    seen, twice = set(), 0
+    for x in a:
+        if x in seen:
+            twice += 1
+        else:
+            seen.add(x)
+        if x == 3:
+            seen.discard(1)
+    if n in seen:  # noqa: FURB132
+        seen.remove(n)
+    seen.update((n, 100))
+    return len(seen), twice, sum(seen), max(seen), 7 in seen, sorted(seen)[1], min(seen), n + 100 in seen
+
+
+def last_places(a, n):
+    last, start, best = {}, 0, 0
+    for i, c in enumerate(a):
+        if c in last and last[c] >= start:
+            start = last[c] + 1
+        last[c] = i
+        best = max(best, i - start + 1)
+    total = 0
+    for key in last:
+        total = total * 10 % 10007 + key
+    for key, place in last.items():
+        total = (total * 7 + key * place) % 1009
+    return best, total, len(last), last.get(n, -1), max(last.values()), sum(last), n in last.keys()
+
+
+def counted(a, n):
+    counts = Counter(a.tolist())
+    value, most = counts.most_common(1)[0]
+    counts[n] += 1
+    return value, most, len(counts), counts[n], counts[77]
+
+
+def grouped(a, n):
+    sums = defaultdict(int)
+    for i, x in enumerate(a):
+        sums[x % 3] += i
+    return max(sums.values()), len(sums), sums[n], len(sums)
+
+
+def keys_of_several_numbers(a, n):
+    cost = {(0, 0): 0}
+    todo = [(0, 0)]
+    while todo:
+        r, c = todo.pop()
+        for dr, dc in ((0, 1), (1, 0)):
+            place = (r + dr, c + dc)
+            if r + dr + c + dc <= n and place not in cost:
+                cost[place] = cost[r, c] + 1
+                todo.append(place)
+    if (1, 1) in cost:
+        del cost[1, 1]
+    popped, made = cost.pop((0, 1), 100), cost.setdefault((9, n), 5)
+    cost.update({(7, n): n})
+    return len(cost), sum(cost.values()), popped, made, cost[0, 0], cost[7, n]
+
+
+def written_out(a, n):
+    some = {n, n % 2, 1}
+    every = {x % (n + 1) for x in a}
+    known = {n: 1, 2: 3}
+    squares = {x: x * x for x in range(6) if x < n}
+    overwritten = {x % 3: x + n for x in range(6) if x < n}
+    return (
+        (len(some), len(every), len(known), known[2], len(squares), sum(squares.values())),
+        (len(overwritten), sum(overwritten.values()), len({n, 2, n}), sum({x // 2 for x in range(5) if x < n})),
+        (len(set(a)), len({x for x in a if x > n})),
+    )
+
+
+def memoized(a, n):
+    memo = {0: 0, 1: 1}
+
+    def fibonacci(k):
+        if k not in memo:
+            memo[k] = fibonacci(k - 1) + fibonacci(k - 2)
+        return memo[k]
+
+    return fibonacci(n), len(memo)
+
+
+def found_by_key(a, n):
+    known = {}
+    for x in a:
+        known[x] = 2 * x
+    try:
+        return known[n]
+    except KeyError:
+        return -1
+
+
+TABLES = (members, last_places, counted, grouped, keys_of_several_numbers, written_out, memoized, found_by_key)
+
+
+@pytest.mark.parametrize("function", TABLES, ids=lambda f: f.__name__)
+def test_tables_as_in_python(function: Callable[..., Any]) -> None:
+    random = np.random.default_rng(4)
+    check(function, random.integers(0, 8, (9, 9), np.int32), np.arange(9, dtype=np.int32))
+
+
+@hb.batch
+def looked_up(n):
+    known = hb.capacity({}, 3)
+    for i in range(n):
+        known[2 * i] = i
+    return known[4]
+
+
+def test_a_key_that_is_missing_and_a_dict_that_is_full() -> None:
+    with pytest.raises(hb.LaneError, match="no such key") as caught:
+        looked_up(jnp.array([3, 2, 0]))
+    assert isinstance(caught.value, KeyError)
+    assert caught.value.lanes == (1, 2)
+    with pytest.raises(hb.CapacityError, match="more than 3 items"):
+        looked_up(jnp.array([3, 4]))
+
+
+def distinct(n):
+    seen = set()
+    for i in range(n):
+        seen.add(i * i)
+    return len(seen)
+
+
+def test_sets_get_more_room() -> None:
+    assert hb.batch(distinct)(jnp.array([3, 200])).tolist() == [3, 200]
 
 
 @hb.batch

@@ -1699,3 +1699,19 @@ def cheapest_ways(weights: Array, source: Array) -> Any:
                 cost[v] = so_far + w
                 heapq.heappush(heap, (cost[v], v))
     return cost
+
+
+@program(integers(0, 5, shape=(7,)), integers(0, 5))
+def first_and_last(values: Array, wanted: Array) -> tuple[Any, ...]:
+    """Dicts and a set whose keys differ between lanes."""
+    first, last, twice = {}, {}, set()
+    for i, value in enumerate(values):
+        if value in first:
+            twice.add(value)
+        else:
+            first[value] = i
+        last[value] = i
+    longest = 0
+    for value, place in first.items():
+        longest = max(longest, last[value] - place)
+    return longest, len(twice), wanted in twice, first.get(wanted, -1), sum(twice)

@@ -1,0 +1,205 @@
+"""Sets and dicts whose keys differ between lanes, as code that is being traced sees them."""
+
+from __future__ import annotations
+
+from collections import Counter, OrderedDict, defaultdict
+from collections.abc import Mapping
+from typing import Any, ClassVar, Final, Self
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis import rows
+from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.growing_lists import KINDS, GrowingList
+from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.tables import UNIT, Table
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.growing import Growing
+
+_NONE: Final = object()
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingSet(Table):
+    """A set."""
+
+    python: ClassVar[Any] = set
+    name = "set"
+
+    def turn(self, number: Any) -> Any:
+        raise UnsupportedSyntaxError(
+            "a `for` goes over a set whose members differ between lanes, in an order that nobody knows",
+            help="go over `sorted(members)`, or keep a list beside the set.",
+        )
+
+    def add(self, item: Any) -> None:
+        self.put(item, UNIT)
+
+    def discard(self, item: Any) -> None:
+        if self.keys_ is not None:
+            found, place = self.find(item)
+            self.take_out(place, found)
+
+    def remove(self, item: Any) -> None:
+        """Take out an item."""
+        if self.keys_ is None:
+            raise NotYet(self.missing(KeyError, "nothing is in the set"))
+        found, place = self.find(item)
+        fails(KeyError, "what is to be removed is not in the set", ~found)
+        self.take_out(place, found)
+
+    def update(self, *others: Any) -> None:
+        for other in others:
+            if isinstance(other, GrowingSet):
+                self.merge(other)
+                continue
+            for item in _members(other):
+                self.add(item)
+
+    def __ior__(self, other: Any) -> Self:
+        self.update(other)
+        return self
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingDict(Table):
+    """A dict."""
+
+    python: ClassVar[Any] = dict
+    name = "dict"
+
+    def item(self, key: Any) -> Any:
+        if self.keys_ is None and self.factory is None:
+            raise NotYet(self.missing(KeyError, "the dict has no key"))
+        if self.factory is not None:
+            return self.setdefault(key, self.factory())
+        found, place = self.find(key)
+        fails(KeyError, "the dict has no such key", ~found)
+        return self._taken(place)
+
+    def with_item(self, key: Any, value: Any) -> Growing:
+        new = self.copy()
+        new.put(key, value)
+        return new
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        self.put(key, value)
+
+    def __delitem__(self, key: Any) -> None:
+        self.pop(key)
+
+    def get(self, key: Any, default: Any = None) -> Any:
+        if self.keys_ is None:
+            return default
+        found, place = self.find(key)
+        return self._or_else(found, self._taken(place), default)
+
+    def setdefault(self, key: Any, default: Any = None) -> Any:
+        self.make_room(rows.kind_of(key), rows.kind_of(default))
+        found, place = self.find(key)
+        value = self._or_else(found, self._taken(place), default)
+        self.put(key, value)
+        return value
+
+    def pop(self, key: Any, default: Any = _NONE) -> Any:
+        if self.keys_ is None:
+            if default is _NONE:
+                raise NotYet(self.missing(KeyError, "the dict has no key"))
+            return default
+        found, place = self.find(key)
+        value = self._taken(place)
+        if default is _NONE:
+            fails(KeyError, "the dict has no such key", ~found)
+        self.take_out(place, found)
+        return value if default is _NONE else self._or_else(found, value, default)
+
+    def update(self, other: Any) -> None:
+        if isinstance(other, Table):
+            self.merge(other)
+            return
+        for key, value in other.items() if isinstance(other, Mapping) else other:
+            self.put(key, value)
+
+    def keys(self) -> GrowingList:
+        return self.in_order()
+
+    def values(self) -> GrowingList:
+        return GrowingList(self.values_, self.size, None, self.bound)
+
+    def items(self) -> GrowingList:
+        both = None if self.keys_ is None else (self.keys_, self.values_)
+        return GrowingList(both, self.size, None, self.bound)
+
+    def _taken(self, place: Any) -> Any:
+        value = rows.taken(self.values_, place)
+        is_one_of(value, [self.values_])
+        return value
+
+    def _or_else(self, found: Any, value: Any, default: Any) -> Any:
+        if default is None:
+            raise UnsupportedSyntaxError(
+                "a dict whose keys differ between lanes is asked for a key that may be missing",
+                help="give a default, `d.get(k, -1)`, or ask before, `if k in d`.",
+            )
+        return jax.tree.map(lambda one, other: jnp.where(found, one, other), value, default)
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingDefaults(GrowingDict):
+    """A ``collections.defaultdict``."""
+
+    python: ClassVar[Any] = defaultdict
+    name = "defaultdict"
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingCounter(GrowingDict):
+    """A ``collections.Counter``."""
+
+    python: ClassVar[Any] = Counter
+    name = "Counter"
+
+    def item(self, key: Any) -> Any:
+        return self.get(key, 0)
+
+    def update(self, other: Any = ()) -> None:
+        if isinstance(other, Mapping):
+            for key, value in other.items():
+                self.put(key, self.get(key, 0) + value)
+        else:
+            for key in _members(other):
+                self.put(key, self.get(key, 0) + 1)
+
+    def most_common(self, n: int | None = None) -> GrowingList:
+        """Pairs of a key and its count, the highest first."""
+        pairs = self.items()
+        pairs.sort(key=lambda pair: pair[1], reverse=True)
+        return pairs if n is None else pairs.item(slice(None, n))
+
+    def total(self) -> Any:
+        return 0 if self.keys_ is None else jnp.sum(jnp.where(jnp.arange(self.capacity) < self.size, self.values_, 0))
+
+
+@jax.tree_util.register_pytree_node_class
+class GrowingOrdered(GrowingDict):
+    """A ``collections.OrderedDict``."""
+
+    python: ClassVar[Any] = OrderedDict
+    name = "OrderedDict"
+
+
+TABLES: Final = {
+    kind.python: kind for kind in (GrowingSet, GrowingDict, GrowingDefaults, GrowingCounter, GrowingOrdered)
+}
+KINDS.update(TABLES)
+
+
+def _members(other: Any) -> Any:
+    if isinstance(other, Growing):
+        raise UnsupportedSyntaxError(
+            "what is put into a set or a Counter has another length in each lane",
+            help="write a `for` over it, and `add` each.",
+        )
+    return other

@@ -1,0 +1,322 @@
+"""Keys, and values of one type, in arrays: what sets and dicts are made of that grow.
+
+::
+
+    last[c] = i         the row of c, or the next one, becomes (c, i)
+    c in last           whether a row in use has that key
+
+Keys are numbers, or tuples of them. They are kept in the order in which they came, and looked for in all rows at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, ClassVar, Final, Self
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis import rows
+from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.growing_lists import GrowingList
+from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.rings import FULL, SIZE, capacity, number, static
+from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import Static
+
+UNIT: Final = ()
+"""What stands for the value of a key in a set."""
+
+
+class Table(Growing):
+    """Rows with keys.
+
+    Attributes:
+        keys_: Rows for its keys; None as long as nothing was put into it.
+        values_: Rows for its values; no arrays in a set.
+        size: How many are in use, ``i32[]``.
+        bound: The capacity that the user gave it, if one was given.
+        factory: What makes the value of a key that is not there yet.
+    """
+
+    python: ClassVar[Any]
+    name: ClassVar[str]
+
+    def __init__(
+        self,
+        keys: Any = None,
+        values: Any = None,
+        size: Any = None,
+        bound: int | None = None,
+        factory: Callable[[], Any] | None = None,
+    ) -> None:
+        self.keys_, self.values_, self.size, self.bound, self.factory = keys, values, size, bound, factory
+
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+        return (self.keys_, self.values_, self.size), (self.keys_ is not None, self.bound, self.factory)
+
+    @classmethod
+    def tree_unflatten(cls, data: tuple[Any, ...], children: Any) -> Self:
+        keys, values, size = children
+        return cls(keys, values, size, *data[1:])
+
+    @classmethod
+    def of(cls, entries: Any, bound: int | None = None, factory: Any = None) -> Self:
+        """One that holds some entries, a container of Python's or pairs, whose keys may differ between lanes."""
+        new = cls(bound=bound, factory=getattr(entries, "default_factory", factory))
+        for key, value in _pairs(entries):
+            new.make_room(rows.kind_of(key), rows.kind_of(value) if value is not UNIT else UNIT, len(entries))
+            new.put(key, value, checks=False)
+        return new
+
+    # As a type
+
+    def together(self, other: Any) -> Self:
+        above: Any = other
+        held = other.value if isinstance(other, Static) else other
+        if type(held) is self.python:
+            above = type(self).type_of(other)
+        if type(above) is not type(self):
+            raise BatchTypeError(f"one is a {self.name} whose keys differ between lanes, the other {other}")
+        bound = max((side.bound for side in (self, above) if side.bound is not None), default=None)
+        known = [side for side in (self, above) if side.keys_ is not None]
+        factory = self.factory or above.factory
+        if not known:
+            return type(self)(bound=bound, factory=factory)
+        kinds = [known[0].key_kind, known[0].value_kind]
+        if len(known) > 1:
+            kinds = [rows.joined(kinds[0], known[1].key_kind), _joined(kinds[1], known[1].value_kind)]
+        room = max(side.capacity for side in known)
+        return type(self)(rows.rows_kind(kinds[0], room), rows.rows_kind(kinds[1], room), SIZE, bound, factory)
+
+    @classmethod
+    def type_of(cls, entries: Any, bound: int | None = None) -> Self:
+        """The type of one that holds what a container of Python's does, or of one of that type."""
+        if isinstance(entries, Static):
+            entries = entries.value if not isinstance(entries.value, dict) else _of_statics(entries.value)
+        factory = getattr(entries, "default_factory", None)
+        pairs = _pairs(entries)
+        if not pairs:
+            return cls(bound=bound, factory=factory)
+        key, value = (rows.kind_of(static(pairs[0][0])), _kind_of(pairs[0][1]))
+        for one, other in pairs[1:]:
+            key, value = rows.joined(key, rows.kind_of(static(one))), _joined(value, _kind_of(other))
+        room = capacity(key, len(pairs), bound)
+        return cls(rows.rows_kind(key, room), rows.rows_kind(value, room), SIZE, bound, factory)
+
+    def hold(self, value: Any) -> Self:
+        if self.keys_ is None:
+            return type(self)(bound=self.bound, factory=self.factory)
+        if isinstance(value, Table) and value.keys_ is not None:
+            keys = rows.converted(value.keys_, self.key_kind, self.capacity, adopts=False)
+            values = rows.converted(value.values_, self.value_kind, self.capacity, adopts=False)
+            return type(self)(keys, values, value.size, self.bound, self.factory)
+        pairs = [] if isinstance(value, Table) else _pairs(value)
+        keys, values = (rows.empty(kind, self.capacity) for kind in (self.key_kind, self.value_kind))
+        for place, (one, other) in enumerate(pairs):
+            keys, values = rows.put(keys, place, one), rows.put(values, place, other)
+        return type(self)(keys, values, jnp.int32(len(pairs)), self.bound, self.factory)
+
+    @property
+    def key_kind(self) -> Any:
+        """The type of a key."""
+        return rows.row_kind(self.keys_)
+
+    @property
+    def value_kind(self) -> Any:
+        """The type of a value."""
+        return rows.row_kind(self.values_)
+
+    @property
+    def capacity(self) -> int:
+        """For how many entries there is room."""
+        return rows.capacity_of(self.keys_)
+
+    # What it says
+
+    def length(self) -> Any:
+        return 0 if self.keys_ is None else number(self.size)
+
+    def contains(self, item: Any) -> Any:
+        return False if self.keys_ is None else self.find(item)[0]
+
+    def equals(self, other: Any) -> Any:
+        raise UnsupportedSyntaxError(
+            f"a {self.name} whose keys differ between lanes is compared", help="compare what is in them, key by key."
+        )
+
+    def turn(self, number: Any) -> Any:
+        if self.keys_ is None:
+            raise NotYet(self.missing(KeyError, "there is no key"))
+        return rows.taken(self.keys_, number)
+
+    def item(self, key: Any) -> Any:
+        raise TypeError(f"{self.name!r} object is not subscriptable")
+
+    def with_item(self, key: Any, value: Any) -> Growing:
+        raise TypeError(f"{self.name!r} object does not support item assignment")
+
+    def with_capacity(self, bound: int | None) -> Self:
+        if self.keys_ is None:
+            return type(self)(bound=bound, factory=self.factory)
+        room = max(bound or 0, self.capacity)
+        keys, values = (rows.rows_kind(kind, room) for kind in (self.key_kind, self.value_kind))
+        return type(self)(keys, values, SIZE, bound, self.factory).hold(self)
+
+    def copy(self) -> Self:
+        """Another one with the same entries."""
+        return type(self)(self.keys_, self.values_, self.size, self.bound, self.factory)
+
+    def in_order(self) -> GrowingList:
+        """Its keys, as a list."""
+        return GrowingList(self.keys_, self.size, None, self.bound)
+
+    def __len__(self) -> int:
+        raise BatchTypeError(
+            f"the length of a {self.name} differs between lanes, and here a Python number is needed",
+            help="use it in a function of yours, where `len` gives the lane's own.",
+        )
+
+    def __bool__(self) -> bool:
+        raise UnsupportedSyntaxError(
+            f"a Python `if` asks whether a {self.name} is empty, whose keys differ between lanes",
+            help="decorate the function that contains it with @hb.batch.",
+        )
+
+    def __contains__(self, item: Any) -> bool:
+        raise UnsupportedSyntaxError(
+            f"a Python `if` asks what is in a {self.name} whose keys differ between lanes",
+            help="decorate the function that contains it with @hb.batch.",
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        error = BatchTypeError(
+            f"all keys of a {self.name} are gone over, and how many there are differs between lanes",
+            help="write a `for` over it.",
+        )
+        error.goes_over = True
+        raise error
+
+    # What changes it
+
+    def clear(self) -> None:
+        if self.keys_ is not None:
+            self.size = jnp.int32(0)
+
+    @classmethod
+    def of_those_there(cls, entries: Any, there: Any, bound: int | None = None) -> Self:
+        """One that holds those entries for which a flag is set."""
+        new = cls(bound=bound)
+        pairs = [entry if cls.python is not set else (entry, UNIT) for entry in entries]
+        for (key, value), is_there in zip(pairs, there, strict=True):
+            new.make_room(rows.kind_of(key), _kind_of(value), len(pairs))
+            new.put(key, value, checks=False, there=is_there)
+        return new
+
+    @classmethod
+    def gathered(cls, items: GrowingList, entry: Callable[[Self, Any], Any], value: Any) -> Self:
+        """One that is made of the items of a list, one after the other, each by a function that puts it there."""
+        new = cls()
+        if items.items is None:
+            return new
+        new.make_room(items.kind, value, items.capacity)
+        new._one_by_one(items.capacity, items.size, lambda part, turn: entry(part, items.at(turn)))
+        return new
+
+    def merge(self, other: Table) -> None:
+        """Put the entries of another one into it."""
+        if other.keys_ is None:
+            return
+        keys, values = other.keys_, other.values_
+        self.make_room(other.key_kind, other.value_kind, other.capacity)
+
+        def entry(part: Self, turn: Any) -> None:
+            part.put(rows.taken(keys, turn), rows.taken(values, turn), checks=False)
+
+        self._one_by_one(other.capacity, other.size, entry)
+        self._check_room(self.size > self.capacity)
+
+    def _one_by_one(self, most: int, count: Any, entry: Callable[[Self, Any], None]) -> None:
+        """Let a function change it, turn after turn, by what is put into it: nothing is of another type then."""
+
+        def step(turn: Any, state: Any) -> Any:
+            part = type(self)(*state)
+            entry(part, turn)
+            after = (part.keys_, part.values_, part.size)
+            return jax.tree.map(lambda a, b: jnp.where(turn < count, a, b), after, state)
+
+        self.keys_, self.values_, self.size = jax.lax.fori_loop(0, most, step, (self.keys_, self.values_, self.size))
+
+    # How it does that
+
+    def make_room(self, key: Any, value: Any, more: int = 1) -> None:
+        """Let keys and values be of some types, too."""
+        if self.keys_ is None:
+            room = capacity(key, more, self.bound)
+            self.keys_, self.values_, self.size = rows.empty(key, room), rows.empty(value, room), jnp.int32(0)
+            return
+        key, value = rows.joined(self.key_kind, key), _joined(self.value_kind, value)
+        if key != self.key_kind:
+            self.keys_ = rows.converted(self.keys_, key, self.capacity)
+        if value != self.value_kind:
+            self.values_ = rows.converted(self.values_, value, self.capacity)
+
+    def find(self, key: Any) -> tuple[Any, Any]:
+        """Whether there is a key, and in which row; if there is none, in the first."""
+        structures: list[Any] = [jax.tree.structure(kind) for kind in (rows.kind_of(key), self.key_kind)]
+        if structures[0] != structures[1]:
+            return jnp.bool_(False), jnp.int32(0)
+        same = jnp.arange(self.capacity) < self.size
+        for leaf, value in zip(jax.tree.leaves(self.keys_), jax.tree.leaves(key), strict=True):
+            if leaf.ndim > 1:
+                raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
+            same &= leaf == value
+        return jnp.any(same), jnp.argmax(same).astype(jnp.int32)
+
+    def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True) -> None:
+        self.make_room(rows.kind_of(key), UNIT if value is UNIT else rows.kind_of(value))
+        found, place = self.find(key)
+        if checks:
+            self._check_room(~found & (self.size >= self.capacity))
+        place = jnp.where(found, place, self.size)
+        if there is not True:
+            place, found = jnp.where(there, place, self.capacity), found | ~jnp.asarray(there)
+        before = self.values_
+        self.keys_, self.values_ = rows.put(self.keys_, place, key), rows.put(self.values_, place, value)
+        is_one_of(self.values_, [before, value])
+        self.size = self.size + ~found
+
+    def _check_room(self, full: Any) -> None:
+        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+
+    def take_out(self, place: Any, found: Any) -> None:
+        """Let what comes behind a row move up, where there is something to take out."""
+        order = jnp.arange(self.capacity)
+        order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
+        self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
+        self.size = self.size - found
+
+    def missing(self, kind: type[Exception], text: str) -> BatchTypeError:
+        return as_also(BatchTypeError, kind)(
+            f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."
+        )
+
+
+def _pairs(entries: Any) -> list[tuple[Any, Any]]:
+    """Keys and values; of a set, nothing as values."""
+    return list(entries.items()) if isinstance(entries, Mapping) else [(key, UNIT) for key in entries]
+
+
+def _of_statics(entries: Any) -> Any:
+    """A dict of Python's whose values are all the same in every lane, with their types."""
+    return {key: static(value) for key, value in entries.items()}
+
+
+def _kind_of(value: Any) -> Any:
+    return UNIT if value is UNIT else rows.kind_of(value)
+
+
+def _joined(left: Any, right: Any) -> Any:
+    return left if left == UNIT == right else rows.joined(left, right)
