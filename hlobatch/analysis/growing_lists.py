@@ -299,9 +299,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
     if depth == 0:
         python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
         kind = KINDS.get(python)
-        if kind is None:
-            return tensors
-        return kind.type_of(tensors)
+        return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)
     if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
         return tensors
     parts, structure = jax.tree.flatten(tensors, is_leaf=lambda part: part is not tensors)

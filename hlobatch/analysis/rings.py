@@ -114,6 +114,11 @@ class Ring(Growing):
         return type(self)(rows.rows_kind(kind, capacity), SIZE, start, bound)
 
     @classmethod
+    def can_hold(cls, values: Any) -> bool:  # noqa: ARG003  # of all kinds it is asked
+        """Whether a container of Python's may become one; that its items are of one type is asked for then."""
+        return True
+
+    @classmethod
     def type_of(cls, values: Any, bound: int | None = None) -> Self:
         """The type of one that holds values of some types, or what a container of Python's holds."""
         values = list(map(static, values.value)) if isinstance(values, Static) else list(values)

@@ -92,6 +92,12 @@ class Table(Growing):
         return type(self)(rows.rows_kind(kinds[0], room), rows.rows_kind(kinds[1], room), SIZE, bound, factory)
 
     @classmethod
+    def can_hold(cls, entries: Any) -> bool:
+        """Whether the keys of a container of Python's are numbers, or tuples of them."""
+        held = entries.value if isinstance(entries, Static) else entries
+        return all(isinstance(part, (int, float)) for part in jax.tree.leaves(list(held)))
+
+    @classmethod
     def type_of(cls, entries: Any, bound: int | None = None) -> Self:
         """The type of one that holds what a container of Python's does, or of one of that type."""
         if isinstance(entries, Static):

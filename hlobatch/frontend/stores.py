@@ -164,7 +164,7 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         if any(map(is_tracer, jax.tree.leaves(key))):
             error = BatchTypeError(
                 "the key of a dict differs between lanes",
-                help="keep an array, and use the key for its index.",
+                help="let all its keys be numbers, and no texts; or keep an array, and use the key for its index.",
             )
             error.about = places_of(base) or type(base)
             raise error

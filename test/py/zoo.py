@@ -1705,7 +1705,9 @@ def cheapest_ways(weights: Array, source: Array) -> Any:
 def first_and_last(values: Array, wanted: Array) -> tuple[Any, ...]:
     """Dicts and a set whose keys differ between lanes."""
     first, last, twice = {}, {}, set()
-    for i, value in enumerate(values):
+    wanted = int(wanted)
+    for i, number in enumerate(values):
+        value = int(number)
         if value in first:
             twice.add(value)
         else:
