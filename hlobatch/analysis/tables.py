@@ -10,11 +10,13 @@ Keys are numbers, or tuples of them. They are kept in the order in which they ca
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, ClassVar, Final, Self
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch.analysis import rows
 from hlobatch.analysis.facts import NotYet
@@ -163,6 +165,16 @@ class Table(Growing):
 
     def with_item(self, key: Any, value: Any) -> Growing:
         raise TypeError(f"{self.name!r} object does not support item assignment")
+
+    def as_python(self) -> Any:
+        made = self.python() if self.factory is None else self.python(self.factory)
+        for place in range(0 if self.keys_ is None else int(self.size)):
+            key = jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_)
+            if isinstance(made, set):
+                made.add(key)
+            else:
+                made[key] = jax.tree.map(operator.itemgetter(place), self.values_)
+        return made
 
     def with_capacity(self, bound: int | None) -> Self:
         if self.keys_ is None:

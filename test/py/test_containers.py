@@ -441,6 +441,21 @@ def test_a_key_that_is_missing_and_a_dict_that_is_full() -> None:
         looked_up(jnp.array([3, 4]))
 
 
+@hb.batch
+def shown(n):
+    seen, places = set(), {}
+    for i in range(n):
+        seen.add(i * i)
+        places[i, n] = 0.5 * i
+    print(seen, places, len(seen))
+    return n
+
+
+def test_tables_are_printed_as_python_has_them(capsys) -> None:
+    shown(jnp.array([2]))
+    assert capsys.readouterr().out.strip().endswith("{0, 1} {(0, 2): 0.0, (1, 2): 0.5} 2")
+
+
 def distinct(n):
     seen = set()
     for i in range(n):
