@@ -257,6 +257,7 @@ CLASSES = [
     hb.StackOverflowError,
     hb.StepLimitError,
     hb.ArtifactError,
+    hb.KernelError,
     hb.ParseError,
     hb.VerificationError,
 ]

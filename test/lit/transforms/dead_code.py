@@ -17,7 +17,7 @@ def f(x):
     one = x + 1
     two = one * 2
     three = x - 3
-    unused = g(three)  # noqa: F841
+    unused = g(three)
     return x
 
 
