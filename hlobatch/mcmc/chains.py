@@ -57,7 +57,7 @@ class Limits(NamedTuple):
 
 
 class Drawn(NamedTuple):
-    """What a chain drew; rows that it did not get to are zero.
+    """What a chain drew; rows of draws that it did not make in this call are zero.
 
     Attributes:
         positions: `Float[Array, "rows dim"]`.
@@ -87,9 +87,9 @@ def noise_of_draw(key: Array, number: Array, dim: int, dtype: Any, max_depth: in
 def make_advance(
     log_density: FlatLogDensity, max_depth: int, *, shared_scale: bool, shared_data: bool, options: Any
 ) -> hb.BatchedFunction[..., tuple[Chain, Drawn]]:
-    """Returns `advance(chains, noise, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
+    """Returns `advance(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
 
-    A chain stops before the draw number `until`.
+    Of each chain, `noise` and `drawn` begin with the draw number `first`, and it stops before the one numbered `until`.
 
     Args:
         log_density: Of a position and the data.
@@ -99,16 +99,17 @@ def make_advance(
         options: Of `hb.batch`, such as `lanes`.
     """
     transition = make_transition(log_density, max_depth)
-    in_axes = (0, 0, 0, None, None if shared_scale else 0, None if shared_data else 0)
+    in_axes = (0, 0, 0, 0, None, None if shared_scale else 0, None if shared_data else 0)
 
     @hb.batch(in_axes=in_axes, **{"optimizations": OPTIMIZATIONS, "max_stack_depth": max_depth + 2, **options})
     def advance(
-        chain: Chain, noise: Noise, until: Array, limits: Limits, scale: Array, data: Any
+        chain: Chain, noise: Noise, first: Array, until: Array, limits: Limits, scale: Array, data: Any
     ) -> tuple[Chain, Drawn]:
         positions = jnp.zeros_like(noise.momentum)
         statistics = jnp.zeros((len(noise.momentum), len(STATISTICS)), positions.dtype)
-        row, leapfrogs = jnp.int32(0), jnp.int32(0)
+        leapfrogs = jnp.int32(0)
         point, step, made = chain.point, chain.step, chain.made
+        row = made - first
         while (row < len(noise.momentum)) & (made < until) & (leapfrogs < limits.leapfrogs):
             of_draw = jax.tree.map(lambda of_rows, row=row: of_rows[row], noise)
             step_size = jnp.exp(step.log_step)

@@ -8,17 +8,22 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import Noise, Point
 from hlobatch.mcmc.parameters import Parameters
 from hlobatch.mcmc.step_size import StepSize, begun, first_log_step, settled
+
+PIECE: Final = 25
+"""Draws of each chain that are summed up at a time: windows are multiples of it, most of them."""
 
 
 @dataclass(frozen=True)
@@ -49,23 +54,39 @@ class Programs:
     Attributes:
         evaluate: `(positions, data) -> Point`, with the log density and its gradient.
         noise: `(chains, rows) -> Noise`.
-        advance: `(chains, noise, until, limits, scale, data) -> (chains, drawn)`.
+        advance: `(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`.
         first_step: `(chains, momenta, scale, data) -> StepSize`, searched for where each chain is.
         pooled: `StepSize -> StepSize`, the average as the step size; of all chains together where they are pooled.
-        learn: `(moments, positions, before, after, start) -> Moments`, with the draws that chains made from `before` to
-            `after`, those from number `start` on.
+        learn: `(moments, positions, counts) -> Moments`, with those positions of `Float[Array, "chains rows dim"]` that
+            count, `Bool[Array, "chains rows"]`.
         scale: `Moments -> ` the metric.
         nothing_learned: `chains -> (moments, scale)`.
     """
 
     evaluate: Callable[[Array, Any], Point]
     noise: Callable[[Chain, int], Noise]
-    advance: Callable[[Chain, Noise, Array, Limits, Array, Any], tuple[Chain, Drawn]]
+    advance: Callable[[Chain, Noise, Array, Array, Limits, Array, Any], tuple[Chain, Drawn]]
     first_step: Callable[[Chain, Array, Array, Any], StepSize]
     pooled: Callable[[StepSize], StepSize]
-    learn: Callable[[Moments, Array, Array, Array, Array], Moments]
+    learn: Callable[[Moments, Any, Any], Moments]
     scale: Callable[[Moments], Array]
     nothing_learned: Callable[[int], tuple[Moments, Array]]
+
+    def metric_of(self, window: NDArray[Any]) -> Array:
+        """The metric that the draws of a window make, `Float[ndarray, "chains draws dim"]`.
+
+        They are summed up in the order of their numbers, a few at a time: in which calls they were made, which is a
+        matter of time, changes nothing.
+        """
+        chains, draws, dim = window.shape
+        moments, _ = self.nothing_learned(chains)
+        for start in range(0, draws, PIECE):
+            piece = window[:, start : start + PIECE]
+            padded = np.zeros((chains, PIECE, dim), window.dtype)
+            padded[:, : piece.shape[1]] = piece
+            counts = np.broadcast_to(np.arange(PIECE) < piece.shape[1], (chains, PIECE))
+            moments = self.learn(moments, padded, counts)
+        return self.scale(moments)
 
     def begun(self, chains: Chain, scale: Array, data: Any, rows: int) -> StepSize:
         """Step sizes to begin with, of chains that have a new metric.
@@ -100,10 +121,6 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
             return step
         return step._replace(log_step=jnp.full_like(step.log_step, jnp.median(step.log_step)))
 
-    def learn(moments: Moments, positions: Array, before: Array, after: Array, start: Array) -> Moments:
-        rows = before[:, None] + jnp.arange(positions.shape[1])
-        return with_draws(moments, positions, (rows >= start) & (rows < after[:, None]))
-
     def nothing_learned(chains: int) -> tuple[Moments, Array]:
         dim, dtype = parameters.dim, parameters.dtype
         one = identity(dim, dense=dense, dtype=dtype)
@@ -125,7 +142,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         ),
         first_step=jax.jit(jax.vmap(first_step, (0, 0, scale_axis, data_axis))),
         pooled=jax.jit(pooled),
-        learn=jax.jit(learn),
+        learn=jax.jit(with_draws),
         scale=jax.jit(factor),
         nothing_learned=nothing_learned,
     )

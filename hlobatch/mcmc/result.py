@@ -10,7 +10,6 @@ from jax import Array
 from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import Chain
-from hlobatch.mcmc.metric import Moments
 from hlobatch.mcmc.to_arviz import to_arviz
 
 
@@ -20,13 +19,13 @@ class State(NamedTuple):
     Attributes:
         chains: `Chain`, whose arrays have an axis of chains in front.
         scale: The metric: standard deviations, or the Cholesky factor of the covariance. Of each chain, or of all.
-        moments: Of the draws of a window that has not ended.
+        window: Draws of the window of the warm-up that has not ended, `Float[ndarray, "chains draws dim"]`.
         warmup: `Int[Array, ""]`, draws of the warm-up, made or still to make.
     """
 
     chains: Chain
     scale: Array
-    moments: Moments
+    window: NDArray[Any]
     warmup: Array
 
 

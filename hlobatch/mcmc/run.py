@@ -10,23 +10,34 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import Array
 from numpy.typing import NDArray
 
-from hlobatch.mcmc.chains import STATISTICS, Drawn, Limits
+from hlobatch.mcmc.chains import STATISTICS, Limits
+from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.programs import Programs
 from hlobatch.mcmc.progress import Progress, Report
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.store import Store
-from hlobatch.mcmc.windows import windows
+from hlobatch.mcmc.windows import Window, windows
 
-CALL_SECONDS: Final = 1.0
-"""How long a call shall take: between two, the progress is told and draws are put away."""
+SHORT: Final = 0.1
+LONG: Final = 1.0
+"""Seconds that a call shall take in a run that has just begun, and in a long one: between two calls, the progress is
+told and draws are put away. A batched function that ends within about the first of these has nothing to go on with, and
+the program for going on is not compiled."""
 
-FIRST_LEAPFROGS: Final = 1_000
+SHARE: Final = 0.1
+"""How much of what the run took so far a call shall take, between those."""
+
+FIRST_LEAPFROGS: Final = 100
 """Of each chain in the first calls, when it is not known yet how long one takes."""
 
 MOST_LEAPFROGS: Final = 2**30
 """Of each chain in a call at most: they are counted in 32 bits."""
+
+FASTER: Final = 4.0
+"""Times as many as in the last call, at most."""
 
 Integers = NDArray[np.int64]
 
@@ -48,7 +59,9 @@ class Run:
         store: What has been drawn.
         state: Where the chains stand. It is replaced as a whole, so that one can go on from it at any time.
         leapfrogs: Of each chain in the next call.
+        seconds: That calls have taken, without the first one.
         is_warm: Whether a call has been made before, so that what one takes is known.
+        noise: Of `rows` draws of each chain, and the number of the first of them.
     """
 
     programs: Programs
@@ -63,7 +76,9 @@ class Run:
     store: Store
     state: State
     leapfrogs: int = FIRST_LEAPFROGS
+    seconds: float = 0.0
     is_warm: bool = False
+    noise: tuple[Noise, Integers] | None = None
 
     def __post_init__(self) -> None:
         made, warmup = self.made, int(self.state.warmup)
@@ -80,59 +95,77 @@ class Run:
         """Makes the draws of the warm-up. At the end of a window all chains wait for each other, and learn."""
         end = int(self.state.warmup)
         for window in windows(end):
-            self.advance(np.full_like(self.first, window.end), window.start, self.learned)
-        self.advance(np.full_like(self.first, end), end, self.settled)
+            self.advance(np.full_like(self.first, window.end), window, self.learned)
+        self.advance(np.full_like(self.first, end), Window(end, end), self.settled)
 
     def draw(self) -> None:
         """Makes the draws that are kept."""
-        self.advance(self.last, int(self.last.max()), lambda state: state)
+        self.advance(self.last, Window(0, 0), lambda state: state)
 
-    def advance(self, until: Integers, start: int, at_end: Callable[[State], State]) -> None:
-        """Makes the draws before those numbered `until`, the metric learning from number `start` on."""
+    def advance(self, until: Integers, window: Window, at_end: Callable[[State], State]) -> None:
+        """Makes the draws before those numbered `until`, of which those in the window are kept for the metric."""
         while (self.made < until).any():
-            state = self.call(until, start)
+            state = self.call(until, window)
             is_there = (np.asarray(state.chains.made) >= until).all()
             self.state = at_end(state) if is_there else state
             self.tell()
 
-    def call(self, until: Integers, start: int) -> State:
-        """Returns the chains after a call of about a second, whose draws it puts away."""
-        began = time.perf_counter()
-        state, programs = self.state, self.programs
+    def call(self, until: Integers, window: Window) -> State:
+        """Returns the chains after a call, whose draws it puts away."""
+        state, programs, before = self.state, self.programs, self.made
         limits = Limits(jnp.int32(self.leapfrogs), state.warmup, jnp.asarray(self.target_acceptance, state.scale.dtype))
-        noise = programs.noise(state.chains, self.rows)
+        noise, first = self.noise_from(before, until)
+        began = time.perf_counter()
         chains, drawn = programs.advance(
-            state.chains, noise, jnp.asarray(until, jnp.int32), limits, state.scale, self.data
+            state.chains, noise, _counted(first), _counted(until), limits, state.scale, self.data
         )
-        before, after = self.made, np.asarray(chains.made, np.int64)
-        moments = state.moments
-        if start < until.max():
-            moments = programs.learn(moments, drawn.positions, state.chains.made, chains.made, jnp.int32(start))
-        self.put_away(drawn, before, after)
-        self.pace(time.perf_counter() - began)
-        return state._replace(chains=chains, moments=moments)
+        after = np.asarray(chains.made, np.int64)
+        statistics = np.asarray(drawn.statistics)
+        self.pace(time.perf_counter() - began, float(statistics[..., STATISTICS.index("n_steps")].sum(axis=1).max()))
+        number = first[:, None] + np.arange(self.rows)
+        is_new = (number >= before[:, None]) & (number < after[:, None])
+        self.put_away(drawn.positions, statistics, number, is_new)
+        return state._replace(chains=chains, window=self.window_with(window, drawn.positions, number, is_new))
 
-    def put_away(self, drawn: Drawn, before: Integers, after: Integers) -> None:
+    def window_with(
+        self, window: Window, positions: Array, number: Integers, is_new: NDArray[np.bool_]
+    ) -> NDArray[Any]:
+        """The draws of a window, with new ones; made anew for another window."""
+        draws = self.state.window
+        length = window.end - window.start
+        if draws.shape[1] != length:
+            draws = np.zeros((len(number), length, draws.shape[2]), draws.dtype)
+        chain, row = np.nonzero(is_new & (number >= window.start) & (number < window.end))
+        draws[chain, number[chain, row] - window.start] = np.asarray(positions)[chain, row]
+        return draws
+
+    def noise_from(self, before: Integers, until: Integers) -> tuple[Noise, Integers]:
+        """The noise of the next draws, made anew when some chain has used up what there was; and where it begins."""
+        if self.noise is None or (before[before < until] >= self.noise[1][before < until] + self.rows).any():
+            self.noise = self.programs.noise(self.state.chains, self.rows), before
+        return self.noise
+
+    def put_away(self, positions: Array, statistics: NDArray[Any], number: Integers, is_new: NDArray[np.bool_]) -> None:
         """Keeps those draws that are to be kept."""
-        number = before[:, None] + np.arange(self.rows) - self.first[:, None]
-        kept = (number < (after - self.first)[:, None]) & (number >= 0) & ((number + 1) % self.thin == 0)
+        after_first = number - self.first[:, None]
+        kept = is_new & (after_first >= 0) & ((after_first + 1) % self.thin == 0)
         if kept.any():
-            self.store.add(self.keep(drawn.positions), np.asarray(drawn.statistics), kept)
+            self.store.add(self.keep(positions), statistics, kept)
             self.store.flush()
 
-    def pace(self, seconds: float) -> None:
-        """Has the next call take a second, as far as can be told; the first one compiled."""
+    def pace(self, seconds: float, leapfrogs: float) -> None:
+        """Chooses how long the next call is, given how long this one took; the first one compiled."""
         if self.is_warm:
-            wanted = int(self.leapfrogs * min(max(CALL_SECONDS / seconds, 0.25), 4.0)) + 1
-            self.leapfrogs = min(wanted, MOST_LEAPFROGS)
+            self.seconds += seconds
+            wanted = min(max(SHORT, SHARE * self.seconds), LONG) * leapfrogs / seconds
+            self.leapfrogs = int(min(max(wanted, 1.0), FASTER * self.leapfrogs, MOST_LEAPFROGS))
         self.is_warm = True
 
     def learned(self, state: State) -> State:
         """What chains are like at the end of a window: with the metric of its draws, and a step size for that."""
-        scale = self.programs.scale(state.moments)
+        scale = self.programs.metric_of(state.window)
         chains = state.chains._replace(step=self.programs.begun(state.chains, scale, self.data, self.rows))
-        moments = jax.tree.map(jnp.zeros_like, state.moments)
-        return state._replace(chains=chains, scale=scale, moments=moments)
+        return state._replace(chains=chains, scale=scale, window=state.window[:, :0])
 
     def settled(self, state: State) -> State:
         """What they are like at the end of the warm-up."""
@@ -163,3 +196,8 @@ class Run:
             seconds=time.perf_counter() - self.began,
             interrupted=interrupted,
         )
+
+
+def _counted(numbers: Integers) -> Array:
+    """Numbers of draws as the programs take them."""
+    return jnp.asarray(numbers, jnp.int32)

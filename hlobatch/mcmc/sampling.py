@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 
 from hlobatch.mcmc.chains import STATISTICS, Chain
@@ -166,10 +167,10 @@ def _check(num_warmup: int, num_samples: int, thin: int, target_acceptance: floa
 def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int, rows: int) -> State:
     """Returns chains that have drawn nothing."""
     count = len(keys)
-    moments, scale = programs.nothing_learned(count)
+    _, scale = programs.nothing_learned(count)
     chains = Chain(keys, jnp.zeros(count, jnp.int32), point, begun(jnp.zeros_like(point.log_density)))
     chains = chains._replace(step=programs.begun(chains, scale, data, rows))
-    return State(chains, scale, moments, jnp.int32(warmup))
+    return State(chains, scale, np.zeros((count, 0, point.position.shape[1]), point.position.dtype), jnp.int32(warmup))
 
 
 def rows_for(chains: int, dim: int, max_depth: int, warmup: int, draws: int) -> int:

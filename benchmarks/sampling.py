@@ -1,0 +1,319 @@
+"""`python -m benchmarks.sampling`: effective draws per second of whole runs, warm-up and compilation included.
+
+Each run is a process of its own, so that each compiles; libraries take turns, so that what else the machine does falls
+on all of them. A run is made twice in its process: the second one does not compile, where the library keeps what it has
+compiled. All are given the same log densities, starts and numbers of draws, and adapt as they do by themselves: a
+diagonal metric, and a step size for 0.8 acceptance.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax.scipy.stats import norm
+
+Floats = np.ndarray
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is sampled: an unconstrained vector.
+
+    Attributes:
+        log_density: Of a position.
+        dim: Elements of it.
+    """
+
+    log_density: Callable[[Any], Any]
+    dim: int
+
+
+def eight_schools() -> Target:
+    """Not centered: mean, logarithm of the scale, eight effects."""
+    y = jnp.array([28.0, 8.0, -3.0, 7.0, -1.0, 1.0, 18.0, 12.0])
+    sigma = jnp.array([15.0, 10.0, 16.0, 11.0, 9.0, 11.0, 10.0, 18.0])
+
+    def log_density(x: Any) -> Any:
+        mu, log_tau, eta = x[0], x[1], x[2:]
+        tau = jnp.exp(log_tau)
+        prior = norm.logpdf(mu, 0, 5) - jnp.log1p((tau / 5) ** 2) + log_tau + norm.logpdf(eta).sum()
+        return prior + norm.logpdf(y, mu + tau * eta, sigma).sum()
+
+    return Target(log_density, 10)
+
+
+def radon() -> Target:
+    """400 measurements in 40 counties whose levels differ, with one slope; made up, as radon in Minnesota is."""
+    rng = np.random.default_rng(0)
+    county, floor = rng.integers(0, 40, 400), rng.integers(0, 2, 400).astype(np.float32)
+    levels = rng.normal(1.4, 0.4, 40)
+    y = jnp.asarray(levels[county] - 0.7 * floor + rng.normal(0, 0.7, 400), jnp.float32)
+
+    def log_density(x: Any) -> Any:
+        mu, log_tau, slope, log_sigma, z = x[0], x[1], x[2], x[3], x[4:]
+        tau, sigma = jnp.exp(log_tau), jnp.exp(log_sigma)
+        prior = norm.logpdf(mu, 0, 5) + norm.logpdf(slope) + norm.logpdf(z).sum()
+        prior += log_tau - jnp.log1p(tau**2) + log_sigma - jnp.log1p(sigma**2)
+        return prior + norm.logpdf(y, (mu + tau * z)[county] + slope * floor, sigma).sum()
+
+    return Target(log_density, 44)
+
+
+def logistic() -> Target:
+    """1,000 outcomes, 25 regressors of which neighbors correlate."""
+    rng = np.random.default_rng(1)
+    index = np.arange(25)
+    root = np.linalg.cholesky(0.8 ** np.abs(index[:, None] - index))
+    regressors = rng.normal(size=(1_000, 25)) @ root.T
+    outcomes = rng.random(1_000) < 1 / (1 + np.exp(-regressors @ rng.normal(size=25) * 0.5))
+    signed = jnp.asarray(np.where(outcomes, 1.0, -1.0)[:, None] * regressors, jnp.float32)
+
+    def log_density(x: Any) -> Any:
+        return norm.logpdf(x).sum() + jax.nn.log_sigmoid(signed @ x).sum()
+
+    return Target(log_density, 25)
+
+
+TARGETS: Final = {"eight_schools": eight_schools, "radon": radon, "logistic": logistic}
+
+Sampler = Callable[[int], tuple[Any, Any]]
+"""A seed -> draws, `[chains, draws, dim]`, and leapfrog steps, `[chains, draws]`."""
+
+
+def hlobatch(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
+    """`mcmc.sample`, as it is by default."""
+    from hlobatch import mcmc
+
+    def run(seed: int) -> tuple[Any, Any]:
+        key = jax.random.key(seed)
+        found = mcmc.sample(target.log_density, starts, key, num_warmup=warmup, num_samples=draws, progress=False)
+        return found.draws, found.stats["n_steps"]
+
+    return run
+
+
+def numpyro(target: Target, starts: Any, warmup: int, draws: int, method: str = "vectorized") -> Sampler:
+    """Its NUTS on the same potential."""
+    from numpyro.infer import MCMC, NUTS
+
+    kernel = NUTS(potential_fn=lambda x: -target.log_density(x))
+    chains = len(starts)
+    sampler = MCMC(
+        kernel, num_warmup=warmup, num_samples=draws, num_chains=chains, chain_method=method, progress_bar=False
+    )
+
+    def run(seed: int) -> tuple[Any, Any]:
+        sampler.run(jax.random.key(seed), init_params=starts, extra_fields=("num_steps",))
+        extra = sampler.get_extra_fields(group_by_chain=True)
+        return sampler.get_samples(group_by_chain=True), extra["num_steps"]
+
+    return run
+
+
+def numpyro_parallel(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
+    """A device for each chain; that many devices have to be made before JAX starts (`main`)."""
+    return numpyro(target, starts, warmup, draws, "parallel")
+
+
+def blackjax(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
+    """Its window adaptation and NUTS, under `vmap`."""
+    import blackjax
+
+    def one(key: Any, start: Any) -> Any:
+        adapt, sample = jax.random.split(key)
+        adaptation = blackjax.window_adaptation(blackjax.nuts, target.log_density)
+        (state, parameters), _ = adaptation.run(adapt, start, warmup)
+        step = blackjax.nuts(target.log_density, **parameters).step
+
+        def draw(state: Any, key: Any) -> Any:
+            state, info = step(key, state)
+            return state, (state.position, info.num_integration_steps)
+
+        return jax.lax.scan(draw, state, jax.random.split(sample, draws))[1]
+
+    program = jax.jit(jax.vmap(one))
+    return lambda seed: program(jax.random.split(jax.random.key(seed), len(starts)), starts)
+
+
+def tfp(target: Target, starts: Any, warmup: int, draws: int) -> Sampler:
+    """Its NUTS with dual averaging of the step size; for log densities it adapts no metric."""
+    from tensorflow_probability.substrates import jax as probability
+
+    kernel = probability.mcmc.DualAveragingStepSizeAdaptation(
+        probability.mcmc.NoUTurnSampler(jax.vmap(target.log_density), step_size=jnp.full((len(starts), 1), 0.1)),
+        num_adaptation_steps=int(0.8 * warmup),
+        target_accept_prob=0.8,
+    )
+
+    @jax.jit
+    def program(key: Any) -> Any:
+        found, steps = probability.mcmc.sample_chain(
+            draws,
+            starts,
+            kernel=kernel,
+            num_burnin_steps=warmup,
+            trace_fn=lambda _, results: results.inner_results.leapfrogs_taken,
+            seed=key,
+        )
+        return found.swapaxes(0, 1), steps.T
+
+    return lambda seed: program(jax.random.PRNGKey(seed))
+
+
+LIBRARIES: Final[dict[str, Callable[..., Sampler]]] = {
+    "hlobatch": hlobatch,
+    "numpyro": numpyro,
+    "numpyro_parallel": numpyro_parallel,
+    "blackjax": blackjax,
+    "tfp": tfp,
+}
+
+
+def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed: int) -> dict[str, Any]:
+    """Two runs in this process: seconds with compilation and without, and what was drawn."""
+    import arviz
+
+    target = TARGETS[name]()
+    starts = jax.random.uniform(jax.random.key(100 + seed), (chains, target.dim), minval=-1.0, maxval=1.0)
+    sampler = LIBRARIES[library](target, starts, warmup, draws)
+    seconds, found = [], None
+    for repetition in range(2):
+        began = time.perf_counter()
+        found = jax.block_until_ready(sampler(10 * seed + repetition))
+        seconds.append(time.perf_counter() - began)
+    assert found is not None
+    positions, steps = np.asarray(found[0], np.float64), np.asarray(found[1])
+    ess = arviz.ess(arviz.convert_to_dataset({"x": positions}), method="bulk")["x"].values
+    rhat = arviz.rhat(arviz.convert_to_dataset({"x": positions}))["x"].values
+    return {
+        "library": library,
+        "target": name,
+        "chains": chains,
+        "seconds": seconds[0],
+        "seconds_again": seconds[1],
+        "ess": float(ess.min()),
+        "rhat": float(rhat.max()),
+        "steps": float(steps.mean()),
+    }
+
+
+def median(rows: list[dict[str, Any]], key: Callable[[dict[str, Any]], float]) -> float:
+    """Of all repetitions."""
+    return float(np.median([key(row) for row in rows]))
+
+
+def table(rows: list[dict[str, Any]]) -> str:
+    """Markdown: medians over repetitions, and how many times the effective draws per second hlobatch has."""
+    lines = [
+        "| Posterior | Chains | Library | Seconds | again | ESS | Steps a draw | ESS/s | ESS/s again | hlobatch has |",
+        "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
+    groups: dict[tuple[str, int], dict[str, list[dict[str, Any]]]] = {}
+    for row in rows:
+        groups.setdefault((row["target"], row["chains"]), {}).setdefault(row["library"], []).append(row)
+    for (target, chains), libraries in groups.items():
+
+        def rate(row: dict[str, Any]) -> float:
+            return row["ess"] / row["seconds"]  # type: ignore[no-any-return]
+
+        def rate_again(row: dict[str, Any]) -> float:
+            return row["ess"] / row["seconds_again"]  # type: ignore[no-any-return]
+
+        ours = libraries.get("hlobatch")
+        for library, own in libraries.items():
+            times = (
+                ""
+                if ours is None or library == "hlobatch"
+                else (
+                    f"{median(ours, rate) / median(own, rate):.1f} times; "
+                    f"again {median(ours, rate_again) / median(own, rate_again):.1f}"
+                )
+            )
+            columns = (median(own, lambda row, key=key: row[key]) for key in ("seconds", "seconds_again", "ess"))
+            seconds, again, ess = columns
+            lines.append(
+                f"| {target} | {chains:,} | {library} | {seconds:.1f} | {again:.1f} | {ess:,.0f} | "
+                f"{median(own, lambda row: row['steps']):.1f} | {median(own, rate):,.0f} | "
+                f"{median(own, rate_again):,.0f} | {times} |"
+            )
+    return "\n".join(lines)
+
+
+def main() -> int:
+    """Runs what the command line asks for; returns the exit status."""
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("--targets", nargs="+", default=list(TARGETS), choices=TARGETS)
+    parser.add_argument("--chains", nargs="+", type=int, default=[4, 64, 1_024])
+    parser.add_argument("--libraries", nargs="+", default=list(LIBRARIES), choices=LIBRARIES)
+    parser.add_argument("--warmup", type=int, default=400)
+    parser.add_argument("--draws", type=int, default=500)
+    parser.add_argument("--repetitions", type=int, default=3)
+    parser.add_argument("--timeout", type=float, default=1_800, help="of one process, in seconds")
+    parser.add_argument("--json", type=Path, help="where rows are kept, and added to")
+    parser.add_argument("--one", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.one:
+        print(json.dumps(measured(**json.loads(options.one))))
+        return 0
+    rows = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
+    for target in options.targets:
+        for chains in options.chains:
+            for seed in range(options.repetitions):
+                for library in options.libraries:
+                    if library == "numpyro_parallel" and chains > 4:
+                        continue  # it runs chains one after the other if there are more of them than devices
+                    row = in_a_process(library, target, chains, seed, options)
+                    if row is not None:
+                        rows.append(row)
+                    if options.json:
+                        options.json.write_text(json.dumps(rows, indent=1))
+    print(table(rows))
+    return 0
+
+
+def in_a_process(library: str, target: str, chains: int, seed: int, options: Any) -> dict[str, Any] | None:
+    """One measurement; None where the library cannot be run, or not in the time that there is."""
+    request = {
+        "library": library,
+        "name": target,
+        "chains": chains,
+        "warmup": options.warmup,
+        "draws": options.draws,
+        "seed": seed,
+    }
+    environment = {"XLA_FLAGS": f"--xla_force_host_platform_device_count={chains}"} if "parallel" in library else {}
+    command = [sys.executable, "-W", "ignore", "-m", "benchmarks.sampling", "--one", json.dumps(request)]
+    try:
+        done = subprocess.run(
+            command,
+            check=False,
+            capture_output=True,
+            text=True,
+            timeout=options.timeout,
+            env={**os.environ, **environment},
+        )
+    except subprocess.TimeoutExpired:
+        print(f"{library} {target} {chains}: not in {options.timeout:.0f} s", file=sys.stderr)
+        return None
+    if done.returncode:
+        print(f"{library} {target} {chains}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
+        return None
+    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    print(json.dumps(row), file=sys.stderr, flush=True)
+    return row
+
+
+if __name__ == "__main__":
+    sys.exit(main())
