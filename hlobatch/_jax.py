@@ -103,6 +103,7 @@ __all__ = [
     "stablehlo",
     "subjaxprs",
     "subjaxprs_of",
+    "this_trace",
     "tracing_context",
     "tree_from_node",
     "weakly",
@@ -252,6 +253,11 @@ abstract: Final = attrgetter("aval")
 def is_tracing() -> bool:
     """Whether what is called now becomes part of a computation that JAX is tracing, arrays that are known or not."""
     return not _trace_context.is_top_level()
+
+
+def this_trace() -> Any:
+    """What is being traced now, to be compared."""
+    return _trace_context.trace
 
 
 def is_of_this_trace(tracer: Any) -> bool:

@@ -178,9 +178,9 @@ class BatchedFunction(Generic[P, R]):
         Raises:
             CapacityError: There is no memory for more.
         """
-        if is_tracing():
-            raise error
         call = self._bind(args, kwargs)
+        if is_tracing() or self._plan(call).has_effects:  # what was printed would be printed again
+            raise error
         key, times = self._key(call), 1
         while True:
             times = max(self._rooms.get(key, 1), times) * MORE_ROOM

@@ -22,7 +22,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
-from hlobatch.analysis.lane_failures import each, fails
+from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.rings import SIZE, Ring, number
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
@@ -164,7 +164,7 @@ class GrowingList(Ring):
         """In order, those that are equal as they were."""
         if self.items is None:
             return
-        keys = self.items if key is None else each(key, self.items)
+        keys = self.items if key is None else jax.vmap(key)(self.items)
         leaves = list(map(self.arranged, jax.tree.leaves(keys)))
         if any(leaf.ndim > 1 for leaf in leaves):
             raise BatchTypeError(

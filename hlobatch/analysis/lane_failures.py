@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any
 
-import jax
 import jax.numpy as jnp
 
+from hlobatch._jax import this_trace
 from hlobatch.analysis.facts import Learned, of_code
 from hlobatch.diagnostics import BatchTypeError, Location
 
@@ -44,12 +44,14 @@ class _Watched:
         known: The ways in which it may fail that it is tested for.
         found: Those that it came by, in order, and the lanes concerned.
         conditions: Where it is computed for nothing, since what is asked before does not hold.
+        trace: Of what it is a part, as opposed to functions in it that JAX maps or loops over.
     """
 
     place: Location
     known: tuple[Failing, ...] = ()
     found: list[tuple[int, Any]] = field(default_factory=list)
     conditions: list[Any] = field(default_factory=list)
+    trace: Any = None
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
@@ -68,7 +70,7 @@ def within(place: Location) -> Iterator[None]:
 def watch(known: tuple[Failing, ...]) -> None:
     """At the beginning of a statement: it is tested for some failures at its end."""
     if (watched := _watched.get()) is not None:
-        watched.known, watched.found = known, []
+        watched.known, watched.found, watched.trace = known, [], this_trace()
 
 
 def seen() -> Any:
@@ -93,19 +95,6 @@ def where(condition: Any) -> Iterator[None]:
         watched.conditions.pop()
 
 
-def each(function: Callable[[Any], Any], items: Any) -> Any:
-    """What a function makes of each row of some arrays, of all rows at once; it may not fail.
-
-    Raises:
-        BatchTypeError: It may.
-    """
-    with where(_EACH):
-        return jax.vmap(function)(items)
-
-
-_EACH: Final = object()
-
-
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     """Say that some lanes fail here.
 
@@ -121,13 +110,13 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False:
         return
-    if any(condition is _EACH for condition in watched.conditions):
-        raise BatchTypeError(
-            f"what is computed of each item may fail ({kind.__name__}: {text})",
-            help="compute it in a `for`, and keep it beside the items.",
-        )
     if failing not in watched.known:
         raise Learned(of_code(watched.place), CanFail((*watched.known, failing)))
+    if this_trace() is not watched.trace:
+        raise BatchTypeError(
+            f"what is computed of each item may fail ({kind.__name__}: {text})",
+            help="compute it in a `for`, one item after the other, and keep it beside the items.",
+        )
     for condition in watched.conditions:
         lanes = jnp.logical_and(lanes, condition)
     watched.found.append((watched.known.index(failing) + 1, jnp.asarray(lanes)))

@@ -15,7 +15,7 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.growing_lists import KINDS, GrowingDeque, GrowingList, growing
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
-from hlobatch.analysis.lane_failures import each, fails
+from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError
@@ -215,7 +215,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
-    ranks = items.items if key is None else each(key, items.items)
+    ranks = items.items if key is None else jax.vmap(key)(items.items)
     left = _there(items)
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:

@@ -456,6 +456,21 @@ def test_tables_are_printed_as_python_has_them(capsys) -> None:
     assert capsys.readouterr().out.strip().endswith("{0, 1} {(0, 2): 0.0, (1, 2): 0.5} 2")
 
 
+@hb.batch
+def printed_and_full(n):
+    items = []
+    for i in range(n):
+        items.append(i)  # noqa: PERF402
+    print(n, len(items))
+    return len(items)
+
+
+def test_what_prints_is_not_run_again(capsys) -> None:
+    with pytest.raises(hb.CapacityError):
+        printed_and_full(jnp.array([1, 100]))
+    assert len(capsys.readouterr().out.splitlines()) == 1
+
+
 def distinct(n):
     seen = set()
     for i in range(n):
