@@ -58,9 +58,51 @@ class GrowingSet(Table):
             for item in _members(other):
                 self.add(item)
 
+    def union(self, *others: Any) -> Self:
+        new = self.copy()
+        new.update(*others)
+        return new
+
+    def intersection(self, other: Any) -> Self:
+        return self._of_those(other, are_in_it=True)
+
+    def difference(self, other: Any) -> Self:
+        return self._of_those(other, are_in_it=False)
+
+    def equals(self, other: Any) -> Any:
+        if not isinstance(other, (set, GrowingSet)):
+            return False
+        both = self._of_those(other, are_in_it=True).length()
+        other = other.length() if isinstance(other, GrowingSet) else len(other)
+        return (both == self.length()) & (both == other)
+
+    def __or__(self, other: Any) -> Self:
+        return self.union(other)
+
+    def __and__(self, other: Any) -> Self:
+        return self.intersection(other)
+
+    def __sub__(self, other: Any) -> Self:
+        return self.difference(other)
+
     def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
+
+    def _of_those(self, other: Any, *, are_in_it: bool) -> Self:
+        """The members that are in another set, or that are not."""
+        new = self.copy()
+        other = other if isinstance(other, GrowingSet) else type(self).of(other)
+        if new.keys_ is None or (other.keys_ is None and not are_in_it):
+            return new
+        if other.keys_ is None:
+            new.clear()
+            return new
+        found = jax.vmap(lambda key: other.find(key)[0])(self.keys_)
+        kept = (jnp.arange(self.capacity) < self.size) & (found if are_in_it else ~found)
+        new.keys_ = rows.rearranged(self.keys_, jnp.argsort(~kept, stable=True))
+        new.size = jnp.sum(kept).astype(jnp.int32)
+        return new
 
 
 @jax.tree_util.register_pytree_node_class

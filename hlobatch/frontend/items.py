@@ -24,6 +24,7 @@ from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
+from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
 from hlobatch.ir.growing import Growing
@@ -242,6 +243,10 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
     return sum(as_int(equal(other, value)) for other in items)
 
 
+def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
+    items[:] = in_order(list(items), list(items) if key is None else list(map(key, items)), reverse)
+
+
 def _grown(name: str) -> Function:
     """A method of a list that changes it at a place that differs between lanes, or by items that do."""
 
@@ -262,6 +267,7 @@ METHODS: Final[dict[tuple[type, str], Function]] = {
     (dict, "get"): _get,
     **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
     (list, "pop"): _grown("pop"),
+    (list, "sort"): _sort,
     (collections.deque, "rotate"): _grown("rotate"),
     **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
 }

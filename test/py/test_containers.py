@@ -76,6 +76,19 @@ def sorted_by(n):
     return total, up[0] if len(up) > 0 else (-1, -1), max(items, default=(5, 5)), min(items, default=(5, 5))
 
 
+def of_known_length_in_order(n):
+    spans = [(n % 5, n + 3), (n * 3 % 7, n + 2), (4, n + 1)]
+    spans.sort()
+    merged = []
+    for start, end in spans:
+        if merged and start <= merged[-1][1]:
+            merged[-1] = (merged[-1][0], max(merged[-1][1], end))
+        else:
+            merged.append((start, end))
+    spans.sort(key=lambda span: span[1], reverse=True)
+    return len(merged), sum(end - start for start, end in merged), spans[0]
+
+
 def queue(n):
     waiting = deque([((0, 1), n)])
     total = 0
@@ -247,7 +260,18 @@ def found_by_try(n):
 
 
 PROGRAMS = (
-    *(ends, middle, sorted_by, queue, arrays, grown_while_gone_over, comprehensions, those_that, backwards),
+    *(
+        ends,
+        middle,
+        sorted_by,
+        of_known_length_in_order,
+        queue,
+        arrays,
+        grown_while_gone_over,
+        comprehensions,
+        those_that,
+        backwards,
+    ),
     *(concatenated, helper, in_an_object, lists_in_a_list, found_by_try, in_the_order_of_evaluation),
 )
 
@@ -415,7 +439,26 @@ def found_by_key(a, n):
         return -1
 
 
-TABLES = (members, last_places, counted, grouped, keys_of_several_numbers, written_out, memoized, found_by_key)
+def sets_together(a, n):
+    low, high = {x for x in a if x < n + 3}, {x for x in a if x > n}
+    known = low | {n, 2}
+    return (
+        (len(low & high), len(low | high), len(low - high), low == high, low == low & high, len(known)),
+        (sum(low.union([n, 50])), len(low.difference({1, 2})), high == {n + 1}),
+    )
+
+
+TABLES = (
+    sets_together,
+    members,
+    last_places,
+    counted,
+    grouped,
+    keys_of_several_numbers,
+    written_out,
+    memoized,
+    found_by_key,
+)
 
 
 @pytest.mark.parametrize("function", TABLES, ids=lambda f: f.__name__)
