@@ -14,6 +14,7 @@ import io
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, Self
 
 import numpy as np
@@ -42,7 +43,7 @@ class Effect:
     in_types: tuple[Type, ...] = ()
     location: Location = field(default=UNKNOWN, compare=False)
 
-    @property
+    @cached_property
     def size(self) -> int:
         """How many words its operands take."""
         return size_of(self.in_types, MOST_WORDS)

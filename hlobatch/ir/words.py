@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -35,6 +36,7 @@ def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType
     return found
 
 
+@functools.cache
 def words_for(leaf: TensorType) -> int:
     """How many words an array takes."""
     return int(jax.eval_shape(_as_words, leaf.aval).size)
