@@ -15,7 +15,7 @@ import dataclasses
 import functools
 import sys
 import typing
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from typing import Any, Final
 
 import jax
@@ -71,21 +71,19 @@ def _slots(cls: type) -> Iterator[str]:
         yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
 
 
-def boxed(value: Any, static: Collection[int]) -> Any:
+def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] = lambda value: value) -> Any:
     """A pytree with boxes in place of objects.
 
     Args:
         value: The pytree.
         static: Ids of the objects that stay what they are.
+        attribute: What is boxed in place of an attribute's value.
 
     Raises:
         UnsupportedSyntaxError: An object refers to itself.
     """
-    return _boxed(value, static, ())
 
-
-def _boxed(value: Any, static: Collection[int], around: tuple[int, ...]) -> Any:
-    def box(leaf: Any) -> Any:
+    def box(leaf: Any, around: tuple[int, ...]) -> Any:
         if id(leaf) in static or not is_boxable(leaf):
             return leaf
         if id(leaf) in around:
@@ -94,7 +92,10 @@ def _boxed(value: Any, static: Collection[int], around: tuple[int, ...]) -> Any:
                 help="keep its parts in arrays or lists, and refer to them by their index.",
             )
         attributes = attributes_of(leaf)
-        inner = tuple(_boxed(part, static, (*around, id(leaf))) for part in attributes.values())
+        inner = tuple(within(attribute(part), (*around, id(leaf))) for part in attributes.values())
         return Boxed(type(leaf), tuple(attributes), inner)
 
-    return jax.tree.map(box, value)
+    def within(value: Any, around: tuple[int, ...]) -> Any:
+        return jax.tree.map(lambda leaf: box(leaf, around), value)
+
+    return within(value, ())

@@ -22,6 +22,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.facts import Learned, MayBeNone
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
@@ -66,16 +67,26 @@ def optional(value: Any) -> Maybe | None:
 
 
 def any_optional(values: Any) -> bool:
-    """Whether something in values is None in some lanes."""
-    known = _known.get({})
-    return bool(known) and any(
-        optional(part) for part in jax.tree.leaves(values, is_leaf=lambda part: id(part) in known)
+    """Whether something in values is None in some lanes, an attribute of an object among them too."""
+    return bool(_known.get({})) and _any_optional(values, ())
+
+
+def _any_optional(values: Any, around: tuple[int, ...]) -> bool:
+    parts = jax.tree.leaves(values, is_leaf=is_optional)
+    objects = [part for part in parts if is_boxable(part) and id(part) not in around]
+    return any(map(is_optional, parts)) or any(
+        _any_optional([*attributes_of(part).values()], (*around, id(part))) for part in objects
     )
+
+
+def is_optional(part: Any) -> bool:
+    """Whether a value is known to be None in some lanes."""
+    return optional(part) is not None
 
 
 def with_flags(values: Any) -> Any:
     """Values with what is None in some lanes as flags and values."""
-    return jax.tree.map(lambda part: optional(part) or part, values, is_leaf=lambda part: optional(part) is not None)
+    return jax.tree.map(lambda part: optional(part) or part, values, is_leaf=is_optional)
 
 
 def narrow(value: Any) -> tuple[Any]:
@@ -85,13 +96,18 @@ def narrow(value: Any) -> tuple[Any]:
     return (value if optional(value) is None else Present(value),)
 
 
-def run(function: Callable[..., Any], values: Sequence[Any], see: Callable[[list[Any]], None]) -> list[Any]:
+def run(
+    function: Callable[..., Any], values: Sequence[Any], see: Callable[[list[Any]], None]
+) -> tuple[list[Any], Callable[[Any], Any]]:
     """What code makes of the values of variables: it is given those behind flags, and they come back with the flags.
 
     Args:
         function: The code.
         values: What the variables hold that it reads.
         see: Is told what the code is given, before it runs.
+
+    Returns:
+        The results, and what makes of an attribute of an object in them the attribute with its flags.
     """
     known: dict[int, Maybe] = {}
 
@@ -117,10 +133,9 @@ def run(function: Callable[..., Any], values: Sequence[Any], see: Callable[[list
         results = list(function(*arguments))
     finally:
         _known.reset(token)
-    if not known:
-        return results
     is_whole: Callable[[Any], bool] = lambda part: isinstance(part, Present) or id(part) in known  # noqa: E731
-    return [jax.tree.map(held, result, is_leaf=is_whole) for result in results]
+    whole: Callable[[Any], Any] = lambda value: jax.tree.map(held, value, is_leaf=is_whole) if known else value  # noqa: E731
+    return list(map(whole, results)), whole
 
 
 def _is_maybe(part: Any) -> bool:

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import keys_of, weakly
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.tracing import leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError
@@ -28,6 +29,11 @@ def kind_of(item: Any) -> Any:
     Raises:
         BatchTypeError: It is a Python object.
     """
+    if any_optional(item):
+        raise BatchTypeError(
+            "what is None in some lanes is put into a container whose length differs between lanes",
+            help="put a number in its place, or a tuple of a flag and a value.",
+        )
     kind = jax.tree.map(_leaf_kind, boxed(item, ()), is_leaf=_is_kind)
     if not jax.tree.leaves(kind):
         raise BatchTypeError(

@@ -302,13 +302,13 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
-        results = optional.run(op.function, values, identities.see)
+        results, with_flags = optional.run(op.function, values, identities.see)
         _check_unchanged(op, states)
         _check_outside(outside)
         _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
         identity.append(identity_of(notes, results, _named(op.function)))
         static = {id(part.item) for known in (*states, *outside.values()) for part in known}
-        results = [boxed(result, static) for result in results]
+        results = [boxed(result, static, with_flags) for result in results]
         _refuse_kept(leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static))
         flat, out_types[:] = _flattened(results, keep_scalars)
         return flat

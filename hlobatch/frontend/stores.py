@@ -18,9 +18,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.boxes import boxed, is_boxable
+from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
-from hlobatch.analysis.optional import lift
+from hlobatch.analysis.optional import any_optional, is_optional, lift
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -194,6 +194,11 @@ def _like(base: Any, items: list[Any]) -> Any:
 
 def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """Items of a list after the one at a lane's index is assigned to."""
+    if any_optional([value, *items]):
+        raise UnsupportedSyntaxError(
+            "an item is chosen by the lane, and items are None in some lanes",
+            help="keep a number in place of None, or a list of flags beside the items.",
+        )
     size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
     value, *olds = _with_lengths([value, *olds])
     tree: Any = jax.tree.structure(value)
@@ -253,8 +258,21 @@ def own(value: Any) -> Any:
     """An argument that is changed: if it is static, an object of the function's own; the caller's stays as it is."""
     if not is_boxable(value):
         return value
-    new = unboxed(boxed(value, ()))
+    new = _copied_with_its_objects(value)
     is_one_of(new, [value])
+    return new
+
+
+def _copied_with_its_objects(value: Any) -> Any:
+    """Another object like one, and like those in it; what is None in some lanes is known by itself, and stays."""
+    new = copy.copy(value)
+    for name, part in attributes_of(value).items():
+        own_part = jax.tree.map(
+            lambda leaf: _copied_with_its_objects(leaf) if is_boxable(leaf) and not is_optional(leaf) else leaf,
+            part,
+            is_leaf=is_optional,
+        )
+        object.__setattr__(new, name, own_part)
     return new
 
 

@@ -94,6 +94,96 @@ class Tally(Base):
         self.total = 2 * value
 
 
+class Latch:
+    """Its attributes are None until something is seen."""
+
+    def __init__(self):
+        self.seen = None
+        self.pair = None
+        self.asked = 0
+
+    def fill(self):
+        self.asked += 1
+        if self.seen is None:
+            self.seen = 5
+            return True
+        return False
+
+
+def fill(latch):
+    if latch.seen is None:
+        latch.seen = 5
+        return True
+    return False
+
+
+def count(latch):
+    latch.asked += 1
+
+
+@case
+def none_where_another_attribute_is_changed(n):
+    latch = Latch()
+    if n > 2:
+        latch.seen = n
+    latch.asked = 3
+    return latch.seen is None, latch.asked
+
+
+@case
+def none_where_a_helper_asks_and_changes(n):
+    latch = Latch()
+    if n > 2:
+        latch.seen = n
+    first = fill(latch)
+    return first, latch.seen is None
+
+
+@case
+def none_where_a_method_asks_and_changes(n):
+    latch = Latch()
+    if n % 2:
+        latch.seen = n
+    first = latch.fill()
+    again = latch.fill()
+    return first, again, latch.seen is None, latch.asked
+
+
+@case
+def none_or_a_pair_where_a_helper_changes_something_else(n):
+    latch = Latch()
+    if n > 2:
+        latch.pair = (n, n + 1)
+    count(latch)
+    if latch.pair is None:
+        return -latch.asked
+    return latch.pair[1]
+
+
+@case
+def none_in_an_object_in_a_dict(n):
+    held = {"latch": Latch(), "last": None}
+    if n > 2:
+        held["latch"].seen = n
+        held["last"] = n
+    count(held["latch"])
+    return held["latch"].seen is None, held["last"] is None, held["latch"].asked
+
+
+@case
+def none_in_objects_that_a_loop_goes_over(n):
+    latches = [Latch(), Latch(), Latch()]
+    if n > 2:
+        latches[1].seen = n
+    total = 0
+    for latch in latches:
+        if latch.seen is None:
+            total += 1
+        else:
+            total += 10 * latch.seen
+    return total
+
+
 @case
 def made_anew_in_a_loop(n):
     population = Population(0)
