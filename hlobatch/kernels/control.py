@@ -10,7 +10,7 @@ from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import kind, size
+from hlobatch.kernels.types import kind, number, size
 from hlobatch.kernels.values import Value
 
 LONG: Final = 10_000
@@ -78,6 +78,14 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
     e.loop(p["length"], turn)
     return [*now(), *collected]
+
+
+@on_arrays("platform_index")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, _),) = out
+    names = p["platforms"]
+    which = next(i for i, name in enumerate(names) if name is None or e.processor.platform in name)
+    return [Value(dtype, (), number(which, dtype))]
 
 
 @on_arrays("cond")

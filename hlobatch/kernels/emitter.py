@@ -271,6 +271,8 @@ class Emitter(Text):
             raise NoKernelError(f"`{name}` has no code")
         ((dtype, shape),) = out
         source = values[0].dtype
+        if name == "pow":  # the exponent of a float may be a whole number
+            values = [values[0], self.converted(values[1], dtype)]
         compute = lambda *xs: apply(self, name, dtype, *xs, of=source, **equation.params)  # noqa: E731
         return [self.map(compute, dtype, shape, *values)]
 

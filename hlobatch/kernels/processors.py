@@ -13,6 +13,7 @@ class Processor:
 
     Attributes:
         name: In LLVM's words.
+        platform: In JAX's.
         triple: What LLVM compiles for; that of this machine if it is empty.
         math_prefix: What the names of mathematical functions begin with: nothing for libm, ``__nv_`` for libdevice.
         has_vectors: Whether a lane runs on a processor with vectors of its own; the threads of a GPU have none.
@@ -21,11 +22,12 @@ class Processor:
     """
 
     name: str
+    platform: str
     triple: str = ""
     math_prefix: str = ""
     has_vectors: bool = True
     side_by_side: bool = False
 
 
-CPU: Final = Processor("cpu")
-NVPTX: Final = Processor("nvptx", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True)
+CPU: Final = Processor("cpu", "cpu")
+NVPTX: Final = Processor("nvptx", "cuda", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True)

@@ -285,6 +285,19 @@ def test_nan_is_found() -> None:
         kernel(f)(np.asarray([3.5, -1.0], np.float32))
 
 
+def test_powers_and_platforms() -> None:
+    """A float to the power of a whole number that differs between lanes, and code that JAX has for each platform."""
+
+    def f(n, x):
+        while n > 3:
+            n = n - 1
+        here = jax.lax.platform_dependent(x, cpu=lambda x: x + 1, default=lambda x: x - 1)
+        return jax.lax.pow(x, n) + here
+
+    n, x = np.arange(5, dtype=np.int32), np.linspace(0.5, 2, 5, dtype=np.float32)
+    np.testing.assert_allclose(kernel(f)(n, x), hb.batch(f)(n, x), rtol=1e-6)
+
+
 # What says how it runs
 
 
@@ -406,6 +419,28 @@ def test_targets() -> None:
     program = hb.batch(fibonacci).trace(NUMBERS).plan.kernel_program
     assert target_of("cpu").judge(program).by_themselves
     assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'")
+
+
+FIRST_IN_A_PROCESS = """
+import numpy as np, jax.numpy as jnp, hlobatch as hb
+
+def f(x):
+    while x > 1:
+        x = jnp.log1p(x) * 0.5 + jnp.power(x, 0.25) * 0.1
+    return x
+
+x = np.linspace(1, 9, 5, dtype=np.float32)
+np.testing.assert_allclose(hb.batch(f, dispatch="kernel")(x), hb.batch(f)(x), rtol=1e-5)
+print("ok")
+"""
+
+
+def test_functions_of_the_system_in_the_first_kernel(tmp_path: Path) -> None:
+    """They are found before LLVM has made anything."""
+    script = tmp_path / "script.py"
+    script.write_text(FIRST_IN_A_PROCESS)
+    run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.strip() == "ok", run.stderr
 
 
 # The code
