@@ -27,7 +27,16 @@ from hlobatch.analysis.facts import Copy, Learned, NotYet
 from hlobatch.analysis.growing_lists import KINDS, grown
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, trace, widened, zeros
-from hlobatch.analysis.type_join import DisagreementError, MisfitError, NoneError, as_number, is_pattern, join, parts_of
+from hlobatch.analysis.type_join import (
+    DisagreementError,
+    EndlessError,
+    MisfitError,
+    NoneError,
+    as_number,
+    is_pattern,
+    join,
+    parts_of,
+)
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.growing import Growing
@@ -288,6 +297,12 @@ class _Inferrer:
         if not others and isinstance(reason, MisfitError):  # alone, it is stored as JAX would store it
             return BatchTypeError(
                 f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS
+            )
+        if isinstance(reason, EndlessError):
+            return BatchTypeError(
+                f"{what} have no one type: {reason}",
+                location,
+                help="keep what the objects hold in lists or arrays, and let them refer to each other by index.",
             )
         where, other = others[0]
         error = BatchTypeError(

@@ -47,6 +47,14 @@ class NoneError(DisagreementError):
     """One of the types has None somewhere, and the other a value there; or they have different objects."""
 
 
+class EndlessError(DisagreementError):
+    """An object holds another of its class or None, that one another, and so on: no type is above all of them."""
+
+
+MOST_INSIDE: Final = 8
+"""How deep values that may be None lie inside each other; those of a loop that links objects get deeper each turn."""
+
+
 def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     """The least type above both.
 
@@ -69,6 +77,8 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
             raise  # what differs belongs to nodes, for which there is nothing above both
         try:
             joined = Type(_above(left.tensors, right.tensors))
+        except EndlessError:
+            raise
         except DisagreementError:
             raise reason from None
         if not optional:
@@ -117,6 +127,8 @@ def _above(left: Any, right: Any) -> Any:
     if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
         value = values[0] if len(values) == 1 else _above(*values)
         leaves = jax.tree.leaves(value, is_leaf=_is_leaf)
+        if _depth(value) > MOST_INSIDE:
+            raise EndlessError("one holds a value or None, that another, and so on without end")
         if not leaves or not all(
             is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves
         ):
@@ -128,6 +140,13 @@ def _above(left: Any, right: Any) -> Any:
     if structure != other:
         raise DisagreementError("they are of different kinds")
     return jax.tree.unflatten(structure, map(_above, parts, others))
+
+
+def _depth(pattern: Any) -> int:
+    """How many values that may be None lie inside each other in a pattern."""
+    if pattern is None or is_pattern(pattern):
+        return 0
+    return isinstance(pattern, Maybe) + max(map(_depth, _opened(pattern)[0]), default=0)
 
 
 def is_pattern(part: Any) -> bool:
