@@ -10,6 +10,7 @@ import collections
 import contextlib
 import contextvars
 import enum
+import inspect
 import itertools
 import re
 import traceback
@@ -542,7 +543,7 @@ def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatch
             "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
             place,
             notes=deeper,
-            help=_NO_BRANCH if deeper else _NO_BUILTIN,
+            help=_instead_of_the_branch(error) if deeper else _NO_BUILTIN,
         )
     if isinstance(error, jax.errors.TracerArrayConversionError):
         return BatchTypeError(
@@ -590,6 +591,7 @@ LARGE_NUMBERS: Final = (
 """What to do where a Python number has more bits than JAX gives numbers by default."""
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
+_NO_GENERATOR: Final = "write the loop of the generator where its items are used, or a list of known length."
 _NO_BUILTIN: Final = (
     "a function of a library that branches needs numbers: use one of jax.numpy or jax.lax, or jnp.where for a choice; "
     "write the `if` in a function of yours."
@@ -641,6 +643,19 @@ def _innermost(error: Exception, op: PrimOp) -> list[Note]:
     if not frames or _location(frames[-1], op.location) == _place(error, op):
         return []
     return [Note(f"here, in {frames[-1].name}", _location(frames[-1], op.location))]
+
+
+def _instead_of_the_branch(error: Exception) -> str:
+    """What to write in place of a branch in the user's own function that is deepest in the traceback."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if not is_internal(frame.f_code.co_filename)]
+    code, local = frames[-1].f_code, frames[-1].f_locals
+    if code.co_flags & inspect.CO_GENERATOR and code.co_name != "<genexpr>":
+        return _NO_GENERATOR
+    owner = type(local.get(code.co_varnames[0])) if code.co_argcount else None
+    is_property = isinstance(inspect.getattr_static(owner, code.co_name, None), property)
+    if is_property or (code.co_name.startswith("__") and code.co_name.endswith("__")):
+        return f"Python calls {code.co_name!r} by itself: write a method of another name, and call it by that."
+    return _NO_BRANCH
 
 
 def _location(frame: traceback.FrameSummary, default: Location) -> Location:
