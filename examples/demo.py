@@ -1,8 +1,8 @@
-"""Bayesian logistic regression with 100 chains of a recursive sampler, in under two minutes.
+"""Bayesian logistic regression with 100 chains of the library's sampler, in under two minutes.
 
-Run with `make demo`. It samples the posterior of 100 coefficients given 10,000 data points by the
-No-U-Turn Sampler of `examples/nuts.py`, compares the draws with the coefficients that made the data
-and the speed with blackjax, and shows that the exported program gives the same draws.
+Run with `make demo`. It samples the posterior of 100 coefficients given 10,000 data points by
+`hlobatch.mcmc`, compares the draws with the coefficients that made the data and the speed with
+blackjax, and shows that its kernel, exported and loaded, gives the same draws.
 
 Neighboring regressors are correlated, by an amount at which some trajectories double once more than
 others. That is what chains in lockstep lose time on. With independent regressors
@@ -19,16 +19,17 @@ import tempfile
 import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import jax
+import jax.export
+import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-import hlobatch as hb
-from examples import diagnostics, lockstep, nuts, targets
-from examples.normal_approximation import find_mode, scatter, step_size_for
+from examples import diagnostics, lockstep, targets
+from examples.normal_approximation import find_mode, scatter
+from hlobatch import mcmc
 
 Floats = NDArray[np.float64]
 
@@ -43,77 +44,66 @@ NORMAL_QUANTILE_95 = 1.6449
 
 
 @dataclass(frozen=True)
-class Problem:
-    """What both samplers are given.
-
-    Attributes:
-        target: the posterior.
-        starts: `Float[Array, "chains dim"]`, overdispersed around the mode.
-        step_size: of the leapfrog.
-        max_depth: doublings of a trajectory, at most.
-    """
-
-    target: targets.LogisticRegression
-    starts: Array
-    step_size: float
-    max_depth: int
-
-
-@dataclass(frozen=True)
 class Run:
     """What a sampler did in its timed part.
 
     Attributes:
         draws: `Float[ndarray, "chains draws dim"]`.
         gradients: that some chain needed, over all chains.
-        executions: of the batched gradient, each of which computes one for every chain.
+        executions: of the batched gradient, each of which computes one for every chain, if counted.
         seconds: of wall time, without compilation and warm-up.
     """
 
     draws: Floats
     gradients: int
-    executions: float
+    executions: float | None
     seconds: float
 
     @property
-    def utilization(self) -> float:
+    def utilization(self) -> str:
         """Share of the computed gradients that some chain needed."""
-        return self.gradients / (self.executions * len(self.draws))
+        if self.executions is None:
+            return "not counted"
+        return f"{self.gradients / (self.executions * len(self.draws)):.0%}"
 
 
 def main() -> None:
     options = parse_options()
     target = targets.logistic_regression(options.data, options.dim, correlation=options.correlation)
     print(f"Logistic regression: {options.data:,} data points, {options.dim} coefficients")
-    problem = prepare(target, options.chains, options.max_depth)
-    print(f"No-U-Turn Sampler: {options.chains} chains, step size {problem.step_size:.4f}\n")
+    # Chains start at the mode, plus twice the spread of the posterior.
+    mode, precision = find_mode(target.log_density, options.dim)
+    starts = scatter(mode, precision, options.chains, spread=2.0)
+    print(f"No-U-Turn Sampler: {options.chains} chains\n")
 
-    sampler = nuts.make_nuts(
-        target.log_density,
-        step_size=problem.step_size,
-        num_draws=options.draws,
-        max_depth=options.max_depth,
+    settings = {"progress": show_progress, "max_depth": options.max_depth}
+    warm = mcmc.sample(
+        target.log_density, starts, jax.random.key(1), num_warmup=options.warmup, num_samples=0, **settings
     )
-    chains = jax.vmap(nuts.start_chain, (None, 0, 0))(
-        target.log_density, jax.random.split(jax.random.key(1), options.chains), problem.starts
+    print(f"compiling and {options.warmup} draws of warm-up: {warm.seconds:.1f} s")
+    result = mcmc.sample(
+        target.log_density, starts, jax.random.key(1), num_samples=options.draws, state=warm.state, **settings
     )
-    started = time.perf_counter()
-    print("compiling, and a first chunk for the chains to settle ...", end=" ", flush=True)
-    (chains, _), _ = jax.block_until_ready(sampler.with_stats(chains))
-    print(f"{time.perf_counter() - started:.1f} s")
-    run, last_chains, last_draws = sample_in_chunks(sampler, chains, options.chunks)
+    step_size = float(result.step_size[0])
+    divergences = int(result.stats["diverging"].sum())
+    print(
+        f"step size {step_size:.3f}, acceptance {result.stats['acceptance_rate'].mean():.2f}, "
+        f"divergent trajectories {divergences}\n"
+    )
+    draws = np.asarray(result.draws, np.float64)
+    run = Run(draws, int(result.stats["n_steps"].sum()), None, result.seconds)
 
     show_posterior(target, run.draws)
-    show_speed(run, run_blackjax(problem, chains.point.position, run.draws.shape[1]))
-    show_export(sampler, last_chains, last_draws)
+    show_speed(run, run_blackjax(target, warm, options.max_depth, options.draws))
+    show_export(target, result, options.max_depth)
 
 
 def parse_options() -> argparse.Namespace:
-    """Returns the sizes of the demo; a chunk is what runs between two updates of the bar."""
+    """Returns the sizes of the demo."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--chains", type=int, default=100)
-    parser.add_argument("--draws", type=int, default=20, help="of each chain in each chunk")
-    parser.add_argument("--chunks", type=int, default=3)
+    parser.add_argument("--warmup", type=int, default=60, help="draws of each chain to adapt by")
+    parser.add_argument("--draws", type=int, default=60, help="of each chain")
     parser.add_argument("--data", type=int, default=10_000)
     parser.add_argument("--dim", type=int, default=100)
     parser.add_argument("--correlation", type=float, default=0.87, help="of neighboring regressors")
@@ -121,62 +111,11 @@ def parse_options() -> argparse.Namespace:
     return parser.parse_args()
 
 
-def prepare(target: targets.LogisticRegression, num_chains: int, max_depth: int) -> Problem:
-    """Returns starting points and a step size from the normal approximation of the posterior.
-
-    A chain starts at the mode, plus twice the spread of the posterior.
-    """
-    mode, precision = find_mode(target.log_density, len(target.coefficients))
-    starts = scatter(mode, precision, num_chains, spread=2.0)
-    return Problem(target, starts, step_size_for(precision), max_depth)
-
-
-def sample_in_chunks(
-    sampler: Any,
-    chains: nuts.Chain,
-    num_chunks: int,
-) -> tuple[Run, nuts.Chain, Array]:
-    """Returns the timed run, the chains before its last chunk, and the draws of that chunk."""
-    draws: list[Array] = []
-    executions, before, first = 0.0, chains, gradients_of(chains)
-    started = time.perf_counter()
-    for chunk in range(num_chunks):
-        seconds = time.perf_counter() - started
-        show_progress(chunk, num_chunks, seconds, gradients_of(chains) - first)
-        before = chains
-        (chains, chunk_draws), stats = sampler.with_stats(before)
-        draws.append(jax.block_until_ready(chunk_draws))
-        gradients = gradients_of(chains) - gradients_of(before)
-        executions += gradients / (utilization_of(stats) * len(chunk_draws))
-    seconds = time.perf_counter() - started
-    show_progress(num_chunks, num_chunks, seconds, gradients_of(chains) - first)
-    tally = jax.tree.map(lambda now: np.asarray(now, np.float64).sum(), chains.tally)
-    acceptance = tally.acceptance / tally.leapfrogs
-    print(f"acceptance {acceptance:.2f}, divergent trajectories {tally.divergences:.0f}\n")
-    everything = np.concatenate(draws, axis=1).astype(np.float64)
-    return Run(everything, gradients_of(chains) - first, executions, seconds), before, draws[-1]
-
-
-def gradients_of(chains: nuts.Chain) -> int:
-    """Returns the gradients that all chains together have needed since they started."""
-    return int(np.asarray(chains.tally.leapfrogs, np.int64).sum())
-
-
-def utilization_of(stats: hb.RunStats) -> float:
-    """Returns the share of lanes that were active where the gradient was computed."""
-    return float(stats.utilization)
-
-
-def show_progress(done: int, total: int, seconds: float, gradients: int) -> None:
+def show_progress(progress: mcmc.Progress) -> None:
     """Draws the bar over itself in a terminal, and only the full bar elsewhere."""
-    if done < total and not sys.stdout.isatty():
-        return
-    width = 40
-    filled = width * done // total
-    bar = "█" * filled + "░" * (width - filled)
-    rate = f"{gradients / seconds:,.0f} gradients/s" if gradients else ""
-    line = f"sampling {bar} {100 * done // total:3d} %  {seconds:5.1f} s  {rate:24}"
-    print(f"\r{line}", end="\n" if done == total else "", flush=True)
+    is_done = progress.done == progress.total
+    if is_done or sys.stdout.isatty():
+        print(f"\r{progress}", end="\n" if is_done else "", flush=True)
 
 
 def show_posterior(target: targets.LogisticRegression, draws: Floats) -> None:
@@ -207,16 +146,17 @@ def root_mean_square(values: Floats) -> float:
     return float(np.sqrt(np.mean(values**2)))
 
 
-def run_blackjax(problem: Problem, starts: Array, num_draws: int) -> Run | None:
-    """Returns the same sampling by blackjax, or None where it is not installed."""
+def run_blackjax(target: targets.LogisticRegression, warm: mcmc.Result, max_depth: int, num_draws: int) -> Run | None:
+    """Returns as many draws by blackjax from where the warm-up ended, or None without blackjax."""
     print("the same with blackjax, its chains in lockstep ...", end=" ", flush=True)
     try:
         draws, gradients, executions, seconds = lockstep.sample(
-            problem.target.log_density,
-            starts,
-            step_size=problem.step_size,
-            max_depth=problem.max_depth,
+            target.log_density,
+            warm.state.chains.point.position,
+            step_size=float(warm.step_size[0]),
+            max_depth=max_depth,
             num_draws=num_draws,
+            variances=warm.state.scale**2,
         )
     except ImportError:
         print("is not installed\n")
@@ -233,7 +173,7 @@ def show_speed(ours: Run, theirs: Run | None) -> None:
         if run is not None:
             print(
                 f"  {name:11s} {run.gradients:12,d} {run.seconds:9.1f} "
-                f"{run.gradients / run.seconds:12,.0f} {run.utilization:13.0%}"
+                f"{run.gradients / run.seconds:12,.0f} {run.utilization:>13s}"
             )
     if theirs is not None:
         ratio = (ours.gradients / ours.seconds) / (theirs.gradients / theirs.seconds)
@@ -241,18 +181,23 @@ def show_speed(ours: Run, theirs: Run | None) -> None:
     print()
 
 
-def show_export(sampler: Any, chains: nuts.Chain, draws: Array) -> None:
-    """Saves and loads the compiled program, runs it on `chains`, and compares with `draws`."""
-    avals = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), chains)
+def show_export(target: targets.LogisticRegression, result: mcmc.Result, max_depth: int) -> None:
+    """Saves and loads a draw of all chains as one program, runs it, and compares."""
+    variances: Array = result.state.scale**2
+    kernel = mcmc.nuts(target.log_density, result.step_size[0], variances, max_num_doublings=max_depth)
+    states = jax.vmap(kernel.init)(result.state.chains.point.position)
+    keys = jax.random.split(jax.random.PRNGKey(2), len(states.position))
+    program = jax.jit(lambda keys, position: jax.vmap(kernel.step)(keys, jax.vmap(kernel.init)(position))[0].position)
     with tempfile.TemporaryDirectory() as folder:
-        path = Path(folder) / "nuts.hlobatch"
-        hb.export(sampler, avals).save(path)
+        path = Path(folder) / "nuts.jax"
+        path.write_bytes(jax.export.export(program)(keys, states.position).serialize())
         size = path.stat().st_size / 2**20
         started = time.perf_counter()
-        _, loaded_draws = jax.block_until_ready(hb.load(path).call(chains))
+        loaded = jax.export.deserialize(bytearray(path.read_bytes()))
+        again = jax.block_until_ready(loaded.call(keys, states.position))
         seconds = time.perf_counter() - started
-    difference = float(np.abs(draws - loaded_draws).max())
-    print(f"Exported ({size:.1f} MiB), loaded, and run again in {seconds:.1f} s:", end=" ")
+    difference = float(jnp.abs(program(keys, states.position) - again).max())
+    print(f"Its kernel, exported ({size:.1f} MiB), loaded, and run in {seconds:.1f} s:", end=" ")
     if difference == 0.0:
         print("the same draws, bit for bit")
     elif difference < ROUNDING:

@@ -39,6 +39,7 @@ def sample(
     step_size: float,
     max_depth: int,
     num_draws: int,
+    variances: Array | None = None,
 ) -> LockstepRun:
     """Returns a run of all chains.
 
@@ -48,13 +49,14 @@ def sample(
         step_size: of the leapfrog.
         max_depth: doublings of a trajectory, at most.
         num_draws: of each chain.
+        variances: the diagonal of the inverse mass matrix, `Float[Array, "dim"]`; 1 if None.
 
     Raises:
         ImportError: blackjax is not installed.
     """
     import blackjax  # noqa: PLC0415  (nothing else in the demo needs it)
 
-    mass = jnp.ones(starts.shape[1])
+    mass = jnp.ones(starts.shape[1]) if variances is None else variances
     algorithm = blackjax.nuts(log_density, step_size, mass, max_num_doublings=max_depth)
 
     def draw(state: Any, key: Array) -> tuple[Any, tuple[Array, Array]]:

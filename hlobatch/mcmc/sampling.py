@@ -28,7 +28,7 @@ POOLED_FROM: Final = 8
 NOISE_BYTES: Final = 2**26
 """What the noise of one call may take."""
 
-MOST_ROWS: Final = 128
+MOST_ROWS: Final = 64
 """Draws of each chain in one call, at most."""
 
 
@@ -118,7 +118,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     options = tuple((batch_options or {}).items())
     shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, options)
     programs = programs_for(log_density, shape)
-    rows = rows_for(count, parameters.dim, max_depth, num_warmup, num_samples * thin)
+    rows = rows_for(count, parameters.dim, max_depth)
     if state is None:
         keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))
         point = starting_points(
@@ -173,7 +173,10 @@ def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup
     return State(chains, scale, np.zeros((count, 0, point.position.shape[1]), point.position.dtype), jnp.int32(warmup))
 
 
-def rows_for(chains: int, dim: int, max_depth: int, warmup: int, draws: int) -> int:
-    """Returns how many draws of each chain a call makes at most: what there is to make, as far as memory goes."""
+def rows_for(chains: int, dim: int, max_depth: int) -> int:
+    """Returns how many draws of each chain a call makes at most, as far as memory goes.
+
+    However many draws a run is to make, it is the same, so that another run does not have to compile.
+    """
     fit = NOISE_BYTES // (4 * chains * (dim + 2 * max_depth + len(STATISTICS)))
-    return max(1, min(fit, MOST_ROWS, max(warmup, draws)))
+    return max(1, min(fit, MOST_ROWS))

@@ -155,13 +155,13 @@ def test_interrupt(result: mcmc.Result, warming: bool) -> None:
     """Ctrl-C: what is finished is kept, and the state goes on, to what the whole run draws."""
 
     def press(progress: mcmc.Progress) -> None:
-        if warming or progress.done > 16 * 250:
+        if warming or progress.done > 16 * 600:
             os.kill(os.getpid(), signal.SIGINT)
 
     stopped = run(num_samples=1_000, progress=press)
     assert stopped.interrupted
     kept = stopped.draws["x"].shape[1]
-    assert (kept == 0) if warming else (50 <= kept < 1_000)
+    assert (kept == 0) if warming else (0 < kept < 1_000)
     assert stopped.stats["lp"].shape == (16, kept)
     if warming:
         np.testing.assert_array_equal(run(state=stopped.state).draws["x"], result.draws["x"])
@@ -295,3 +295,14 @@ def test_random_starts_are_tried_again() -> None:
 def test_interruptions_are_those_of_the_batch() -> None:
     """What a call raises on Ctrl-C is a KeyboardInterrupt, which `sample` waits for."""
     assert issubclass(hb.Interrupted, KeyboardInterrupt)
+
+
+def test_another_length_does_not_compile() -> None:
+    """What is compiled is the same for runs of all lengths."""
+    run()
+    with pytest.MonkeyPatch.context() as patch:
+        compiled: list[object] = []
+        patch.setattr("jax.stages.Lowered.compile", lambda *_, **__: compiled.append(1))
+        longer = run(num_warmup=300, num_samples=150)
+    assert longer.draws["x"].shape == (16, 150)
+    assert not compiled
