@@ -42,7 +42,7 @@ _Scalar: Final = _struct(dtype=ctypes.c_int32, value=_POINTER)
 _Api: Final = _struct(*_PART, api_version=_Version, internal_api=_POINTER, XLA_FFI_Error_Create=_POINTER)
 _ErrorArgs: Final = _struct(*_PART, message=_POINTER, errc=ctypes.c_int32)
 
-_STRUCTS: Final = {
+_STRUCTS: Final[dict[str, Any]] = {
     "XLA_FFI_Args": _Args,
     "XLA_FFI_Rets": _Rets,
     "XLA_FFI_Attrs": _Attrs,
@@ -50,7 +50,7 @@ _STRUCTS: Final = {
     "XLA_FFI_Buffer": _Buffer,
     "XLA_FFI_Api_Version": _Version,
     "XLA_FFI_Metadata": _Metadata,
-    "XLA_FFI_Extension_Base": _ExtensionBase,
+    "XLA_FFI_(?:Extension_Base|InternalExtension)": _ExtensionBase,  # its name until JAX 0.11, and since
     "XLA_FFI_Metadata_Extension": _MetadataExtension,
     "XLA_FFI_Scalar": _Scalar,
     "XLA_FFI_Api": _Api,

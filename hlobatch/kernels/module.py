@@ -31,7 +31,7 @@ class KernelModule:
         frame_bytes: For each array of a stack, what a frame takes.
         stack_of: For each of these arrays, which stack it belongs to.
         local_bytes: What a lane takes of memory of its own besides its stacks.
-        blocks: How many blocks are counted.
+        blocks: How many blocks are counted; none if it does not count.
     """
 
     text: str
@@ -61,7 +61,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         tuple(machine.stacks.frame_bytes),
         tuple(machine.stacks.stack_of),
         machine.emitter.local_bytes,
-        len(program.graph.blocks),
+        len(program.graph.blocks) if options.counts else 0,
     )
 
 

@@ -187,12 +187,13 @@ class Run:
     growths: int = 0
     is_full: bool = False
     is_interrupted: bool = False
-    is_long: bool = False
+    is_long: bool = field(init=False)
     own_seconds: float = 0.0
 
     def __post_init__(self) -> None:
         self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
         self.counts = np.zeros(self.kernel.module.blocks, np.int64)
+        self.is_long = bool(self.kernel.module.blocks)  # what is left off and begins anew would be counted twice
 
     def finish(self) -> None:
         """Run all of it."""
