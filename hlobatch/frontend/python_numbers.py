@@ -20,6 +20,7 @@ from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.wide_numbers import with_wide
+from hlobatch.ir.growing import Growing
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
@@ -128,6 +129,9 @@ def as_python(value: Any) -> Any:
 
 def is_instance(value: Any, kind: Any) -> bool:
     """``isinstance``; a number with a dtype of its own is one of Python's, one of NumPy's and an array of JAX's."""
+    if isinstance(value, Growing):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        return any(isinstance(one, type) and issubclass(value.python, one) for one in kinds)
     number = as_python(value)
     if number is value or getattr(value, "weak_type", False):
         return isinstance(number, kind)
@@ -136,7 +140,7 @@ def is_instance(value: Any, kind: Any) -> bool:
 
 def type_of(value: Any) -> type:
     """``type``, of one argument."""
-    return type(as_python(value))
+    return value.python if isinstance(value, Growing) else type(as_python(value))
 
 
 def has_attribute(value: Any, name: str) -> bool:

@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.python_numbers import is_instance
+from hlobatch.ir.growing import Growing
 
 _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
 """Classes whose one positional pattern is of the subject itself."""
@@ -28,9 +30,18 @@ def is_singleton(subject: Any, value: bool) -> Any:
 
 def is_sequence(subject: Any, least: int, or_more: bool) -> bool:
     """Whether the subject is a sequence of as many items, or of at least as many; arrays and texts are none."""
+    if isinstance(subject, Growing):
+        raise _refused_length(subject)
     if is_array(subject) or isinstance(subject, (str, bytes, bytearray)) or not isinstance(subject, Sequence):
         return False
     return len(subject) >= least if or_more else len(subject) == least
+
+
+def _refused_length(subject: Growing) -> UnsupportedSyntaxError:
+    return UnsupportedSyntaxError(
+        f"a `match` looks into a {subject.python.__name__} of another length in each lane",
+        help="ask for its length and its items, as in `if len(items) == 2 and items[0] == 1`.",
+    )
 
 
 def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
@@ -40,6 +51,8 @@ def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
 
 def is_mapping(subject: Any, *keys: Any) -> bool:
     """Whether the subject is a dict with some keys."""
+    if isinstance(subject, Growing):
+        raise _refused_length(subject)
     return isinstance(subject, Mapping) and all(key in subject for key in keys)
 
 

@@ -8,11 +8,17 @@ conversions ask of any such container.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 
 class Growing(ABC):
-    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one."""
+    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one.
+
+    Attributes:
+        python: The class of Python's that it stands for.
+    """
+
+    python: ClassVar[Any]
 
     @abstractmethod
     def together(self, other: Any) -> Growing:

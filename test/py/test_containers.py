@@ -244,6 +244,14 @@ def digest(items):
     return total
 
 
+def asked_for_their_class(n):
+    items = [i for i in range(4) if i < n]
+    waiting, seen = deque(items), set(items)
+    waiting.append(n)
+    kinds = isinstance(items, list), isinstance(waiting, (list, deque)), isinstance(seen, list), type(items) is list
+    return kinds, len(waiting), bool(items)
+
+
 def found_by_try(n):
     stack, turns = [1], 0
     try:
@@ -272,7 +280,15 @@ PROGRAMS = (
         those_that,
         backwards,
     ),
-    *(concatenated, helper, in_an_object, lists_in_a_list, found_by_try, in_the_order_of_evaluation),
+    *(
+        concatenated,
+        helper,
+        in_an_object,
+        lists_in_a_list,
+        found_by_try,
+        in_the_order_of_evaluation,
+        asked_for_their_class,
+    ),
 )
 
 
