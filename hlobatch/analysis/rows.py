@@ -27,7 +27,7 @@ def kind_of(item: Any) -> Any:
     """The type of an item, a pytree of ``TensorType``; an item may be a type itself.
 
     Raises:
-        BatchTypeError: It is a Python object.
+        BatchTypeError: It is a Python object, or None in some lanes.
     """
     if any_optional(item):
         raise BatchTypeError(

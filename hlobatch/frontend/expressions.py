@@ -282,12 +282,27 @@ class ExpressionLowering:
         marked = ast.copy_location(type(items)(items.elt, generators), items)
         return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
 
+    def _goes_over_others(self, node: ast.Call) -> bool:
+        """Whether a call gives the items of its arguments."""
+        function = static_value(node.func, self.source, self.local)
+        starred = any(isinstance(part, ast.Starred) for part in node.args)
+        return any(function is known for known in (enumerate, zip, reversed)) and not starred
+
     def _marked(self, items: Any, site: Site) -> Any:
         """A comprehension that has to be a loop if what it goes over has another length in each lane."""
         generators = []
         for generator in items.generators:
             where = ast.copy_location(self.constant(site), generator.iter)
-            goes_over = helper("__hb_gone_over", [where, generator.iter], generator.iter)
+            goes_over: ast.expr = generator.iter
+            parts = (
+                goes_over.args if isinstance(goes_over, ast.Call) and self._goes_over_others(goes_over) else [goes_over]
+            )
+            marked = [helper("__hb_gone_over", [where, part], part) for part in parts]
+            if isinstance(goes_over, ast.Call) and parts is goes_over.args:
+                new = ast.Call(goes_over.func, list(marked), goes_over.keywords)
+                goes_over = ast.copy_location(new, goes_over)
+            else:
+                goes_over = marked[0]
             generators.append(ast.comprehension(generator.target, goes_over, generator.ifs, generator.is_async))
         return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
 

@@ -10,6 +10,8 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, ClassVar
 
+from hlobatch.diagnostics import BatchTypeError
+
 
 class Growing(ABC):
     """A container that grows, or, with ``TensorType`` in place of arrays, the type of one.
@@ -70,6 +72,12 @@ class Growing(ABC):
     def truth(self) -> Any:
         """Whether there is an item."""
         return self.length() > 0
+
+    def __jax_array__(self) -> Any:
+        raise BatchTypeError(
+            f"an array is made of a {self.python.__name__} of another length in each lane",
+            help="make one of fixed size, and write its items there: `for i, x in enumerate(items): out[i] = x`.",
+        )
 
     def __getitem__(self, key: Any) -> Any:
         return self.item(key)

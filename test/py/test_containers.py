@@ -141,6 +141,8 @@ def comprehensions(n):
         sum(items),
         items == [3, 1],
         items == squares,
+        sum(i * x for i, x in enumerate(items)),
+        sum(x * y for x, y in zip(items, reversed(items), strict=False)),
     )
 
 
