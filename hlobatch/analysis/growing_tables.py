@@ -50,6 +50,12 @@ class GrowingSet(Table):
         fails(KeyError, "what is to be removed is not in the set", ~found)
         self.take_out(place, found)
 
+    def pop(self) -> Any:
+        raise UnsupportedSyntaxError(
+            "`pop` takes a member out of a set, and nobody knows which",
+            help="take the least, as in `x = min(members)`, and `members.remove(x)`; or keep a list.",
+        )
+
     def update(self, *others: Any) -> None:
         for other in others:
             if isinstance(other, GrowingSet):

@@ -1165,10 +1165,6 @@ class Holder:
 @pytest.mark.parametrize(
     ("make", "step"),
     [
-        (lambda: {1, 2}, lambda made: made.pop()),
-        (set, lambda made: made.add(1) or len(made)),
-        (lambda: {1}, lambda made: made.update([2]) or len(made)),
-        (lambda: collections.deque([1, 2]), lambda made: made.popleft()),
         (lambda: bytearray(b"ab"), lambda made: made.pop()),
         (lambda: array.array("i", [1, 2]), lambda made: made.pop()),
         (lambda: collections.Counter("ab"), lambda made: made.update("a") or made["a"]),
@@ -1178,7 +1174,7 @@ class Holder:
     ids=itertools.count(),
 )
 def test_objects_were_changed_in_place_for_all_lanes(make, step):
-    """Sets, queues, and other containers that are no pytrees."""
+    """Containers that are no pytrees, and do not grow by a lane's values."""
 
     @hb.batch
     def sometimes(n):
@@ -1191,6 +1187,34 @@ def test_objects_were_changed_in_place_for_all_lanes(make, step):
     for _ in range(2):
         with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'made' in place"):
             sometimes(np.arange(6))
+
+
+@pytest.mark.parametrize(
+    ("make", "step", "value"),
+    [
+        (set, lambda made: made.add(1) or len(made), 1),
+        (lambda: {1}, lambda made: made.update([2]) or len(made), 2),
+        (lambda: collections.deque([1, 2]), lambda made: made.popleft(), 1),
+    ],
+    ids=itertools.count(),
+)
+def test_sets_and_queues_change_for_each_lane(make, step, value):
+    """They were changed once for all lanes, and then refused."""
+
+    @hb.batch
+    def sometimes(n):
+        made = make()
+        x = n
+        if n > 3:
+            x = step(made)
+        return x + 10 * len(made)
+
+    empty = len(make())
+    changed = make()
+    step(changed)
+    assert sometimes(np.arange(6)).tolist() == [
+        n + 10 * empty if n <= 3 else value + 10 * len(changed) for n in range(6)
+    ]
 
 
 def test_objects_that_change_are_values():
