@@ -10,14 +10,15 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.analysis.facts import Learned, of_code
+from hlobatch.analysis.facts import Learned, of_code, of_function
+from hlobatch.analysis.optional import is_any_optional, optional
 from hlobatch.diagnostics import BatchTypeError, Location
 
 Failing = tuple[type[Exception], tuple[Any, ...]]
@@ -35,6 +36,26 @@ class CanFail:
     failures: tuple[Failing, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Caught:
+    """The fact that a program catches some of what operations raise that JAX gives a value for.
+
+    Attributes:
+        kinds: The classes.
+    """
+
+    kinds: tuple[type[BaseException], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Careful:
+    """The fact that code computes with what is None in some lanes: all operations ask whether their operands are."""
+
+
+PROGRAM: Final = of_function(None)
+"""The site of facts about all of a program."""
+
+
 @dataclass(eq=False)
 class _Watched:
     """A statement that is being traced.
@@ -45,26 +66,68 @@ class _Watched:
         found: Those that it came by, in order, and the lanes concerned.
         conditions: Where it is computed for nothing, since what is asked before does not hold.
         trace: Of what it is a part, as opposed to functions in it that JAX maps or loops over.
+        wanted: Which exceptions count that JAX gives a value for.
+        is_careful: Whether operations ask for None.
     """
 
     place: Location
     known: tuple[Failing, ...] = ()
     found: list[tuple[int, Any]] = field(default_factory=list)
     conditions: list[Any] = field(default_factory=list)
-    trace: Any = None
+    trace: Any = field(default_factory=this_trace)
+    wanted: tuple[type[BaseException], ...] = ()
+    is_careful: bool = False
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
 
 
 @contextlib.contextmanager
-def within(place: Location) -> Iterator[None]:
+def within(place: Location) -> Iterator[_Watched]:
     """Within it, a statement is traced."""
-    token = _watched.set(_Watched(place))
+    watched = _Watched(place)
+    token = _watched.set(watched)
     try:
-        yield
+        yield watched
     finally:
         _watched.reset(token)
+
+
+def watched_alone(function: Callable[..., Any], place: Location) -> Callable[..., Any]:
+    """The code of a statement that stands in a place, to be traced."""
+    is_compiled = "__hb_" in getattr(function, "__qualname__", "")
+
+    def run(*values: Any) -> Any:
+        with within(place) as watched:
+            results = function(*values)
+        if is_compiled and not watched.is_careful and is_any_optional():
+            raise Learned(PROGRAM, Careful())
+        return results
+
+    return run
+
+
+def wants(kinds: tuple[type[BaseException], ...], is_careful: bool) -> None:
+    """At the beginning of a statement: what else counts, and whether its operations ask for None."""
+    if (watched := _watched.get()) is not None:
+        watched.wanted, watched.is_careful = kinds, is_careful
+
+
+def is_wanted(kind: type[Exception]) -> bool:
+    """Whether it counts that an operation raises what JAX gives a value for."""
+    watched = _watched.get()
+    return watched is not None and kind in watched.wanted and watched.trace is this_trace()
+
+
+def is_there(value: Any, what: str) -> None:
+    """Say that lanes fail in which a value is None that is computed with.
+
+    Args:
+        value: Anything.
+        what: What is done with it.
+    """
+    if (known := optional(value)) is not None:
+        fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
 
 
 def watch(known: tuple[Failing, ...]) -> None:

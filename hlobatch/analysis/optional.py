@@ -66,6 +66,11 @@ def optional(value: Any) -> Maybe | None:
     return known if known is not None and known.value is value else None
 
 
+def is_any_optional() -> bool:
+    """Whether code that is being traced is given something that is None in some lanes."""
+    return bool(_known.get({}))
+
+
 def any_optional(values: Any) -> bool:
     """Whether something in values is None in some lanes, an attribute of an object among them too."""
     return bool(_known.get({})) and _any_optional(values, ())

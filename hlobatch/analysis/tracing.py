@@ -44,7 +44,7 @@ from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code
 from hlobatch.analysis.identity import NOTHING, Identity, identity_of, noting
-from hlobatch.analysis.lane_failures import within
+from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
@@ -303,7 +303,8 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
-        results, with_flags = optional.run(op.function, values, identities.see)
+        code = watched_alone(op.function, op.location)
+        results, with_flags = optional.run(code, values, identities.see)
         _check_unchanged(op, states)
         _check_outside(outside)
         _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
@@ -318,7 +319,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     doubts: list[HloBatchError] = []
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
-        with noting() as notes, within(op.location):
+        with noting() as notes:
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except (Learned, NotYet) as told:
         raise (told if isinstance(told, Learned) else NotYet(told.error.at(_place(told, op)))) from None

@@ -20,6 +20,8 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import is_tracer
+from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError
 
 past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
@@ -185,6 +187,10 @@ def _as_element(value: Any, dtype: Any) -> Any:
             f"an array of {dtype} cannot hold {value!r}", help="use a number, and NaN or -1 for what is not there."
         )
     new = jnp.asarray(value)
+    if not jnp.issubdtype(dtype, jnp.inexact):
+        is_there(value, "an array of integers cannot hold")
+    elif (known := optional(value)) is not None:
+        new = jnp.where(known.is_there, new, jnp.nan)  # as NumPy has it
     if new.dtype == dtype:
         return new
     if jnp.issubdtype(new.dtype, jnp.complexfloating) and not jnp.issubdtype(dtype, jnp.complexfloating):

@@ -16,6 +16,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
+from hlobatch.analysis.lane_failures import is_there
 from hlobatch.frontend import heaps, items, library_functions, math_functions, numpy_functions, python_functions
 from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.lane_numbers import parts
@@ -48,6 +49,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         args = tuple(map(_as_meant, args))
         kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
     meaning = _meaning(known)
+    if meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS:
+        for argument in args:
+            is_there(argument, f"`{getattr(function, '__name__', function)}` of")
     if meaning is not None:
         if meaning.uses_items:  # what an iterator gives is not known before
             args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
@@ -64,6 +68,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return as_meant(function, (args, kwargs))(*args, **kwargs)
 
 
+_OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
+"""Modules whose functions compute with what they are given."""
 _OF_OBJECTS: Final = (len, int, float, abs, ord)
 """Functions of a Python object that is another one in each lane."""
 

@@ -19,22 +19,23 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
-from hlobatch.analysis.facts import Learned, of_function
-from hlobatch.analysis.lane_failures import CanFail
+from hlobatch.analysis.facts import Learned, of_code, of_function
+from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
-from hlobatch.frontend.handlers import BY_THEMSELVES, caught_kinds
+from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.primitives import compile_primitive, helper
 from hlobatch.frontend.scopes import read_names
-from hlobatch.ir.ops import HALT, BranchOp, GotoOp, PrimOp, undefined
+from hlobatch.ir.ops import HALT, NO_RESULT, BranchOp, GotoOp, PrimOp, undefined
 
 FAILURE: Final = "_hb_failure"
 DETAILS: Final = "_hb_details"
 RESULT: Final = "_hb_result"
+Tree = TypeVar("Tree", bound=ast.AST)
 _EXCEPTION: Final = "_hb_exception"
 
 
@@ -46,13 +47,11 @@ class Try:
         caught: Block that failures go to.
         loops: How many loops are around it.
         last: What its ``finally`` does.
-        kinds: Classes of exceptions that it catches, as far as they are known.
     """
 
     caught: str
     loops: int
     last: tuple[ast.stmt, ...] = ()
-    kinds: tuple[type[BaseException], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class ExceptionLowering(ExpressionLowering):
         """At the end of a function: where lanes that failed leave it, and there is no result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
-            self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, "no result", self.location(node)))
+            self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, NO_RESULT, self.location(node)))
             self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
     @property
@@ -311,7 +310,8 @@ class ExceptionLowering(ExpressionLowering):
     def _attempt(self, node: ast.Try) -> None:
         caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
         kinds = tuple(kind for handler in node.handlers for kind in caught_kinds(handler, self.source, self.local))
-        with self._within(Try(caught, len(self.loops), kinds=kinds)):
+        self._learn_caught(kinds)
+        with self._within(Try(caught, len(self.loops))):
             self.statements(node.body)
         if self.blocks.is_open:
             self.statements(node.orelse)
@@ -403,45 +403,41 @@ class ExceptionLowering(ExpressionLowering):
             self.statements(list(last))
         self.tries = before
 
-    def test_before(self, node: ast.stmt) -> None:
-        """Before a statement in a ``try`` that catches what operations raise by themselves: raise it."""
-        for kind in BY_THEMSELVES:
-            if not any(issubclass(kind, caught) for one in self.tries for caught in one.kinds):
-                continue
-            for part in _own_parts(node):
-                test = self._own_test(part, kind)
-                if test is not None:
-                    self._fail_if(test, kind, part)
+    def primitive(
+        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
+    ) -> None:
+        """The same; in a ``try`` what fails gives nothing a value, and nothing is done after it."""
+        facts = self.callees.facts
+        caught, careful = facts.of(Caught, PROGRAM), facts.of(Careful, PROGRAM) is not None
+        if (caught or careful) and not tests:
+            wants = [_placed(self.constant(value), node) for value in (caught.kinds if caught else (), careful)]
+            body = [_placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
+        if tests or not self.tries or facts.of(CanFail, of_code(self.location(node))) is None:
+            super().primitive(body, outputs, node, text, tests=tests)
+            return
+        kept = {name: self.temporary() for name in outputs}
+        body = [*body, *(_assigned(new, ast.Name(name, ast.Load()), node) for name, new in kept.items())]
+        super().primitive(body, list(kept.values()), node, text)
+        self.test_statements()
+        for name, new in kept.items():
+            super().primitive([_assigned(name, ast.Name(new, ast.Load()), node)], [name], node, new, tests=True)
 
-    def _own_test(self, part: ast.AST, kind: type[BaseException]) -> ast.expr | None:
-        match part:
-            case ast.BinOp(_, ast.Div() | ast.FloorDiv() | ast.Mod(), divisor) if kind is ZeroDivisionError:
-                return helper("__hb_is_zero", [divisor], divisor)
-            case ast.AugAssign(_, ast.Div() | ast.FloorDiv() | ast.Mod(), divisor) if kind is ZeroDivisionError:
-                return helper("__hb_is_zero", [divisor], divisor)
-            case ast.Subscript(items, index) if kind is IndexError and not isinstance(index, (ast.Slice, ast.Tuple)):
-                return helper("__hb_is_outside", [items, index], part)
-        return None
-
-    def _fail_if(self, test: ast.expr, kind: type[BaseException], node: Any) -> None:
-        wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
-        self.branch(test, wrong, right)
-        self.blocks.start(wrong, self.location(node))
-        texts: dict[type[BaseException], str] = {
-            ZeroDivisionError: "division by zero",
-            IndexError: "index out of range",
-        }
-        name = ast.copy_location(ast.Name(f"__hb_{kind.__name__}", ast.Load()), node)
-        text = ast.copy_location(ast.Constant(texts[kind]), node)
-        statement = ast.copy_location(ast.Raise(None, None), node)
-        self._record(ast.copy_location(ast.Call(name, [text], []), node), kind, statement)
-        self.blocks.start(right, self.location(node))
+    def _learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
+        """Learn that the program catches what operations raise by themselves: all of its operations do, then."""
+        caught = self.callees.facts.of(Caught, PROGRAM)
+        known = caught.kinds if caught else ()
+        new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
+        if new:
+            raise Learned(PROGRAM, Caught((*known, *new)))
 
 
-def _own_parts(node: ast.AST) -> Iterator[ast.AST]:
-    """The parts of a statement that Python surely evaluates, and before any other statement."""
-    for child in ast.iter_child_nodes(node):
-        if isinstance(child, (ast.stmt, ast.Lambda, ast.IfExp, ast.BoolOp, ast.ListComp, ast.GeneratorExp)):
-            continue
-        yield from _own_parts(child)
-    yield node
+def _assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
+    """``name = value``, in the place of a node."""
+    return _placed(ast.Assign([ast.Name(name, ast.Store())], value), node)
+
+
+def _placed(tree: Tree, node: ast.AST) -> Tree:
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.expr, ast.stmt)):
+            ast.copy_location(part, node)
+    return tree

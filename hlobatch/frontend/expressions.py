@@ -21,7 +21,7 @@ from typing import Any, TypeGuard
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Copy, GoesOver, Learned, MayBeNone, Site, of_code, of_function
-from hlobatch.analysis.lane_failures import CanFail
+from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful
 from hlobatch.analysis.optional import narrow
 from hlobatch.diagnostics import (
     BatchTypeError,
@@ -83,7 +83,7 @@ class ExpressionLowering:
         self.local = local_names(self.source.node).union(callee.captured)
         around = callee.template.scope if callee.template else {}
         self.scope = nested_functions(self.source, callee.key, self.local, around)
-        self.meanings = Meanings(self.source, self.local)
+        self.meanings = Meanings(self.source, self.local, callees.facts.of(Careful, PROGRAM) is not None)
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}

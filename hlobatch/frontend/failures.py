@@ -15,7 +15,6 @@ from hlobatch.analysis.tracing import leaf_type
 from hlobatch.diagnostics import CapacityError, Location
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
-from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Type
 from hlobatch.ir.words import encoded, size_of
 
@@ -106,20 +105,3 @@ def has_failed(number: Any) -> Any:
 def has_failed_by_itself(way: int | None, *statuses: Any) -> Any:
     """Whether one of some statements failed: in a way, by its number, or in any."""
     return either(status != 0 if way is None else status == way for status in statuses)
-
-
-def is_zero(value: Any) -> Any:
-    """Whether a divisor is one that Python refuses: a number, and 0."""
-    return value == 0 if np.shape(value) == () else False
-
-
-def is_outside(items: Any, index: Any) -> Any:
-    """Whether an index is one that Python refuses."""
-    if (
-        isinstance(items, (dict, Growing))
-        or not hasattr(items, "__len__")
-        or np.shape(index) != ()
-        or isinstance(index, slice)
-    ):
-        return False
-    return (index >= len(items)) | (index < -len(items)) if is_array(index) else not -len(items) <= index < len(items)

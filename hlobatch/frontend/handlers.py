@@ -8,10 +8,7 @@ from typing import Final
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.source import Source
 
-BY_THEMSELVES: Final = (ZeroDivisionError, IndexError)
-"""Exceptions that operations raise by themselves, for which tests are put before them."""
-
-OF_LANES: Final = (*BY_THEMSELVES, KeyError, ValueError, OverflowError)
+OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
 """Exceptions that operations raise by themselves for the values of a lane."""
 
 

@@ -18,9 +18,10 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_one_of, places_of
+from hlobatch.analysis.lane_failures import fails, is_there, is_wanted
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.frontend.builtins import is_array, logical_not, truth
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
@@ -53,6 +54,9 @@ def _is_index(value: Any) -> bool:
 
 
 def _item(container: Any, index: Any) -> Any:
+    is_there(container, "an item of")
+    if is_array(container) or not isinstance(container, dict):
+        is_there(index, "an item at")
     if isinstance(index, Choice):
         return index.each(lambda key: container[key])
     if isinstance(container, Choice):
@@ -66,7 +70,9 @@ def _item(container: Any, index: Any) -> Any:
     if not differs(index):
         return container[index]
     if isinstance(container, dict):
-        return gathered(list(container.values()), _place(container, index)[0])
+        place, found = _place(container, index)
+        fails(KeyError, "there is no such key", logical_not(found))
+        return gathered(list(container.values()), place)
     if isinstance(container, _SEQUENCES):
         return gathered(container, index)
     if isinstance(container, str):
@@ -76,7 +82,21 @@ def _item(container: Any, index: Any) -> Any:
         )
     if isinstance(container, _BYTES):
         return gathered(list(container), index)
+    check_index(index, container)
     return jnp.asarray(container)[index] if isinstance(container, np.ndarray) else container[index]
+
+
+def check_index(index: Any, array: Any) -> None:
+    """Say where Python would find an index outside of an array."""
+    if is_wanted(IndexError) and is_array(array):
+        for one, size in zip(index if isinstance(index, tuple) else (index,), array.shape, strict=False):
+            if is_tracer(one) and one.shape == () and jnp.issubdtype(one.dtype, jnp.integer):
+                _check_range(one, size)
+
+
+def _check_range(index: Any, size: int) -> None:
+    if is_wanted(IndexError):
+        fails(IndexError, "index out of range", (index < -size) | (index >= size))
 
 
 def _check_slice(index: slice) -> None:
@@ -92,10 +112,11 @@ def _check_slice(index: slice) -> None:
 
 
 def within(index: Any, size: int) -> Any:
-    """An index as one from the beginning. What is out of range is not found out: it is the nearest item's."""
+    """An index as one from the beginning. Where it is out of range, and nobody asks, it is the nearest item's."""
     index = as_index(index, "an index")
     if not is_array(index):
         return range(size)[index]
+    _check_range(index, size)
     if jnp.issubdtype(index.dtype, jnp.unsignedinteger):
         return index
     return jnp.where(index < 0, index + size, index)
@@ -219,9 +240,11 @@ def _is_key(key: Any, known: Any) -> Any:
 
 
 def member(kind: Any, value: Any) -> Choice:
-    """The member of an enum that has a value; what no member has is not found out: it is some member's."""
+    """The member of an enum that has a value."""
     members = {one.value: one for one in kind}
-    return Choice(jnp.asarray(_place(members, value)[0], jnp.int32), tuple(members.values()))
+    place, found = _place(members, value)
+    fails(ValueError, f"not a valid {kind.__name__}", logical_not(found))
+    return Choice(jnp.asarray(place, jnp.int32), tuple(members.values()))
 
 
 def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
@@ -232,10 +255,12 @@ def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
 
 
 def index(items: Sequence[Any], value: Any, /) -> Any:
-    """Where a value is first; if it is nowhere, that is not found out: it is the last place."""
+    """Where a value is first."""
+    found = [equal(item, value) for item in items]
+    fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
     place: Any = len(items) - 1
     for i in reversed(range(len(items) - 1)):
-        place = select(equal(items[i], value), i, place)
+        place = select(found[i], i, place)
     return place
 
 

@@ -14,6 +14,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax.scipy import special
 
+from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.frontend import number_theory
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, is_integer
@@ -54,6 +55,39 @@ _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "tanh": jnp.tanh,
 }
 """Functions of floats that give a float; most are JAX's under another name, or the same."""
+
+
+_DOMAINS: Final[Mapping[str, Callable[..., Any]]] = {
+    "acos": lambda x: abs(x) <= 1,
+    "acosh": lambda x: x >= 1,
+    "asin": lambda x: abs(x) <= 1,
+    "atanh": lambda x: abs(x) < 1,
+    "log": lambda x, base=2.0: (x > 0) & (base > 0),
+    "log10": lambda x: x > 0,
+    "log1p": lambda x: x > -1,
+    "log2": lambda x: x > 0,
+    "sqrt": lambda x: x >= 0,
+}
+"""For which numbers functions have a value; of NaN they have one."""
+_LARGEST: Final = frozenset({"exp", "exp2", "cosh", "sinh"})
+"""Functions whose values may be too large for a float."""
+
+
+def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that says where Python's has no value."""
+    domain = _DOMAINS.get(name)
+
+    def checked(*values: Any) -> Any:
+        if domain is not None and is_wanted(ValueError):
+            numbers = list(map(as_float, values))
+            is_nan = functools.reduce(operator.or_, map(jnp.isnan, numbers))
+            fails(ValueError, "math domain error", jnp.logical_not(domain(*numbers) | is_nan))
+        result = function(*values)
+        if name in _LARGEST and is_wanted(OverflowError):
+            fails(OverflowError, "math range error", jnp.isinf(result) & jnp.isfinite(as_float(values[0])))
+        return result
+
+    return checked if domain is not None or name in _LARGEST else function
 
 
 def _of_floats(function: Callable[..., Any], *values: Any) -> Any:
@@ -177,7 +211,7 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "isqrt": number_theory.isqrt,
     "lcm": number_theory.lcm,
     "ldexp": _ldexp,
-    "log": _log,
+    "log": _checked("log", _log),
     "modf": _modf,
     "perm": number_theory.perm,
     "remainder": _remainder,
@@ -198,7 +232,8 @@ def _of_math(table: Mapping[str, Callable[..., Any]]) -> dict[Any, Callable[...,
 
 MEANINGS: Final = {
     **entries(
-        _of_math({name: functools.partial(_of_floats, function) for name, function in _FLOATS.items()}), converts=True
+        _of_math({name: _checked(name, functools.partial(_of_floats, function)) for name, function in _FLOATS.items()}),
+        converts=True,
     ),
     **entries(_of_math(_OTHERS), converts=True),
     **entries(_of_math(_OF_ITEMS), converts=True, uses_items=True),

@@ -102,6 +102,12 @@ def _is_small(node: ast.expr) -> bool:
     return not isinstance(node.value, int) or node.value < 1 << 31
 
 
+def _is_plain(left: ast.expr, operator: ast.operator, right: ast.expr) -> bool:
+    """Whether an operation means the same on what is traced, as it is written, and raises nothing by itself."""
+    divides = isinstance(operator, (ast.Div, ast.FloorDiv, ast.Mod))
+    return _is_small(right) or (_is_small(left) and not divides)
+
+
 def _is_negated(node: ast.AST) -> bool:
     return isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub)
 
@@ -113,10 +119,12 @@ class Meanings:
     Attributes:
         source: The function.
         local: Its variables.
+        is_careful: Whether operations ask whether their operands are None in some lanes.
     """
 
     source: Source
     local: frozenset[str]
+    is_careful: bool = False
 
     def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Statements without control flow, with their meaning in Python; nodes that stay as they are are shared.
@@ -141,7 +149,7 @@ class Meanings:
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
             return ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
-        if _is_small(value):
+        if _is_small(value) and not self.is_careful:
             return ast.copy_location(ast.AugAssign(node.target, node.op, value), node)
         operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
         result = helper(augment, [operation, target, value], node)
@@ -194,7 +202,9 @@ class Meanings:
                 return self._power(left, right, written.right, node)
             case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):
                 return ast.copy_location(ast.BinOp(left, node.op, self._known(right)), node)
-            case ast.BinOp(left, op, right) if type(op) in _AUGMENTED and not (_is_small(left) or _is_small(right)):
+            case ast.BinOp(left, op, right) if type(op) in _AUGMENTED and (
+                self.is_careful or not _is_plain(left, op, right)
+            ):
                 return self._operate(_AUGMENTED[type(op)], [left, right], node)
             case ast.UnaryOp(op, operand) if type(op) in _SIGNS and _may_be_flag(operand):
                 return self._operate(_SIGNS[type(op)], [operand], node)
@@ -252,7 +262,7 @@ class Meanings:
             if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
                 return node
         function = self._called(node)
-        if function is not MISSING and function is not next and not has_meaning(function):
+        if function is not MISSING and function is not next and not (self.is_careful or has_meaning(function)):
             return node
         arguments = node.args
         if function is next and arguments and _is_whole(arguments[0]):

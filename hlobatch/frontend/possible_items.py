@@ -11,12 +11,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
 
 from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import where
+from hlobatch.analysis.lane_failures import fails, where
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.lane_numbers import select
-from hlobatch.frontend.sequences import both
+from hlobatch.frontend.sequences import both, either
 
 
 @jax.tree_util.register_dataclass
@@ -52,7 +53,7 @@ def certain(items: Sequence[Possible]) -> bool:
 
 
 def first(items: Iterable[Any], *default: Any) -> Any:
-    """``next`` of a comprehension: the first item that is there. That there is none is not found out."""
+    """``next`` of a comprehension: the first item that is there."""
     known = list[Possible]()
     for item in items_of(items):
         known.append(item)
@@ -61,6 +62,8 @@ def first(items: Iterable[Any], *default: Any) -> Any:
     is_certain = bool(known) and known[-1].is_there is True
     if not known or (not is_certain and default):
         known.append(Possible(next(iter(()), *default)))
+    elif not is_certain:
+        fails(StopIteration, "there is no next item", jnp.logical_not(either(item.is_there for item in known)))
     result = known[-1].value
     for item in reversed(known[:-1]):
         result = select(item.is_there, item.value, result)

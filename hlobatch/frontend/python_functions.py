@@ -10,8 +10,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.lane_failures import fails
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
@@ -32,7 +34,7 @@ from hlobatch.frontend.lane_numbers import (
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
-from hlobatch.frontend.python_numbers import power
+from hlobatch.frontend.python_numbers import check_divisor, power
 from hlobatch.frontend.sequences import LaneRange, both, either, less
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.growing import Growing
@@ -79,6 +81,7 @@ def _round(number: Any, ndigits: Any = None) -> Any:
 
 
 def _divmod(x: Any, y: Any, /) -> Any:
+    check_divisor(x, y)
     return divmod(unflagged(x), unflagged(y))
 
 
@@ -170,7 +173,10 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
         better = both([item.is_there, either([_not(best.is_there), better])])
         best = Possible(select(better, item.value, best.value), either([best.is_there, item.is_there]))
         rank = best.value if key is None else select(better, own, rank)
-    if best.is_there is True or default is _NONE:
+    if best.is_there is True:
+        return best.value
+    if default is _NONE:
+        fails(ValueError, f"{name}() arg is an empty sequence", jnp.logical_not(best.is_there))
         return best.value
     return select(best.is_there, best.value, default)
 
@@ -268,7 +274,10 @@ def _hashed(name: str) -> Callable[..., Any]:
 
 def integer_member(kind: type[enum.Enum], value: Any) -> Any:
     """The member of an ``IntEnum`` that has a value: an integer, as they all are."""
-    return as_int(as_index(value, kind.__name__))
+    value = as_int(as_index(value, kind.__name__))
+    known = np.array([member.value for member in kind])
+    fails(ValueError, f"not a valid {kind.__name__}", jnp.logical_not(jnp.isin(value, known)))
+    return value
 
 
 _TEXTS: Final = (hex, oct, chr)

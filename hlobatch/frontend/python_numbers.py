@@ -15,7 +15,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis import identity
+from hlobatch.analysis import identity, lane_failures
+from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
@@ -26,6 +27,19 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor"
 """Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
 
 
+_DIVISIONS: Final = frozenset({"truediv", "floordiv", "mod"})
+
+
+def check_divisor(number: Any, divisor: Any) -> None:
+    """Say where Python would refuse to divide by 0; arrays give what NumPy gives for it."""
+    if (
+        lane_failures.is_wanted(ZeroDivisionError)
+        and is_tracer(divisor)
+        and np.shape(number) == np.shape(divisor) == ()
+    ):
+        lane_failures.fails(ZeroDivisionError, "division by zero", divisor == 0)
+
+
 def operate(operation: str, *operands: Any) -> Any:
     """An operation of the module ``operator``, which Python does on numbers if its operands are flags.
 
@@ -34,6 +48,10 @@ def operate(operation: str, *operands: Any) -> Any:
     """
     if operation == "mod" and isinstance(operands[0], str):
         known(operands[1])
+    for operand in operands:
+        is_there(operand, f"`{operation}` of")
+    if operation.removeprefix("i") in _DIVISIONS:
+        check_divisor(*operands)
     if operation in _BITWISE or not all(map(_is_flag, operands)):
         return with_wide(operation, *operands) if len(operands) == 2 else getattr(operator, operation)(*operands)
     if operation != "invert":
@@ -83,6 +101,8 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         exponent: How often.
         may_be_negative: Whether the exponent is written with a minus, or comes of something that is.
     """
+    for operand in (base, exponent):
+        is_there(operand, "a power of")
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):
         return base**exponent

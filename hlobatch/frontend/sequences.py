@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import is_none
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend import comparisons
@@ -53,6 +54,9 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("is_", "is_not"):
         found = _is(left, right) if differs((left, right)) else left is right
         return found if operation == "is_" else _not(found)
+    if operation in ("lt", "le", "gt", "ge"):
+        is_there(left, "an order of")
+        is_there(right, "an order of")
     if isinstance(left, Growing) or isinstance(right, Growing):
         return _of_growing(operation, left, right)
     for kind in (tuple, list):

@@ -20,6 +20,7 @@ import numpy as np
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
+from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import any_optional, is_optional, lift
 from hlobatch.analysis.tracing import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
@@ -27,7 +28,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.items import gathered
+from hlobatch.frontend.items import check_index, gathered, within
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType, Type
@@ -39,7 +40,10 @@ Step = tuple[str, Any]
 def item(value: Any, key: Any) -> Any:
     """``value[key]``."""
     if is_array(value):
-        return array_stores.taken(value, key) if _has_span(key) else value[_as_python(key)]
+        if _has_span(key):
+            return array_stores.taken(value, key)
+        check_index(key, value)
+        return value[_as_python(key)]
     if isinstance(value, (list, tuple)):
         if is_lane_index(key):
             return gathered(value, key)
@@ -56,9 +60,13 @@ def stored(root: Any, value: Any, *steps: Step) -> Any:
 def part(root: Any, *steps: Step) -> Any:
     """What an augmented assignment to a part of a value begins with."""
     *way, last = steps
+    is_there(last[1], "an item at")
     for step in way:
         root = _read(root, step)
-    return array_stores.part(root, last[1]) if is_array(root) and last[0] == "[]" else _read(root, last)
+    if is_array(root) and last[0] == "[]":
+        check_index(last[1], root)
+        return array_stores.part(root, last[1])
+    return _read(root, last)
 
 
 def part_to_change(root: Any, *steps: Step) -> Any:
@@ -87,6 +95,7 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
     """A value in which the part that the last step leads to is another."""
     step, *rest = steps
+    is_there(step[1], "an item at")
     if not rest or is_array(base):
         has_changed(base)
     if not rest:
@@ -120,6 +129,7 @@ def _assigned(base: Any, step: Step, value: Any) -> Any:
         setattr(new, key, value)
         return new
     if is_array(base) and np.ndim(base):
+        check_index(key, base)
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, tuple):
         raise TypeError(f"{type(base).__name__!r} object does not support item assignment")
@@ -143,12 +153,14 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         object.__setattr__(new, key, value)
         return new
     if is_array(base) and np.ndim(base):
+        check_index(key, base)
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, Growing):
         return base.with_item(key, value)
     if isinstance(base, (list, tuple)):
         new = list(base)
         if is_lane_index(key):
+            within(key, len(new))
             new = _all_chosen(new, key, value)
             for one, old in zip(new, base, strict=True):
                 is_one_of(one, [old, value] if is_other else [old])

@@ -67,13 +67,7 @@ class FunctionLowering(ExceptionLowering):
         for statement in body:
             if not self.blocks.is_open:
                 return
-            self.begin_statement(statement)
             self.statement(statement)
-
-    def begin_statement(self, node: ast.stmt) -> None:
-        """What has to be done ahead of a statement."""
-        if self.tries:
-            self.test_before(node)
 
     @singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
@@ -382,7 +376,6 @@ class FunctionLowering(ExceptionLowering):
 
     def _elif(self, node: ast.If) -> tuple[str, str, str]:
         """Begin an ``if`` that is the other side of one, as ``_test`` begins it."""
-        self.begin_statement(node)
         return self._test(node)
 
     def _side(self, body: list[ast.stmt]) -> None:

@@ -90,6 +90,10 @@ def delete() -> tuple[Any, ...]:
     raise AssertionError
 
 
+NO_RESULT: Final = "no result"
+"""The text of an operation that stands where a function has failed."""
+
+
 def undefined() -> tuple[Any, ...]:
     """What nothing reads, as the function of a ``PrimOp``; once types are known, zeros of the variable's type."""
     raise AssertionError

@@ -21,7 +21,7 @@ from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
+from hlobatch.ir.ops import NO_RESULT, BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.dropped_results import check_dropped_results
@@ -105,7 +105,10 @@ def _place_of_results(program: Program) -> Location:
     called = next(op.function for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
     main = program.function(called)
     returns = [op for block in main.graph for op in block.ops if main.vars_out[0] in op.defs]
-    return next((op.location for op in returns if isinstance(op, (PrimOp, FunctionCallOp))), program.location)
+    gives = (
+        op for op in returns if isinstance(op, FunctionCallOp) or (isinstance(op, PrimOp) and op.text != NO_RESULT)
+    )
+    return next((op.location for op in gives), program.location)
 
 
 def _decided(program: Program, infer: Infer) -> tuple[Program, Inference]:

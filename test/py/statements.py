@@ -667,6 +667,143 @@ try:
     r = x / n
 except ZeroDivisionError:
     r = -1.0
+---
+try:
+    r = {0: 1, 2: 5}[n]
+except KeyError:
+    r = k
+---
+try:
+    r = math.sqrt(k)
+except ValueError:
+    r = -1.0
+---
+try:
+    r = math.log(n)
+except ValueError:
+    r = -1.0
+---
+try:
+    r = Colour(n).value
+except ValueError:
+    r = -1
+---
+try:
+    r = divmod(7, n)[0]
+except ZeroDivisionError:
+    r = -1
+---
+try:
+    r = [4, 5].index(n)
+except ValueError:
+    r = -1
+---
+a = None if b else n
+try:
+    r = a + 1
+except TypeError:
+    r = -1
+---
+r = 5
+try:
+    r = v[n]
+except IndexError:
+    r -= 1
+---
+r = 0
+for i in range(6):
+    try:
+        r += [4, 5, 6][i - n]
+    except (IndexError, ValueError):
+        break
+---
+try:
+    r = [10 // a for a in (n, k)]
+except ZeroDivisionError:
+    r = [-1, 0]
+---
+try:
+    r = sum(10 // a if a else 1 for a in (n, k))
+except ZeroDivisionError:
+    r = -1
+---
+try:
+    a = [1, 2, 3]
+    a[n] = 9
+    r = a
+except IndexError:
+    r = [0, 0, 0]
+---
+def inner(a):
+    return 10 // a
+try:
+    r = inner(n) + inner(k)
+except ArithmeticError:
+    r = -1
+---
+try:
+    r = {(0, 1): 3, (1, 2): 4, (3, 1): 5}[n, abs(k)]
+except LookupError:
+    r = -1
+---
+r = 3
+try:
+    r //= n
+    r = 7 // k
+except Exception:
+    r += 1
+---
+try:
+    r = math.exp(n * 1000) > 0
+except OverflowError:
+    r = False
+---
+r = {0: 1, 2: 5, 3: 7, 7: 2}[n]
+---
+r = next(a for a in (0, 5, 3) if a > n)
+---
+r = max(a for a in (0, 5, 3) if a > n)
+---
+r = min([a for a in (0, 5, 3) if a > n], default=k)
+---
+r = Heading(n)
+---
+r = 0 if k == 0 else n // k
+---
+a = None if b else n
+r = 2 * a
+---
+a = None
+for c in v:
+    if c > n:
+        a = c
+r = abs(a)
+---
+a = None
+for c in v:
+    if c > n:
+        a = c
+r = a > 3
+---
+a = n if b else None
+c = [1, 2, 3] * 4
+c[a] += 1
+r = c
+---
+a = n if b else None
+r = (lambda a: 0 if a is None else a + 1)(a)
+---
+a = None if b else n
+r = np.sqrt(a + 1)
+---
+a = None if b else x
+c = w.copy()
+c[1] = a
+r = c
+---
+r = [3, 7, 2].index(n)
+---
+r = Colour(n).value + 1
 """
 
 FUNCTIONS = """
@@ -816,6 +953,10 @@ a = {0: n, 1: k, 2: 5}
 a[n % 3] = 7
 r = a[2] + a[1]
 ---
+a = {0: n, 1: k, 3: 2}
+a[n] += 1
+r = a[1]
+---
 a = [n, k, 4]
 a.sort()
 r = a
@@ -824,42 +965,6 @@ ps = [Plain(n), Plain(k)]
 ps[1].add(2)
 ps[n % 2].add(5)
 r = ps[0].total + ps[1].total
----
-try:
-    r = {0: 1, 2: 5}[n]
-except KeyError:
-    r = k
----
-try:
-    r = math.sqrt(k)
-except ValueError:
-    r = -1.0
----
-try:
-    r = math.log(n)
-except ValueError:
-    r = -1.0
----
-try:
-    r = Colour(n).value
-except ValueError:
-    r = -1
----
-try:
-    r = divmod(7, n)[0]
-except ZeroDivisionError:
-    r = -1
----
-try:
-    r = [4, 5].index(n)
-except ValueError:
-    r = -1
----
-a = None if b else n
-try:
-    r = a + 1
-except TypeError:
-    r = -1
 ---
 f = step_up if b else step_down
 r = f(n)
