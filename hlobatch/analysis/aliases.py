@@ -222,6 +222,12 @@ class _Aliases:
                 notes=[Note("here", next(iter(self.summaries[op.function].changed.values())))],
                 help="let the function work on a copy and return that, or give the parameter no other value in it.",
             )
+        if root in live and root not in op.defs:
+            raise UnsupportedSyntaxError(
+                f"this code changes {_name(root)} in place, which is still read as it was",
+                change.place,
+                help="let the function that does work on a copy, or write `x = x + …` in it.",
+            )
         for other in sorted(_partners(state, change.part)):
             variable = other[0]
             notes = [Note("it became one here", place)] if (place := self._made(change.part, other)) else []

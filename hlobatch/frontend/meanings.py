@@ -149,8 +149,6 @@ class Meanings:
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
             return ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
-        if _is_small(value) and not self.is_careful:
-            return ast.copy_location(ast.AugAssign(node.target, node.op, value), node)
         operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
         result = helper(augment, [operation, target, value], node)
         return ast.copy_location(ast.Assign([node.target], result), node)

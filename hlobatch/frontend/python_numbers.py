@@ -20,6 +20,7 @@ from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.growing import Growing
 
@@ -85,12 +86,16 @@ def augment(operation: str, target: Any, value: Any) -> Any:
         identity.has_changed(target)
         identity.is_now(new, target)
         return new
-    return operate(f"i{operation}", target, value)
+    return augment_in_place(operation, target, value)
 
 
 def augment_in_place(operation: str, target: Any, value: Any) -> Any:
-    """The same where a list or a dict is changed as Python does it."""
-    return operate(f"i{operation}", target, value)
+    """The same where a list or a dict is changed as Python does it; an array is another one, likewise."""
+    new = operate(f"i{operation}", target, value)
+    if is_array(target) and np.ndim(target):
+        identity.has_changed(target)
+        identity.is_now(new, target)
+    return new
 
 
 def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:

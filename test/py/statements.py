@@ -138,6 +138,13 @@ p = Point(n, x)
 move(p, k)
 r = p.count
 ---
+a = v.copy()
+a += 1
+c = a
+c = c * 2
+a -= n
+r = a, c
+---
 a = w.copy()
 a += x
 a[0] *= 2
