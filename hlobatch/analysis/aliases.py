@@ -222,7 +222,8 @@ class _Aliases:
                 notes=[Note("here", next(iter(self.summaries[op.function].changed.values())))],
                 help="let the function work on a copy and return that, or give the parameter no other value in it.",
             )
-        if root in live and root not in op.defs:
+        is_kept = all(user_name(name).startswith("$") for name in op.defs)  # until it is known that nothing failed
+        if root in live and root not in op.defs and not is_kept:
             raise UnsupportedSyntaxError(
                 f"this code changes {_name(root)} in place, which is still read as it was",
                 change.place,

@@ -19,13 +19,13 @@ import ast
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
-from hlobatch.analysis.facts import Learned, of_code, of_function
+from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, static_value
-from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.expressions import TEMPORARY, ExpressionLowering, placed
 from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
 from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.primitives import compile_primitive, helper
@@ -35,7 +35,8 @@ from hlobatch.ir.ops import HALT, NO_RESULT, BranchOp, GotoOp, PrimOp, undefined
 FAILURE: Final = "_hb_failure"
 DETAILS: Final = "_hb_details"
 RESULT: Final = "_hb_result"
-Tree = TypeVar("Tree", bound=ast.AST)
+_OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
+"""What no method raises that changes a list, but what is computed for it."""
 _EXCEPTION: Final = "_hb_exception"
 
 
@@ -200,6 +201,8 @@ class ExceptionLowering(ExpressionLowering):
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Behind straight-line code that fails in some lanes: keep in mind to test for that."""
         self.untested.append(Untested(status, failing, node))
+        if self.tries:  # what comes next must not be done
+            self.test_statements()
 
     def test_statements(self) -> None:
         """Before control leaves a block: if something in it failed, go to where failures go.
@@ -406,21 +409,31 @@ class ExceptionLowering(ExpressionLowering):
     def primitive(
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
-        """The same; in a ``try`` what fails gives nothing a value, and nothing is done after it."""
+        """The same, where operations say what they raise if the program catches it."""
         facts = self.callees.facts
         caught, careful = facts.of(Caught, PROGRAM), facts.of(Careful, PROGRAM) is not None
         if (caught or careful) and not tests:
-            wants = [_placed(self.constant(value), node) for value in (caught.kinds if caught else (), careful)]
-            body = [_placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
-        if tests or not self.tries or facts.of(CanFail, of_code(self.location(node))) is None:
-            super().primitive(body, outputs, node, text, tests=tests)
-            return
-        kept = {name: self.temporary() for name in outputs}
-        body = [*body, *(_assigned(new, ast.Name(name, ast.Load()), node) for name, new in kept.items())]
-        super().primitive(body, list(kept.values()), node, text)
-        self.test_statements()
-        for name, new in kept.items():
-            super().primitive([_assigned(name, ast.Name(new, ast.Load()), node)], [name], node, new, tests=True)
+            wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else (), careful)]
+            body = [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
+        super().primitive(body, outputs, node, text, tests=tests)
+
+    def held_back(
+        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
+    ) -> dict[str, str]:
+        """In a ``try``, what a handler may read.
+
+        Raises:
+            UnsupportedSyntaxError: It would see what a method has changed, though its argument failed.
+        """
+        if not self.tries:
+            return {}
+        if changed and any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
+            raise UnsupportedSyntaxError(
+                f"in a `try`, this changes {changed[0]!r} in place, and computes what may raise",
+                self.location(node),
+                help="compute it in a statement before, as in `x = 10 // n`, then `items.append(x)`.",
+            )
+        return {n: self.temporary() for n in outputs if n not in changed and not n.startswith(TEMPORARY)}
 
     def _learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
         """Learn that the program catches what operations raise by themselves: all of its operations do, then."""
@@ -429,15 +442,3 @@ class ExceptionLowering(ExpressionLowering):
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
         if new:
             raise Learned(PROGRAM, Caught((*known, *new)))
-
-
-def _assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
-    """``name = value``, in the place of a node."""
-    return _placed(ast.Assign([ast.Name(name, ast.Store())], value), node)
-
-
-def _placed(tree: Tree, node: ast.AST) -> Tree:
-    for part in ast.walk(tree):
-        if isinstance(part, (ast.expr, ast.stmt)):
-            ast.copy_location(part, node)
-    return tree

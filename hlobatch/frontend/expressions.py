@@ -17,7 +17,7 @@ import re
 import types
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any, Final, TypeGuard, TypeVar
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Copy, GoesOver, Learned, MayBeNone, Site, of_code, of_function
@@ -47,7 +47,9 @@ from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 
-_TEMPORARY = "_hb_"
+Tree = TypeVar("Tree", bound=ast.AST)
+TEMPORARY: Final = "_hb_"
+"""How variables begin that no user can have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
 """Where a call stands, as the first argument of what the frontend puts in its place."""
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
@@ -93,13 +95,13 @@ class ExpressionLowering:
 
     def variable(self, name: str) -> str:
         """The program's name of a local variable or a temporary."""
-        short = f"${name.removeprefix(_TEMPORARY)}" if name.startswith(_TEMPORARY) else name
+        short = f"${name.removeprefix(TEMPORARY)}" if name.startswith(TEMPORARY) else name
         return f"{self.callee.name}.{short}"
 
     def temporary(self, stem: str = "") -> str:
         """A fresh name that no user can have written."""
         self._temporaries += 1
-        return f"{_TEMPORARY}{stem}{self._temporaries}"
+        return f"{TEMPORARY}{stem}{self._temporaries}"
 
     def constant(self, value: Any) -> ast.expr:
         """An expression for a Python object."""
@@ -141,16 +143,19 @@ class ExpressionLowering:
         written = body
         body = self.meanings.of([self._with_sites(statement) for statement in written])
         reads = names_before(body)
-        inputs = [name for name in reads if name in self.local or name.startswith(_TEMPORARY)]
+        inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
         for name, where in reads.items():
             if name not in inputs and name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
-        outputs = [*outputs, *self._changed_in_place(changed_by_methods(written), inputs, outputs, node)]
+        changed = self._changed_in_place(changed_by_methods(written), inputs, outputs, node)
         failing = self.callees.facts.of(CanFail, of_code(self.location(node)))
-        status = ""
+        status, held = "", dict[str, str]()
+        outputs = [*outputs, *changed]
         if failing is not None and not tests:
-            status = self.temporary("status")
-            body, outputs = watched(body, self.constant(failing.failures), status), [*outputs, status]
+            status, held = self.temporary("status"), self.held_back(outputs, changed, failing, node)
+            body = [*body, *(assigned(new, ast.Name(name, ast.Load()), node) for name, new in held.items())]
+            outputs = [*(held.get(name, name) for name in outputs), status]
+            body = watched(body, self.constant(failing.failures), status)
             reads = names_before(body)
         constants = {name: value for name, value in self.constants.items() if name in reads}
         function = compile_primitive(self.source, body, inputs, outputs, constants)
@@ -159,13 +164,28 @@ class ExpressionLowering:
                 tuple(map(self.variable, inputs)),
                 tuple(map(self.variable, outputs)),
                 function,
-                _SITE.sub("", text).replace(HELPER, "").replace(_TEMPORARY, "$"),
+                _SITE.sub("", text).replace(HELPER, "").replace(TEMPORARY, "$"),
                 self.location(node),
                 tuple(self.location(reads[name]) for name in inputs),
             )
         )
         if failing is not None and status:
             self.test_after(status, failing, node)
+            for name, new in held.items():
+                self.primitive([assigned(name, ast.Name(new, ast.Load()), node)], [name], node, new, tests=True)
+
+    def held_back(
+        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
+    ) -> dict[str, str]:
+        """What straight-line code gives values to only if it does not fail, and the variables that keep it until then.
+
+        Args:
+            outputs: What it gives values to.
+            changed: Those of them of whose values it changes something in place.
+            failing: How it may fail.
+            node: Where it stands.
+        """
+        raise NotImplementedError
 
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Behind straight-line code that fails in some lanes: on, or to where failures go."""
@@ -208,7 +228,7 @@ class ExpressionLowering:
 
     def as_variable(self, value: ast.expr, node: ast.AST) -> str:
         """A variable that holds the value of straight-line code (the code itself where it is a local name)."""
-        if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(_TEMPORARY)):
+        if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(TEMPORARY)):
             return value.id
         name = self.temporary()
         self.assign(name, value, node)
@@ -607,7 +627,7 @@ class ExpressionLowering:
         return _Asked(name, helper("__hb_not", [condition], test) if if_true else condition, if_true, is_known)
 
     def _is_variable(self, name: str) -> bool:
-        return name in self.local or name.startswith(_TEMPORARY)
+        return name in self.local or name.startswith(TEMPORARY)
 
     # Calls
 
@@ -667,7 +687,7 @@ class ExpressionLowering:
             if not isinstance(root, ast.Name):  # what has no name is nobody's
                 found.append((self.temporary(), None))
                 continue
-            if root.id not in self.local and not root.id.startswith(_TEMPORARY):
+            if root.id not in self.local and not root.id.startswith(TEMPORARY):
                 raise self._outside(callee, parameter, root, node)
             self._changes_own(root.id)
             found.append((root.id, None) if argument is root else (self.temporary(), argument))
@@ -795,6 +815,19 @@ class ExpressionLowering:
         indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
+
+
+def assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
+    """``name = value``, in the place of a node."""
+    return placed(ast.Assign([ast.Name(name, ast.Store())], value), node)
+
+
+def placed(tree: Tree, node: ast.AST) -> Tree:
+    """A tree all of which stands in the place of a node."""
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.expr, ast.stmt)):
+            ast.copy_location(part, node)
+    return tree
 
 
 class _Sites(ast.NodeTransformer):

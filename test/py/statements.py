@@ -711,6 +711,14 @@ try:
 except TypeError:
     r = -1
 ---
+a = [n, 2]
+try:
+    a[0] = 3
+    a[1] //= n
+except ZeroDivisionError:
+    a[0] += 1
+r = a
+---
 r = 5
 try:
     r = v[n]
@@ -956,6 +964,13 @@ r = (c, d)
 """
 
 REFUSED = """
+a = [k]
+try:
+    a.append(10 // n)
+except ZeroDivisionError:
+    a.append(0)
+r = a
+---
 a = {0: n, 1: k, 2: 5}
 a[n % 3] = 7
 r = a[2] + a[1]
