@@ -8,6 +8,10 @@ these names another value.
 import textwrap
 
 IN_PLACE = """
+a = {0: n, 1: k, 2: 5}
+a[n % 3] = 7
+r = a[2] + a[1]
+---
 a = v.copy()
 a[n % 4] = k
 r = a
@@ -580,6 +584,10 @@ r = floor(y) + ceil(x)
 """
 
 FAILING = """
+a = {0: n, 1: k, 3: 2}
+a[n] += 1
+r = a[1]
+---
 try:
     if n > 2:
         raise ValueError("big")
@@ -970,14 +978,6 @@ try:
 except ZeroDivisionError:
     a.append(0)
 r = a
----
-a = {0: n, 1: k, 2: 5}
-a[n % 3] = 7
-r = a[2] + a[1]
----
-a = {0: n, 1: k, 3: 2}
-a[n] += 1
-r = a[1]
 ---
 a = [n, k, 4]
 a.sort()
