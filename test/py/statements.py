@@ -8,6 +8,10 @@ these names another value.
 import textwrap
 
 IN_PLACE = """
+a = [n, k, 4]
+a.sort()
+r = a
+---
 a = {0: n, 1: k, 2: 5}
 a[n % 3] = 7
 r = a[2] + a[1]
@@ -977,10 +981,6 @@ try:
     a.append(10 // n)
 except ZeroDivisionError:
     a.append(0)
-r = a
----
-a = [n, k, 4]
-a.sort()
 r = a
 ---
 ps = [Plain(n), Plain(k)]
