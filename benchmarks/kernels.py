@@ -61,7 +61,8 @@ def agreement(ours: Any, theirs: Any) -> float:
 
 def numba_of(module: Any, count: int) -> Callable[[], Any] | None:
     """What runs the same in numba, if the workload has that."""
-    made = next((c for name, c in module.WORKLOAD.contenders.items() if name.startswith("numba")), None)
+    contenders = module.WORKLOAD.contenders if hasattr(module, "WORKLOAD") else {}
+    made = next((c for name, c in contenders.items() if name.startswith("numba")), None)
     return None if made is None else made(type(module.WORKLOAD.sizes[0])(count, count)).run
 
 
