@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from hlobatch.analysis import liveness
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
@@ -57,6 +58,10 @@ class Summary:
     def known(self) -> tuple[object, ...]:
         """What callers depend on."""
         return self.results, self.joined, frozenset(self.changed)
+
+
+HELD_BACK: Final = "held"
+"""How temporaries begin that hold what a variable becomes once it is known that nothing failed."""
 
 
 def check_aliases(program: Program, types: Mapping[str, Type], traced: Traced) -> None:
@@ -222,12 +227,12 @@ class _Aliases:
                 notes=[Note("here", next(iter(self.summaries[op.function].changed.values())))],
                 help="let the function work on a copy and return that, or give the parameter no other value in it.",
             )
-        is_kept = all(user_name(name).startswith("$") for name in op.defs)  # until it is known that nothing failed
-        if root in live and root not in op.defs and not is_kept:
+        is_held_back = any(user_name(name).startswith(f"${HELD_BACK}") for name in op.defs)
+        if root in live and root not in op.defs and not is_held_back:
             raise UnsupportedSyntaxError(
                 f"this code changes {_name(root)} in place, which is still read as it was",
                 change.place,
-                help="let the function that does work on a copy, or write `x = x + …` in it.",
+                help="let the function that does work on a copy, or return it, and assign that: `v = changed(v)`.",
             )
         for other in sorted(_partners(state, change.part)):
             variable = other[0]

@@ -21,6 +21,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
@@ -433,7 +434,7 @@ class ExceptionLowering(ExpressionLowering):
                 self.location(node),
                 help="compute it in a statement before, as in `x = 10 // n`, then `items.append(x)`.",
             )
-        return {n: self.temporary() for n in outputs if n not in changed and not n.startswith(TEMPORARY)}
+        return {n: self.temporary(HELD_BACK) for n in outputs if n not in changed and not n.startswith(TEMPORARY)}
 
     def _learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
         """Learn that the program catches what operations raise by themselves: all of its operations do, then."""
