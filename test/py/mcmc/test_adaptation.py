@@ -52,7 +52,7 @@ def test_no_draws_keep_the_first_step() -> None:
     assert float(settled(begun(jnp.float32(-1.5))).log_step) == -1.5
 
 
-@pytest.mark.parametrize("pool", [True, False])
+@pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
 def test_it_learns_scales(pool: bool) -> None:
     """Scales of a hundredth to a hundred take no more steps than if they were all 1."""
     scales = jnp.array([0.01, 1.0, 100.0])
