@@ -497,7 +497,7 @@ def test_stages() -> None:
     with pytest.raises(hb.BatchTypeError, match="compiled for other arguments"):
         compiled(INPUTS[:2])
     with pytest.raises(ValueError, match="dialect"):
-        lowered.as_text("llvm")
+        lowered.as_text("assembly")
 
 
 @pytest.mark.parametrize("one_kernel", [True, False])
