@@ -44,7 +44,7 @@ class ModulePlan(Plan):
         return optimized_program(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
-    def _in_order(self) -> Program:
+    def in_order(self) -> Program:
         if _has_calls(self.specialized):
             return lowered_program(self.program, self.options.optimizations)
         return self.specialized if len(self.specialized.var_alloc) > len(self.shared) else allocate(self.specialized)
