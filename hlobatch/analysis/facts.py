@@ -39,18 +39,20 @@ class LoopSite(Site):
     """The place of a ``for``.
 
     Attributes:
+        file: The file that it stands in, as Python names it.
         size: How many statements it is made of.
         is_plain: Whether its turns, written out, are few blocks: none of them ends early within a loop around it, or
             calls a function of the user's.
     """
 
-    size: int = 0
+    file: str
+    size: int
     is_plain: bool = False
 
     @property
     def anywhere(self) -> LoopSite:
         """The loop in all turns of the loops around it."""
-        return LoopSite(self.function, (), self.span, self.size)
+        return LoopSite(self.function, (), self.span, self.file, self.size)
 
 
 def of_function(key: Hashable) -> Site:

@@ -24,6 +24,10 @@ _Loop = tuple[ast.expr, ast.expr, list[ast.expr]]
 """What a loop goes to, what it goes over, and the conditions on which it goes on."""
 
 
+class Gathering(ast.For):
+    """A loop that gathers the items of a comprehension: its list has another type in each turn."""
+
+
 def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, grows: bool = False) -> list[ast.stmt]:
     """Statements that give a name the items of a comprehension: a list, or the comprehension's own container.
 
@@ -40,7 +44,7 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
     if grows and not isinstance(node, ast.DictComp):
         append = ast.Attribute(value, "append", ast.Load())
         more = ast.Expr(ast.Call(append, [renamed(node.elt, names)], []))
-    body = nested(loops, [more])
+    body = nested(loops, [more], loop=ast.For if grows else Gathering)
     return [placed(statement, node) for statement in (ast.Assign([target], empty), *body)]
 
 
@@ -56,14 +60,16 @@ def loops_of(node: Comprehension, fresh: Callable[[str], str]) -> tuple[list[_Lo
     return loops, names
 
 
-def nested(loops: Sequence[_Loop], body: list[ast.stmt], leave: ast.expr | None = None) -> list[ast.stmt]:
+def nested(
+    loops: Sequence[_Loop], body: list[ast.stmt], leave: ast.expr | None = None, loop: type[ast.For] = ast.For
+) -> list[ast.stmt]:
     """Loops around statements; all are left after one in which a condition holds that the innermost is left for."""
     for depth, (goes_to, iterable, conditions) in enumerate(reversed(loops)):
         if depth and leave is not None:
             body = [*body, ast.If(copy.deepcopy(leave), [ast.Break()], [])]
         for condition in reversed(conditions):
             body = [ast.If(condition, body, [])]
-        body = [ast.For(goes_to, iterable, body, [])]
+        body = [loop(goes_to, iterable, body, [])]
     return body
 
 

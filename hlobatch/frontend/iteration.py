@@ -72,19 +72,23 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     return gathered(sequence, turn)
 
 
-def turns(count: Any, site: LoopSite, expected: int | None) -> Any:
+def turns(count: Any, site: LoopSite, expected: int | None, gathers: bool) -> Any:
     """The number of turns of a loop, which is noted where it is known.
 
     Args:
         count: How many there are.
         site: The loop.
         expected: How many are written out, if they are.
+        gathers: Whether each turn adds an item to a list, which has another type then: known turns are written out.
 
     Raises:
         Learned: There are others than those: the number was known only on the first way to the loop that was followed.
+            Or they are to be written out.
     """
     known = count if type(count) is int else None
     count_turns(site, known)
+    if gathers and expected is None and known is not None and known * site.size <= MOST_STATEMENTS:
+        raise Learned(site, Turns(known))
     if expected is not None and known != expected:
         raise Learned(site, Turns(None))
     return count

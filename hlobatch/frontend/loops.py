@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, Final
 from hlobatch.analysis.facts import Grows, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.following import called
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, stored_names, target_names
@@ -67,7 +68,8 @@ class ForLowering:
         self.blocks = lowering.blocks
         self.node = node
         site, statements = lowering.site(node), sum(isinstance(part, ast.stmt) for part in ast.walk(node))
-        self.site = LoopSite(site.function, site.path, site.span, statements, self._is_plain())
+        file = lowering.source.file
+        self.site = LoopSite(site.function, site.path, site.span, file, statements, self._is_plain())
         known = lowering.callees.facts.of(Turns, self.site)
         self.written_out = None if known is None else known.count
         self.may_be_written_out = known is None or known.count is not None
@@ -294,7 +296,9 @@ class ForLowering:
         name = lowering.temporary("turns")
         value = count
         if counts:
-            value = helper("__hb_turns", [count, self._site(), self._constant(self.written_out)], node)
+            gathers = isinstance(self.node, Gathering) and self.may_be_written_out
+            known = [self._constant(self.written_out), self._constant(gathers)]
+            value = helper("__hb_turns", [count, self._site(), *known], node)
         target = ast.copy_location(ast.Name(name, ast.Store()), node)
         statement = ast.copy_location(ast.Assign([target], value), node)
         lowering.primitive([statement], [name], node, lowering.source.text(count))

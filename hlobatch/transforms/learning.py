@@ -17,7 +17,6 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-import types
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
@@ -38,7 +37,6 @@ from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
-from hlobatch.frontend.files import file_of
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
@@ -218,6 +216,5 @@ def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[Loop
 def _holds(site: LoopSite, place: Location) -> bool:
     """Whether a place is inside of a loop."""
     first, last = site.span[:2], site.span[2:]
-    function = site.function[0] if isinstance(site.function, tuple) else None
     is_there = first <= (place.line, place.column - 1) and (place.end_line, place.end_column - 1) <= last
-    return is_there and isinstance(function, types.FunctionType) and file_of(function) == place.file
+    return is_there and site.file == place.file

@@ -258,6 +258,19 @@ def followed_in_comprehensions(n):
     return some[0] + 10 * some[2] + 100 * table[2] + k * more + max(steps(n) for _ in range(1))
 
 
+def followed_in_comprehensions_inside(n):
+    def both():
+        return [steps(a) for a in (n, n + 3)]
+
+    def sums():
+        found = [steps(n + i) + steps(j) for i in range(2) for j in (1, n)]
+        return found
+
+    first, second = both()
+    _, *middle, last = sums()
+    return first + 10 * second + 100 * sum(middle) + last
+
+
 def that_is_given_back(n):
     def adder(k):
         def add(x):
@@ -350,6 +363,7 @@ FOLLOWED = [
     decorated_otherwise,
     inside_in_a_comprehension,
     followed_in_comprehensions,
+    followed_in_comprehensions_inside,
     that_is_given_back,
 ]
 
