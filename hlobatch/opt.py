@@ -33,8 +33,8 @@ from hlobatch.dialect.text import as_bytecode, as_text, decoded, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier
 from hlobatch.ir.program import Program
-from hlobatch.lowering.dispatch import FORMS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.lowering.turns.dispatch import FORMS
 from hlobatch.modules import plan_of
 from hlobatch.runtime.choice import Options
 

@@ -11,7 +11,7 @@ import jax
 
 from hlobatch.diagnostics import BatchTypeError, Note, hiding_internal_frames
 from hlobatch.ir.program import Program
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller

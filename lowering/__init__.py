@@ -1,7 +1,11 @@
 """Program with explicit stacks -> one StableHLO module.
 
-``layout`` says what the state of a run is, ``blocks`` turns each block into a function on that state,
-``trim`` leaves out what a block does not touch, ``captures`` finds the arrays that user code closes over, ``lanes`` is
-how inputs enter lanes and results leave them, ``splice`` brings traced code into the module, ``dispatch`` builds the
-loop around the blocks, and ``to_stablehlo`` puts the module together.
+``to_stablehlo`` puts the module together. Each folder imports from those below it only:
+
+- ``turns``: one turn of the loop: which blocks run next, how inputs enter lanes and results leave them.
+- ``blocks``: a block of the program as a function on the state of a run, for all lanes that stand at it.
+- ``state``: which arrays the loop carries, what enters and leaves them, and what becomes of each input.
+- ``cpu``: forms and rewrites by which XLA's CPU backend makes one kernel of a whole run.
+- ``module``: bringing traced functions into the module that is being built.
+- ``arrays``: choosing, masking, reading and writing rows of arrays of all lanes.
 """

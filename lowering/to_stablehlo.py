@@ -23,24 +23,24 @@ import jax
 from hlobatch._jax import func, ir, mlir
 from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
-from hlobatch.lowering import ending
-from hlobatch.lowering.beginning import beginning_of
-from hlobatch.lowering.blocks import block_functions
-from hlobatch.lowering.captures import Captures, captures
-from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import CASE, EachInOrder, turn_of
-from hlobatch.lowering.footprint import capture_slot
-from hlobatch.lowering.held import hold
-from hlobatch.lowering.in_loops import put_in_loops
-from hlobatch.lowering.lanes import Lanes
-from hlobatch.lowering.layout import LOG, LOGGED, Layout
-from hlobatch.lowering.loop import loop
-from hlobatch.lowering.one_kernel import Ahead, Kernel, in_one_kernel
-from hlobatch.lowering.scalars import scalar_aval
-from hlobatch.lowering.schedule import Schedule
-from hlobatch.lowering.small_kernels import in_small_kernels
-from hlobatch.lowering.splice import Splicer, type_of
-from hlobatch.lowering.twofold import reduce_twofold
+from hlobatch.lowering.blocks.block import block_functions
+from hlobatch.lowering.blocks.compaction import Widths
+from hlobatch.lowering.cpu.held import hold
+from hlobatch.lowering.cpu.in_loops import put_in_loops
+from hlobatch.lowering.cpu.one_kernel import Ahead, Kernel, in_one_kernel
+from hlobatch.lowering.cpu.small_kernels import in_small_kernels
+from hlobatch.lowering.cpu.twofold import reduce_twofold
+from hlobatch.lowering.module.scalars import scalar_aval
+from hlobatch.lowering.module.splice import Splicer, type_of
+from hlobatch.lowering.module.while_loop import loop
+from hlobatch.lowering.state import ending
+from hlobatch.lowering.state.captures import Captures, captures
+from hlobatch.lowering.state.footprint import capture_slot
+from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
+from hlobatch.lowering.turns.beginning import beginning_of
+from hlobatch.lowering.turns.dispatch import CASE, EachInOrder, turn_of
+from hlobatch.lowering.turns.lanes import Lanes
+from hlobatch.lowering.turns.schedule import Schedule
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ from hlobatch.diagnostics import ArtifactError
 from hlobatch.dialect.bytecode import fault, is_bytecode
 from hlobatch.ir.physical import physical
 from hlobatch.ir.types import TensorType, Type
-from hlobatch.lowering.splice import type_of
+from hlobatch.lowering.module.splice import type_of
 
 _DIALECTS: Final = ("builtin", "chlo", "func", "sdy", "stablehlo")
 

@@ -34,10 +34,10 @@ from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
-from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.dispatch import FORMS, SWEEPS
-from hlobatch.lowering.layout import Layout
-from hlobatch.lowering.schedule import Schedule, earliest, least_idle, most_lanes
+from hlobatch.lowering.blocks.compaction import Widths
+from hlobatch.lowering.state.layout import Layout
+from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
+from hlobatch.lowering.turns.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.processor import cores, vector
 from hlobatch.runtime.widths import times
 from hlobatch.transforms.block_order import excess_of_a_sweep

@@ -22,10 +22,10 @@ from hlobatch._jax import is_out_of_memory
 from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.effects import Emission
 from hlobatch.ir.fate import Fate
-from hlobatch.lowering import fates
-from hlobatch.lowering.layout import Layout
-from hlobatch.lowering.log import Entry
-from hlobatch.lowering.narrowing import lanes_left
+from hlobatch.lowering.state import fates
+from hlobatch.lowering.state.layout import Layout
+from hlobatch.lowering.state.log import Entry
+from hlobatch.lowering.state.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.emissions import emit
 from hlobatch.runtime.plan import Room

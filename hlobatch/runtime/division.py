@@ -30,12 +30,12 @@ from hlobatch._jax import (
     looked_for,
     words_of,
 )
-from hlobatch.lowering import fates
-from hlobatch.lowering.inputs import Inputs
-from hlobatch.lowering.layout import LOG, LOGGED, Layout
-from hlobatch.lowering.log import Entry, entries
-from hlobatch.lowering.narrowing import Narrowing
-from hlobatch.lowering.rows import IN_BOUNDS
+from hlobatch.lowering.arrays.rows import IN_BOUNDS
+from hlobatch.lowering.state import fates
+from hlobatch.lowering.state.inputs import Inputs
+from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
+from hlobatch.lowering.state.log import Entry, entries
+from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing

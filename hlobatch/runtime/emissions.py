@@ -8,7 +8,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.ir.effects import Emission
-from hlobatch.lowering.log import Entry, entries
+from hlobatch.lowering.state.log import Entry, entries
 from hlobatch.runtime.plan import Plan
 
 

@@ -17,7 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import looked_for
-from hlobatch.lowering.layout import ACTIVE, EXECUTIONS
+from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS
 from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide

@@ -22,7 +22,7 @@ from hlobatch.kernels.machine import Options as CodeOptions
 from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import CPU, Processor
 from hlobatch.kernels.types import NoKernelError
-from hlobatch.lowering.inputs import Inputs
+from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.choice import KERNEL
 from hlobatch.runtime.kernel import ALIGNED, Kernel, Run, table
 from hlobatch.runtime.plan import Plan

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.physical import array_bytes
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.state.layout import Layout
 
 WORTH_PACKING: Final = 512 * 1024
 """Bytes of a state up to which copying it is faster than giving back its arrays one by one."""

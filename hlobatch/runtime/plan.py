@@ -26,10 +26,10 @@ from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.lowering.captures import Captures, captures
-from hlobatch.lowering.dispatch import SWEEPS
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.state.captures import Captures, captures
+from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
+from hlobatch.lowering.turns.dispatch import SWEEPS
 from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.processor import stores_masked, vector

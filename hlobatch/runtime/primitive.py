@@ -37,8 +37,8 @@ from hlobatch._jax import (
 )
 from hlobatch.diagnostics import ArtifactError, HloBatchError
 from hlobatch.kernels.types import NoKernelError
-from hlobatch.lowering.ending import marked
-from hlobatch.lowering.layout import LOG, LOGGED, Layout
+from hlobatch.lowering.state.ending import marked
+from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
 from hlobatch.runtime.choice import KERNEL

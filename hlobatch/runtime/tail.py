@@ -14,11 +14,11 @@ from typing import Any, Final
 
 import jax.numpy as jnp
 
-from hlobatch.lowering import ending
-from hlobatch.lowering.inputs import Inputs
-from hlobatch.lowering.layout import LOGGED, Layout
-from hlobatch.lowering.narrowing import Narrowing
-from hlobatch.lowering.rows import IN_BOUNDS
+from hlobatch.lowering.arrays.rows import IN_BOUNDS
+from hlobatch.lowering.state import ending
+from hlobatch.lowering.state.inputs import Inputs
+from hlobatch.lowering.state.layout import LOGGED, Layout
+from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p

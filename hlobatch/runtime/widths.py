@@ -18,9 +18,9 @@ from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Block, Program
-from hlobatch.lowering.compaction import Widths
-from hlobatch.lowering.layout import Layout
-from hlobatch.lowering.schedule import Time
+from hlobatch.lowering.blocks.compaction import Widths
+from hlobatch.lowering.state.layout import Layout
+from hlobatch.lowering.turns.schedule import Time
 
 FEW: Final = 8
 """One in so many lanes are few. More widths than this one did not pay, and each compiles the block again."""

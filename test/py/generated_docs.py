@@ -37,11 +37,13 @@ def first_line(module: Path) -> str:
 
 
 def folders() -> Iterator[Path]:
-    """The package's folders: itself first, then the others as their layers stand, the lowest first."""
+    """The package itself, then its folders as their layers stand, the lowest first, each with those inside of it."""
     package = ROOT / "hlobatch"
     yield package
     names = [name for layer in reversed(layers()) for name in layer]
-    yield from (package / name for name in names if (package / name).is_dir())
+    for folder in (package / name for name in names if (package / name).is_dir()):
+        yield folder
+        yield from sorted(inner.parent for inner in folder.glob("*/__init__.py"))
 
 
 def modules() -> str:

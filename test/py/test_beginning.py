@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.lowering.beginning import Beginning, beginning_of
-from hlobatch.lowering.captures import captures
+from hlobatch.lowering.state.captures import captures
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.lowering.turns.beginning import Beginning, beginning_of
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
 

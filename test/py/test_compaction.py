@@ -14,10 +14,10 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.instructions import HALT, GotoOp, PopOp, PushOp
 from hlobatch.instructions import VariableAllocation as Alloc
-from hlobatch.lowering.blocks import block_functions
-from hlobatch.lowering.captures import captures
-from hlobatch.lowering.compaction import Everyone, Few, compacted
-from hlobatch.lowering.layout import Layout
+from hlobatch.lowering.blocks.block import block_functions
+from hlobatch.lowering.blocks.compaction import Everyone, Few, compacted
+from hlobatch.lowering.state.captures import captures
+from hlobatch.lowering.state.layout import Layout
 from hlobatch.runtime.widths import times, widths
 
 INPUTS, LANES = 40, 16

@@ -76,7 +76,7 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
 
     def behind(program: ZooProgram, batch: int) -> Any:
         with (
-            mock.patch("hlobatch.lowering.layout.MANY", 1),
+            mock.patch("hlobatch.lowering.state.layout.MANY", 1),
             mock.patch("hlobatch.runtime.plan.stores_masked", return_value=stores_masked),
             mock.patch("hlobatch.runtime.plan.vector", return_value=vector),
         ):

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.lowering.masks import masked, putting
+from hlobatch.lowering.arrays.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.processor import cores, stores_masked, vector
 

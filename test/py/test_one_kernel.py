@@ -17,15 +17,15 @@ from hlobatch import _jax
 from hlobatch.analysis.one_kernel import SUPPORTED, fits_one_kernel
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import PrimOp
-from hlobatch.lowering import dispatch
-from hlobatch.lowering.contractions import Contraction
-from hlobatch.lowering.outermost import outermost
-from hlobatch.lowering.reductions import Reduction, reduction_of
-from hlobatch.lowering.scatters import Scatter
-from hlobatch.lowering.stack_loops import NEAR, pop_in_loops, push_in_loops
-from hlobatch.lowering.stacks import pop_at_once, push_at_once
+from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
+from hlobatch.lowering.cpu.contractions import Contraction
+from hlobatch.lowering.cpu.outermost import outermost
+from hlobatch.lowering.cpu.reductions import Reduction, reduction_of
+from hlobatch.lowering.cpu.scatters import Scatter
+from hlobatch.lowering.cpu.stack_loops import NEAR, pop_in_loops, push_in_loops
+from hlobatch.lowering.cpu.trigonometry import LIMIT, Trigonometric
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.lowering.trigonometry import LIMIT, Trigonometric
+from hlobatch.lowering.turns import dispatch
 from hlobatch.runtime import primitive
 from hlobatch.runtime.division import divide, entry_point
 from hlobatch.runtime.plan import Room
@@ -790,7 +790,7 @@ def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
 def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkeypatch):
     monkeypatch.setattr(primitive, "leaves_passes_out", lambda: left_alone)
     tied = []
-    monkeypatch.setattr("hlobatch.lowering.turn.tied", lambda part, *_, **__: tied.append(part) or part)
+    monkeypatch.setattr("hlobatch.lowering.turns.turn.tied", lambda part, *_, **__: tied.append(part) or part)
     function = looped(lambda x: jnp.tanh(x), dispatch="chain")
     assert is_one_kernel(function, *examples())
     assert bool(tied) != left_alone

@@ -16,7 +16,7 @@ from zoo import optimizing_little
 
 import hlobatch as hb
 from hlobatch.dialect.from_program import from_program
-from hlobatch.lowering import layout
+from hlobatch.lowering.state import layout
 from hlobatch.runtime import tail
 from hlobatch.runtime.course import Course
 from hlobatch.runtime.pace import Pace

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from hlobatch.lowering.schedule import Schedule, Time, _best, _most, earliest, least_idle, most_lanes
+from hlobatch.lowering.turns.schedule import Schedule, Time, _best, _most, earliest, least_idle, most_lanes
 
 ALONE = ((0,), (1,), (2,))
 NOBODY = 3

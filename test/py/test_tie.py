@@ -11,8 +11,8 @@ import pytest
 from jax import lax
 
 import hlobatch as hb
-from hlobatch.lowering.tie import slots_to_tie, tied
-from hlobatch.lowering.trim import trimmed
+from hlobatch.lowering.module.tie import slots_to_tie, tied
+from hlobatch.lowering.module.trim import trimmed
 
 AVALS = {
     "matrix": jax.ShapeDtypeStruct((4, 6, 6), np.float32),

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from hlobatch._jax import ir, make_context
-from hlobatch.lowering.splice import Splicer
-from hlobatch.lowering.trim import Part, trimmed
+from hlobatch.lowering.module.splice import Splicer
+from hlobatch.lowering.module.trim import Part, trimmed
 
 NUMBERS = jax.ShapeDtypeStruct((3,), np.int32)
 AVALS = dict.fromkeys("abcd", NUMBERS)

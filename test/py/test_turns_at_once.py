@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.lowering import dispatch
-from hlobatch.lowering.dispatch import TWICE
+from hlobatch.lowering.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
-from hlobatch.lowering.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
+from hlobatch.lowering.turns import dispatch
+from hlobatch.lowering.turns.dispatch import TWICE
 
 LANES = 64
 NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)

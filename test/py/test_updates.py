@@ -10,7 +10,7 @@ import pytest
 from optimized_hlo import whole_writes
 
 import hlobatch as hb
-from hlobatch.lowering.updates import updating
+from hlobatch.lowering.blocks.updates import updating
 
 ARRAY = jnp.array([1.5, -0.0, jnp.nan, -jnp.inf, 1e-40, 7.0], jnp.float32)
 KINDS: dict[str, Callable[..., Any]] = {

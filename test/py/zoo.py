@@ -196,7 +196,7 @@ def in_small_kernels() -> Iterator[None]:
     """Within it no run is one kernel, and small kernels of one lane hold all they can."""
     with (
         mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
-        mock.patch("hlobatch.lowering.small_kernels.FEWEST", 1),
+        mock.patch("hlobatch.lowering.cpu.small_kernels.FEWEST", 1),
     ):
         yield
 

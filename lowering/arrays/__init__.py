@@ -1,0 +1,1 @@
+"""Arrays of all lanes -> the same with other rows: choices, masks, gathers and scatters, stacks."""

@@ -1,0 +1,102 @@
+"""What a block does to stacks: it takes or leaves a frame, pushes and pops.
+
+Variables that go up and down together have one pointer, and move at once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from typing import Any
+
+import jax.numpy as jnp
+
+from hlobatch.lowering.arrays.stacks import moved_down, pop_at_once, push_at_once
+from hlobatch.lowering.cpu.stack_loops import pop_in_loops, push_in_loops
+from hlobatch.lowering.state.footprint import Footprint
+from hlobatch.lowering.state.layout import Slots
+
+
+@dataclass
+class Frames:
+    """The stacks in one run of a block. Its methods give back what they change, of the slots they are given.
+
+    Attributes:
+        block: The block and its slots.
+        rows: Of the frame that the block restores or saves, by pointer.
+    """
+
+    block: Footprint
+    rows: dict[str, Any] = field(default_factory=dict)
+
+    def full(self, slots: Slots) -> Any | None:
+        """The lanes whose stacks are too full for the block's pushes; None if it has none."""
+        full = None
+        for pointer, count in self.block.rising.items():
+            over = slots[pointer] + count > self.block.layout.depth
+            full = over if full is None else full | over
+        return full
+
+    def take_and_leave(self, slots: Slots, mask: Any) -> Slots:
+        """Go to the row of the frame that the block restores, saves, or does both with."""
+        layout, one = self.block.layout, mask.astype(jnp.int32)
+        calls, changed = layout.calls, Slots()
+        released, up = calls.released(self.block.block), calls.moved_up(self.block.block)
+        if released is not None:
+            pointer = layout.pointer(released)
+            self.rows[pointer] = slots[pointer] - one
+            if calls.moved_down(self.block.block) is not None:
+                changed[pointer] = self.rows[pointer]
+        if up is not None:
+            pointer = layout.pointer(up)
+            self.rows[pointer] = changed.get(pointer, slots[pointer])
+            changed[pointer] = self.rows[pointer] + one
+        return changed
+
+    def push(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
+        """Save what variables hold."""
+        push, changed = self._on_stacks(push_in_loops, push_at_once), Slots()
+        for pointer, together in self._by_pointer(variables):
+            now = {**slots, **changed}
+            tops, stacks = self._tops_and_stacks(together, now)
+            row = self.rows.get(pointer, now[pointer])
+            pushed = push(list(stacks.values()), row, list(tops.values()), mask)
+            changed.update(zip(stacks, pushed, strict=True))
+            if pointer not in self.rows:
+                changed[pointer] = now[pointer] + mask.astype(jnp.int32)
+        return changed
+
+    def pop(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
+        """Let variables hold what was saved last."""
+        pop, changed = self._on_stacks(pop_in_loops, pop_at_once), Slots()
+        for pointer, together in self._by_pointer(variables):
+            now = {**slots, **changed}
+            if pointer not in self.rows:
+                now[pointer] = changed[pointer] = moved_down(now[pointer], mask)
+            tops, stacks = self._tops_and_stacks(together, now)
+            row = self.rows.get(pointer, now[pointer])
+            popped = pop(list(stacks.values()), row, list(tops.values()), mask)
+            changed.update(zip(tops, popped, strict=True))
+        return changed
+
+    def _on_stacks(self, in_loops: Callable[..., list[Any]], at_once: Callable[..., list[Any]]) -> Any:
+        """How the stacks of this run are pushed or popped."""
+        layout = self.block.layout
+        return partial(in_loops, axis=layout.lane_axis, by_bits=layout.by_bits) if layout.one_kernel else at_once
+
+    def _tops_and_stacks(self, variables: Sequence[str], slots: Mapping[str, Any]) -> tuple[Slots, Slots]:
+        """What variables with stacks hold on top, and what is saved, by slot."""
+        tops = [slot for variable in variables for slot in self.block.layout.tops(variable)]
+        stacks = [slot for variable in variables for slot in self.block.layout.frames(variable)]
+        return {slot: slots[slot] for slot in tops}, {slot: slots[slot] for slot in stacks}
+
+    def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, tuple[str, ...]]]:
+        """Variables with a stack, those that move together at once; one that is named twice moves twice."""
+        waiting = [v for v in variables if self.block.is_full(v)]
+        while waiting:
+            pointer = self.block.layout.pointer(waiting[0])
+            together = tuple(dict.fromkeys(v for v in waiting if self.block.layout.pointer(v) == pointer))
+            for variable in together:
+                waiting.remove(variable)
+            yield pointer, together

@@ -1,0 +1,101 @@
+"""A primitive of one lane -> what it gives on arrays of all lanes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import ClosedJaxpr
+from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import lane_function
+from hlobatch.lowering.blocks.tables import looking_up
+from hlobatch.lowering.blocks.updates import updating
+from hlobatch.lowering.cpu.batching import over_lanes
+from hlobatch.lowering.state.layout import Layout
+
+
+@dataclass(frozen=True)
+class Call:
+    """A primitive and the arrays it is given.
+
+    Attributes:
+        op: The primitive.
+        layout: The state.
+        lanes: How many lanes the arrays have.
+        arrays: Those of ``op.vars_in`` in order; those of shared variables without the axis of lanes.
+        varies: For each, whether lanes differ in it.
+        tables: Positions of those that are of all inputs, for lanes to look things up in.
+        rows: The input of each lane, ``i32[lanes]``; None where there is no table.
+    """
+
+    op: PrimOp
+    layout: Layout
+    lanes: Any
+    arrays: list[Any]
+    varies: list[bool]
+    tables: tuple[int, ...] = ()
+    rows: Any = None
+
+    @cached_property
+    def function(self) -> Callable[..., Sequence[Any]]:
+        """The primitive on one lane's arrays, and its row if there are tables."""
+        if self.tables:
+            assert self._code is not None
+            return looking_up(self._code, self.tables)
+        return lane_function(self.op, self.layout.program.var_defs)
+
+    @property
+    def _given(self) -> tuple[list[Any], list[bool]]:
+        """What the function is given, and whether lanes differ in it."""
+        if not self.tables:
+            return self.arrays, self.varies
+        return [*self.arrays, self.rows], [*self.varies, True]
+
+    def results(self) -> list[Any]:
+        """The arrays of ``op.vars_out`` in order."""
+        arrays, varies = self._given
+        code = self._code if self.layout.lane_axis and not self.tables else None
+        if code is not None:
+            return over_lanes(code, varies, self.lanes)(*arrays)
+        return self._over_lanes(self.function, varies, arrays)
+
+    @property
+    def _code(self) -> ClosedJaxpr | None:
+        """What the primitive was traced to, where that is of one lane's arrays."""
+        function, types = self.op.function, self.layout.program.var_defs
+        if not isinstance(function, TracedFunction):
+            return None
+        return function.code_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
+
+    def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
+        """The results, and which of those that take the place of an argument are that argument outside of a mask."""
+        arrays, varies = self._given
+        shapes = [self.layout.event(a) if v else a.shape for a, v in zip(arrays, varies, strict=True)]
+        avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, arrays, strict=True)]
+        found = updating(self.function, avals, varies, targets)
+        if found is None:
+            return self.results(), frozenset()
+        return self._over_lanes(found, [True, *varies], [mask, *arrays]), found.results
+
+    def _over_lanes(
+        self, function: Callable[..., Sequence[Any]], varies: Sequence[bool], arrays: Sequence[Any]
+    ) -> list[Any]:
+        if self.layout.lane_axis:
+            return over_lanes(function, varies, self.lanes)(*arrays)
+        if any(varies):
+            return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
+        return [jnp.broadcast_to(r, (self.lanes, *jnp.shape(r))) for r in function(*arrays)]
+
+
+def needs_real_inputs(op: PrimOp) -> bool:
+    """Whether a primitive's time depends on its inputs, so that no lane's junk may reach it.
+
+    An inner ``while`` runs until its slowest lane is done; a lane that only passes by must not be that lane.
+    """
+    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives

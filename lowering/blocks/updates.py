@@ -1,0 +1,190 @@
+"""A primitive that updates arrays of its operands -> the same, which leaves those of a lane that is not active alone.
+
+::
+
+    new  = array.at[i].set(x)                      i     = where(active, i, len(array))
+    array = where(active, new, array)      ==>     array = array.at[i].set(x)
+
+A lane that is not active keeps its array. To choose between two arrays for it reads and writes all of both, however
+little was updated. What is scattered to a place past the end is left out, so that the array itself may be updated, in
+place. Where the place is the same for all lanes, or can be at no end, what is written there is what was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hlobatch._jax import ClosedJaxpr, function_of
+from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
+from hlobatch.analysis.updates import SLICE, UPDATES, Code
+from hlobatch.lowering.arrays.where import where
+
+
+@dataclass(frozen=True)
+class Updating:
+    """A function of one lane that updates arrays it is given.
+
+    Attributes:
+        closed: What it computes.
+        updates: Indices of the equations that update, and whether lanes may differ in where.
+        results: Positions of the results that are an argument updated.
+    """
+
+    closed: ClosedJaxpr
+    updates: Mapping[int, bool]
+    results: frozenset[int]
+
+    def __call__(self, active: Any, *arrays: Any) -> list[Any]:
+        """The results; in a lane that is not active, those of ``results`` are the arguments as they were."""
+        jaxpr: Any = self.closed.jaxpr
+        known = known_at_first(self.closed, arrays)
+        order, opaque = self._updates_last(), set[Any]()
+        for position, index in enumerate(order):
+            run = as_it_is
+            if index in self.updates:
+                read = self._to_hold(order[:position], order[position:], opaque)
+                now, *values = held([active, *(known[v] for v in read)])
+                known.update(zip(read, values, strict=True))
+                opaque.update(read)
+                run = partial(_where, now, self.updates[index])
+            evaluated([jaxpr.eqns[index]], known, (), run)
+        return evaluated((), known, jaxpr.outvars)
+
+    def _updates_last(self) -> list[int]:
+        """The indices of all equations, those first that can be computed before any array is updated."""
+        later = set[Any]()
+        first, rest = list[int](), list[int]()
+        for index, equation in enumerate(self.closed.jaxpr.eqns):
+            waits = index in self.updates or not later.isdisjoint(variables_among(equation.invars))
+            (rest if waits else first).append(index)
+            later.update(equation.outvars if waits else ())
+        return [*first, *rest]
+
+    def _to_hold(self, before: Sequence[int], after: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
+        """What has been computed from an array that is updated now or later, and is still wanted then.
+
+        Args:
+            before: Indices of the equations that have been evaluated.
+            after: Those that have not; the first is an update.
+            opaque: What is held already.
+        """
+        equations = self.closed.jaxpr.eqns
+        first, *rest = (equations[i] for i in after)
+        array, later = first.invars[0], {equations[i].invars[0] for i in after[1:] if i in self.updates}
+        wanted = set(variables_among(self.closed.jaxpr.outvars)).union(
+            *(variables_among(equation.invars) for equation in rest)
+        )
+        of_others = set(self._read_from(later - {array}, before, opaque)).intersection(variables_among(first.invars))
+        return [v for v in self._read_from({array, *later}, before, opaque) if v in wanted | of_others]
+
+    def _read_from(self, arrays: AbstractSet[Any], before: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
+        """What has been computed from arrays, arrays that were updated excepted."""
+        found = dict.fromkeys(arrays)
+        for index in before:
+            equation = self.closed.jaxpr.eqns[index]
+            if index not in self.updates and not found.keys().isdisjoint(variables_among(equation.invars)):
+                found |= dict.fromkeys(v for v in equation.outvars if v not in opaque)
+        return [v for v in found if v not in arrays]
+
+
+def held(arrays: list[Any]) -> list[Any]:
+    """The arrays, each computed once, and before anything that any of them is needed for.
+
+    What is read of an array before it is updated must have been read by then. XLA else computes it where it is wanted,
+    which may be later, and copies the array.
+    """
+    return arrays if len(arrays) == 1 else list(lax.optimization_barrier(arrays))
+
+
+def updating(
+    function: Callable[..., Sequence[Any]], avals: Sequence[Any], varies: Sequence[bool], targets: Mapping[int, int]
+) -> Updating | None:
+    """What a function updates, if anything.
+
+    Args:
+        function: Of one lane's arrays.
+        avals: Those arrays.
+        varies: For each, whether lanes differ in it.
+        targets: Positions of results that take the place of an argument, and that argument's.
+    """
+    code = Code(inlined(jax.make_jaxpr(function)(*avals)))
+    jaxpr = code.jaxpr
+    differ = {v for v, differs in zip(jaxpr.invars, varies, strict=True) if differs}
+    place_varies = []
+    for equation in jaxpr.eqns:
+        given = _places(equation) if equation.primitive.name in UPDATES else ()
+        place_varies.append(not differ.isdisjoint(variables_among(given)))
+        if not differ.isdisjoint(variables_among(equation.invars)):
+            differ.update(equation.outvars)
+    found = {}
+    for result, argument in targets.items():
+        origin, updates = code.origin(jaxpr.outvars[result])
+        may_be = all(_may_be_left_out(jaxpr.eqns[i], place_varies=place_varies[i]) for i in updates)
+        if origin is jaxpr.invars[argument] and updates and may_be:
+            found[result] = updates
+    if not found:
+        return None
+    return Updating(code.closed, {i: place_varies[i] for updates in found.values() for i in updates}, frozenset(found))
+
+
+def _places(equation: Any) -> Sequence[Any]:
+    """The operands that say where an update goes."""
+    return list(equation.invars[2:] if equation.primitive.name == SLICE else equation.invars[1:2])
+
+
+def _may_be_left_out(equation: Any, *, place_varies: bool) -> bool:
+    """Whether an update can be kept from changing anything."""
+    return equation.primitive.name == SLICE or _goes_past_the_end(equation, place_varies) or _is_plain(equation)
+
+
+def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
+    """Whether it is to be left out by its place. One for all lanes had better stay so: XLA then writes all at once."""
+    numbers = equation.params["dimension_numbers"].scatter_dims_to_operand_dims
+    return bool(place_varies and numbers and equation.params["mode"] != lax.GatherScatterMode.CLIP)
+
+
+def _is_plain(equation: Any) -> bool:
+    """Whether it is a scatter that does not look at what was there."""
+    return equation.primitive.name == "scatter" and equation.params["update_jaxpr"] is None
+
+
+def _where(active: Any, place_varies: bool, equation: Any, values: Sequence[Any]) -> Sequence[Any]:
+    """The results of an update in an active lane, and what was given in any other."""
+    array, *rest = values
+    if equation.primitive.name == SLICE:
+        update, *starts = rest
+        old = lax.dynamic_slice(array, starts, update.shape, allow_negative_indices=False)
+        return function_of(equation)(array, where(active, update, old), *starts)
+    index, update = rest
+    if not _goes_past_the_end(equation, place_varies):
+        return function_of(equation)(array, index, where(active, update, _there(equation, array, index, update)))
+    past = np.array([array.shape[d] for d in equation.params["dimension_numbers"].scatter_dims_to_operand_dims])
+    if past.max() > np.iinfo(index.dtype).max:
+        index = index.astype(jnp.int32)
+    scatter = function_of(equation, mode=lax.GatherScatterMode.FILL_OR_DROP)
+    return scatter(array, where(active, index, past.astype(index.dtype)), update)
+
+
+def _there(equation: Any, array: Any, index: Any, update: Any) -> Any:
+    """What is where a scatter writes, in the shape of what it writes; anything where it writes nothing."""
+    dims = equation.params["dimension_numbers"]
+    one_wide = {*dims.inserted_window_dims, *dims.operand_batching_dims}
+    window = iter(dims.update_window_dims)
+    sizes = tuple(1 if d in one_wide else update.shape[next(window)] for d in range(array.ndim))
+    gathered = lax.GatherDimensionNumbers(
+        offset_dims=dims.update_window_dims,
+        collapsed_slice_dims=dims.inserted_window_dims,
+        start_index_map=dims.scatter_dims_to_operand_dims,
+        operand_batching_dims=dims.operand_batching_dims,
+        start_indices_batching_dims=dims.scatter_indices_batching_dims,
+    )
+    return lax.gather(array, index, gathered, sizes, mode=lax.GatherScatterMode.CLIP)

@@ -1,0 +1,110 @@
+"""A module -> the same, in which what is broadcast several times, or dear, is computed once.
+
+::
+
+    %m = … : tensor<50xi1>                          %m = …
+    %a = broadcast_in_dim %m : tensor<50x10xi1>     %h = call @held(%m) {inlineable = "false"}
+    %b = broadcast_in_dim %m : tensor<50x10xi1>     %a = broadcast_in_dim %h
+                                              ==>   %b = broadcast_in_dim %h
+
+XLA fuses what makes a number for each lane, unless it is dear, into every loop over arrays that it is broadcast to: in
+NUTS, whether a leaf is drawn was decided again for each of the seven arrays that it has, for one lane at a time, where
+LLVM decides it for eight at a time in a loop of its own. And it takes a sine for cheap, which for numbers of 64 bits is
+a call of the C library: what a select reads that another select reads was computed four times, or eight. XLA does not
+look into a call that is not to be inlined. In a run of several kernels that would be one more to start.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from hlobatch._jax import func, ir
+from hlobatch.lowering.cpu.one_kernel import NOT_INLINED, mark
+from hlobatch.lowering.module.splice import CALL, aval_of, callee
+
+_BROADCAST: Final = "stablehlo.broadcast_in_dim"
+_BARRIER: Final = "stablehlo.optimization_barrier"
+_GATHER: Final = "stablehlo.gather"
+_LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
+"""Operations whose results are as cheap to make again."""
+_DEAR: Final = frozenset(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "power", "sine", "tan"))
+"""Those for which LLVM calls the C library, for each number."""
+_APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
+"""Those that are loops already where they are of 32 bits, see ``trigonometry.py``."""
+
+
+def hold(module: Any) -> None:
+    """Put a call of a function that gives back its argument after what is computed once, in place."""
+    functions = ir.SymbolTable(module.operation)
+    held: dict[Any, Any] = {}
+
+    def hold_all(operation: Any, values: Sequence[Any]) -> None:
+        kinds = tuple(value.type for value in values)
+        if kinds not in held:
+            held[kinds] = _identity(module, f"held_{len(held)}", kinds)
+        _hold(operation, values, held[kinds])
+
+    for operation in list(_operations(module.operation)):
+        if operation.name == _BARRIER:
+            hold_all(operation, list(operation.results))
+            continue
+        for result in operation.results:
+            if _is_dear(operation) or _broadcasts(result, functions) > 1 or _places_rows(result):
+                hold_all(operation, [result])
+
+
+def _operations(operation: Any) -> Iterator[Any]:
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                yield from _operations(inner.operation)
+                if inner.operation.name not in _LEFT:
+                    yield inner.operation
+
+
+def _is_dear(operation: Any) -> bool:
+    """Whether the C library computes it: sines of 32 bits only where they are few, or in a branch hardly taken."""
+    if operation.name not in _DEAR:
+        return False
+    return operation.name not in _APPROXIMATED or aval_of(operation.results[0]).dtype != np.float32
+
+
+def _broadcasts(value: Any, functions: Any) -> int:
+    """How many operations broadcast a value of some elements to more, those in functions it is passed to among them."""
+    rank, count = ir.ShapedType(value.type).rank, 0
+    for use in value.uses if rank else ():
+        if use.owner.name == _BROADCAST:
+            count += ir.ShapedType(use.owner.results[0].type).rank > rank
+        elif use.owner.name == CALL:
+            called = functions[callee(use.owner)]
+            count += _broadcasts(called.regions[0].blocks[0].arguments[use.operand_number], functions)
+    return count
+
+
+def _places_rows(value: Any) -> bool:
+    """Whether several elements are gathered from each of the places that a value says."""
+    owners = (use.owner for use in value.uses if use.owner.name == _GATHER and use.operand_number == 1)
+    return any(math.prod(ir.DenseI64ArrayAttr(owner.attributes["slice_sizes"])) > 1 for owner in owners)
+
+
+def _identity(module: Any, name: str, kinds: Sequence[Any]) -> Any:
+    """A function that gives back its arguments; the symbol."""
+    kind = ir.FunctionType.get(list(kinds), list(kinds))
+    with ir.InsertionPoint.at_block_begin(module.body):
+        function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
+    body = function.add_entry_block()  # type: ignore[attr-defined]
+    with ir.InsertionPoint(body):
+        func.ReturnOp(list(body.arguments))
+    return ir.FlatSymbolRefAttr.get(name)
+
+
+def _hold(operation: Any, values: Sequence[Any], function: Any) -> None:
+    with ir.InsertionPoint.after(operation):
+        call = func.CallOp([value.type for value in values], function, list(values))
+    mark(call, NOT_INLINED)
+    for value, result in zip(values, call.results, strict=True):
+        value.replace_all_uses_except(result, [call.operation])

@@ -1,0 +1,86 @@
+"""A module -> the same with loops in place of what XLA does not, or not well, emit into a kernel that calls no library.
+
+::
+
+    %c = stablehlo.dot_general %a, %b           %c = call @dot_general(%a, %b)
+    %r = stablehlo.reduce %x, %b         ==>    %r = call @reduce(%x, %b)
+    %y = stablehlo.scatter %x, %i, %u           %y = call @scatter(%x, %i, %u)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from hlobatch._jax import ir
+from hlobatch.analysis.machine_flow import reachable
+from hlobatch.lowering.cpu.contractions import contraction_of
+from hlobatch.lowering.cpu.outermost import outermost
+from hlobatch.lowering.cpu.reductions import reduction_of
+from hlobatch.lowering.cpu.scatters import scatter_of
+from hlobatch.lowering.cpu.trigonometry import COSINES, SINES, is_little_once, trigonometric_of
+from hlobatch.lowering.module.splice import CALL, Spliced, Splicer, aval_of, callee, name_of
+from hlobatch.lowering.module.while_loop import WHILE
+
+SCATTER: Final = "stablehlo.scatter"
+_FUNCTION: Final = "func.func"
+LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
+    "stablehlo.dot_general": contraction_of,
+    "stablehlo.reduce": reduction_of,
+    SCATTER: scatter_of,
+    **dict.fromkeys((SINES, COSINES), trigonometric_of),
+}
+"""What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
+
+
+def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
+    """Replace operations by calls of functions that loop; the module, whose sizes are known, is changed.
+
+    Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
+    """
+    functions: dict[Any, Spliced] = {}
+    runs_once = _Once(module)
+    for operation in [o for o in outermost(module.operation, LOOPS) if not (is_little_once(o) and runs_once(o))]:
+        if operation.name == SCATTER and not with_scatters:
+            continue
+        run = LOOPS[operation.name](operation)
+        if run is None:
+            continue
+        given = [aval_of(value) for value in operation.operands]
+        key = (run, *((aval.shape, aval.dtype) for aval in given))
+        if key not in functions:
+            functions[key] = splicer.add(
+                lambda *a, run=run: [run(*a)], given, operation.name.removeprefix("stablehlo.")
+            )
+        with ir.InsertionPoint(operation):
+            (result,) = splicer.call(functions[key], list(operation.operands))
+        operation.results[0].replace_all_uses_with(result)
+        operation.erase()
+    splicer.finish()
+
+
+@dataclass(frozen=True)
+class _Once:
+    """Whether an operation of a module runs once at most."""
+
+    module: Any
+
+    def __call__(self, operation: Any) -> bool:
+        while operation.name != _FUNCTION:
+            if operation.name == WHILE:
+                return False
+            operation = operation.parent.operation
+        return name_of(operation) not in self._in_loops
+
+    @cached_property
+    def _in_loops(self) -> frozenset[str]:
+        """The functions that are called in a loop, and those that they call."""
+        called = {name_of(f): _called_in(f) for f in outermost(self.module.operation, (_FUNCTION,))}
+        loops = outermost(self.module.operation, (WHILE,))
+        return frozenset(reachable(called, (name for loop in loops for name in _called_in(loop))))
+
+
+def _called_in(operation: Any) -> list[str]:
+    return [callee(call) for call in outermost(operation, (CALL,))]

@@ -1,0 +1,123 @@
+"""A module -> the same, whose ``main`` XLA compiles to one kernel on a CPU.
+
+::
+
+    func @main(%x) { … }    ==>    func @main(%x) { %y = optimization_barrier %x
+                                                     call @kernel(%y) {xla_cpu_small_call = "true", …} }
+                                   func @kernel(%x) { …, and %x }
+
+XLA's CPU runtime starts a kernel for each group of operations that it fuses, which takes longer than a small one runs,
+and hands some of them to other threads. It has another way for what it takes for a small loop: everything in one
+function of LLVM, loops and branches included. It marks a call for that with an attribute, and so do we. In a run of
+several kernels, what is small and asked again and again can be one of them (`Kernel`).
+
+XLA's emitter ends the process if an argument is left that nothing uses. So a kernel gives back its arguments too; and
+they come through a barrier, without which XLA puts constants of the computation around the call in their place.
+
+Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
+``xla/backends/cpu/codegen/computation_kernel_emitter.cc``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch._jax import func, ir, stablehlo
+from hlobatch.lowering.module.splice import Avals, Spliced, Splicer
+
+KERNEL: Final = "kernel"
+"""Name of the function that was ``main``."""
+NOT_INLINED: Final = {"inlineable": "false"}
+"""What XLA is told of a call that is to stay one."""
+_ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
+
+
+_MARKS: Final = "mhlo.frontend_attributes"
+
+
+@dataclass(frozen=True)
+class Kernel:
+    """A function of a module, compiled to one kernel wherever it is called.
+
+    Attributes:
+        spliced: The function, which gives back its arguments after its results.
+        count: How many results there are.
+    """
+
+    spliced: Spliced
+    count: int
+
+    @staticmethod
+    def of(splicer: Splicer, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Kernel:
+        """Add a function of flat arguments, whose sizes are known, to a module."""
+        spliced = splicer.add(lambda *given: [*function(*given), *given], avals, name)
+        return Kernel(spliced, len(spliced.results) - len(avals))
+
+    def call(self, arguments: Sequence[Any]) -> list[Any]:
+        """Call it at the current insertion point."""
+        return call_kernel(self.spliced.symbol, self.spliced.results, arguments)[: self.count]
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """Operands of ``main`` that another kernel makes of those in front of them.
+
+    Attributes:
+        kernel: That makes them.
+        place: Position of the first of them.
+    """
+
+    kernel: Kernel
+    place: int
+
+
+def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
+    """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
+
+    Args:
+        module: That is changed.
+        ahead: What is computed before the call, and no operand of ``main`` any more.
+    """
+    body = ir.SymbolTable(module.operation)["main"]
+    entry = body.regions[0].blocks[0]
+    arguments, leave = list(entry.arguments), entry.operations[len(entry.operations) - 1]
+    results = list(leave.operands)
+    types = [value.type for value in arguments]
+    with ir.InsertionPoint(leave):
+        func.ReturnOp([*results, *arguments])
+    leave.operation.erase()
+    given = [value.type for value in results]
+    body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [*given, *types]))
+    body.attributes["sym_visibility"] = ir.StringAttr.get("private")
+    ir.SymbolTable.set_symbol_name(body.operation, KERNEL)
+    place, count = (ahead.place, ahead.kernel.count) if ahead else (0, 0)
+    taken = [*types[:place], *types[place + count :]]
+    with ir.InsertionPoint.at_block_begin(module.body):
+        main = func.FuncOp("main", ir.FunctionType.get(taken, given), visibility="public")  # type: ignore[call-arg]
+    start = main.add_entry_block()  # type: ignore[attr-defined]
+    with ir.InsertionPoint(start):
+        operands = list(start.arguments)
+        if ahead:
+            operands[place:place] = ahead.kernel.call(operands[:place])
+        func.ReturnOp(call_kernel(KERNEL, [*given, *types], operands)[: len(given)])
+
+
+def call_kernel(symbol: str, results: Sequence[Any], arguments: Sequence[Any]) -> list[Any]:
+    """What a function gives back, arguments and all, that is to be one kernel."""
+    operands = list(stablehlo.OptimizationBarrierOp(list(arguments)).results)
+    call = func.CallOp(list(results), ir.FlatSymbolRefAttr.get(symbol), operands)
+    mark(call, _ATTRIBUTES)
+    return list(call.results)
+
+
+def mark(operation: Any, attributes: Mapping[str, str]) -> None:
+    """Tell XLA of an operation by attributes that it hands on to its passes."""
+    marks: dict[str, ir.Attribute] = {name: ir.StringAttr.get(value) for name, value in attributes.items()}
+    operation.operation.attributes[_MARKS] = ir.DictAttr.get(marks)
+
+
+def is_marked(operation: Any) -> bool:
+    """Whether XLA is told anything of an operation."""
+    return _MARKS in operation.attributes

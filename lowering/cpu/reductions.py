@@ -1,0 +1,117 @@
+"""Reducing as loops that combine many numbers at a time.
+
+XLA makes one element of a result after the other, and each by one number after the other. Where other axes follow
+those that are reduced, the next number is a long way off, and LLVM does not always turn the two loops around: a turn of
+ours combines whole rows. Where none follows, LLVM must keep to the order of floating-point numbers: a long axis is
+divided into columns, which it may work on at a time.
+
+Each turn combines what is new in pairs before it adds that to what it has, and so does the end of a row of columns.
+Rounding errors of a sum grow with a small part of its length; of XLA's loop it would be all of it.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import ir
+from hlobatch.lowering.cpu.chunks import in_chunks
+from hlobatch.lowering.cpu.combinations import COMBINATIONS, combination_of
+from hlobatch.lowering.module.splice import aval_of
+
+FOR_A_LIBRARY: Final = 2048
+"""Numbers in all, or products, from which XLA may want a library, then finds that a kernel calls none, and gives up:
+inside a user's ``jit`` it cannot be asked to leave that."""
+TOGETHER: Final = 8
+"""Rows combined in one turn: the result is read and written once for so many."""
+MANY: Final = 512
+"""Numbers from which columns pay where no axis follows: fewer take less time one by one."""
+COLUMNS: Final = 16
+"""Into which an axis is divided that no other follows: two vectors of 32-bit numbers."""
+
+
+@dataclass(frozen=True)
+class Reduction:
+    """A ``stablehlo.reduce`` of one array, as a function of the array and of what to begin with.
+
+    Attributes:
+        axes: That are reduced, in order.
+        combination: One of ``COMBINATIONS``.
+    """
+
+    axes: tuple[int, ...]
+    combination: str
+
+    def __call__(self, array: Any, begin: Any) -> Any:
+        """The result, ``[axes that are left]``."""
+        for first, last in reversed(_runs(self.axes)):
+            count = math.prod(array.shape[first : last + 1])
+            rows = array.reshape(*array.shape[:first], count, *array.shape[last + 1 :])
+            follow = first + 1 < rows.ndim
+            array = self._of_rows(rows, first) if follow or count < MANY else self._of_columns(rows)
+        return self._pair(begin, array)
+
+    def _of_rows(self, rows: Any, axis: int) -> Any:
+        """Along one axis."""
+        count = rows.shape[axis]
+        if self.combination == "add" and jnp.issubdtype(rows.dtype, jnp.inexact) and count >= 2 * TOGETHER:
+            begun, total = 0, -jnp.zeros(np.delete(rows.shape, axis), rows.dtype)  # -0 + x is x, and less code than x
+        else:
+            begun = min(count, TOGETHER)
+            total = self._in_pairs(rows, axis, 0, begun)
+
+        def combined(total: Any, start: Any, size: int) -> Any:
+            return self._pair(total, self._in_pairs(rows, axis, begun + start, size))
+
+        return in_chunks(combined, total, count - begun, TOGETHER)
+
+    def _of_columns(self, array: Any) -> Any:
+        """Along the last axis, which is long."""
+        rest = array.shape[-1] % COLUMNS
+        whole, left = jnp.split(array, [array.shape[-1] - rest], axis=-1)
+        columns = self._of_rows(whole.reshape(*whole.shape[:-1], -1, COLUMNS), array.ndim - 1)
+        if rest:
+            columns = jnp.concatenate([self._pair(columns[..., :rest], left), columns[..., rest:]], axis=-1)
+        while columns.shape[-1] > 1:
+            columns = self._pair(*jnp.split(columns, 2, axis=-1))
+        return columns[..., 0]
+
+    def _in_pairs(self, rows: Any, axis: int, start: Any, size: int) -> Any:
+        """A few rows, as a balanced tree."""
+        some = jax.lax.dynamic_slice_in_dim(rows, start, size, axis, allow_negative_indices=False)
+        parts = [jax.lax.index_in_dim(some, i, axis, keepdims=False) for i in range(size)]
+        while len(parts) > 1:
+            odd = parts[len(parts) // 2 * 2 :]
+            parts = [self._pair(a, b) for a, b in zip(parts[::2], parts[1::2], strict=False)] + odd
+        return parts[0]
+
+    def _pair(self, old: Any, new: Any) -> Any:
+        return COMBINATIONS[self.combination](*jnp.broadcast_arrays(old, new))
+
+
+def reduction_of(operation: Any) -> Reduction | None:
+    """What a ``stablehlo.reduce`` does; None where a loop of ours does not pay, or it combines in a way of its own."""
+    if len(operation.operands) > len(("array", "begin")):
+        return None
+    axes = tuple(sorted(ir.DenseI64ArrayAttr(operation.attributes["dimensions"])))
+    array, combination = aval_of(operation.operands[0]), combination_of(operation)
+    if combination in (None, "subtract") or 0 in array.shape:
+        return None
+    keeps_order = jnp.issubdtype(array.dtype, jnp.inexact)
+    are_many = math.prod(array.shape[d] for d in axes) >= MANY or math.prod(array.shape) >= FOR_A_LIBRARY
+    pays = array.ndim - 1 not in axes or (keeps_order and are_many)
+    return Reduction(axes, combination) if pays else None
+
+
+def _runs(axes: tuple[int, ...]) -> list[tuple[int, int]]:
+    """The first and the last of axes that follow each other."""
+    runs: list[tuple[int, int]] = []
+    for axis in axes:
+        follows = runs and runs[-1][1] == axis - 1
+        runs[-1:] = [(runs[-1][0], axis)] if follows else [*runs[-1:], (axis, axis)]
+    return runs

@@ -1,0 +1,1 @@
+"""Functions on arrays -> functions of a StableHLO module that is being built."""

@@ -1,0 +1,191 @@
+"""Functions on arrays -> ``func.func``s of a module that is being built.
+
+Code is traced when it is added, so that it can be called, and lowered by JAX's ``jit(…).lower`` later, all that was
+added at once: for each lowering JAX makes an MLIR context, which takes longer than to lower a small function. What
+comes of it is carried over as bytecode (locations and all), under names that are free in the module. In a module of
+symbolic sizes, functions take the sizes as leading operands, which calls supply.
+"""
+
+from __future__ import annotations
+
+import io
+import itertools
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
+from hlobatch.dialect.patterns import dtype_of
+from hlobatch.lowering.module.trim import Part
+
+Avals = Sequence[jax.ShapeDtypeStruct]
+
+_MAIN: Final = "main"
+CALL: Final = "func.call"
+_OF_SOME: Final = ".of_some"
+"""Ends the name of a function that takes but some of the operands it was added with."""
+
+
+def aval_of(value: Any) -> jax.ShapeDtypeStruct:
+    """Shape and dtype of a value of a module, whose sizes are known."""
+    kind = ir.RankedTensorType(value.type)
+    return jax.ShapeDtypeStruct(tuple(kind.shape), dtype_of(kind.element_type))
+
+
+def type_of(aval: Any) -> Any:
+    """The type that a module has for an array, whose sizes may be symbolic."""
+    dynamic = ir.ShapedType.get_dynamic_size()
+    shape = [d if isinstance(d, int) else dynamic for d in aval.shape]
+    return ir.RankedTensorType.get(shape, mlir.dtype_to_ir_type(np.dtype(aval.dtype)))
+
+
+@dataclass(frozen=True)
+class Spliced:
+    """A function of the module: its symbol, and its result types."""
+
+    symbol: str
+    results: tuple[Any, ...]
+
+
+@dataclass
+class Splicer:
+    """Adds functions to a module.
+
+    Attributes:
+        module: The module; its context and a location are current while functions are added.
+        platforms: What JAX lowers for.
+        random_in_loops: Whether random numbers are drawn in a loop, as JAX does it on a CPU.
+        sizes: Values of the symbolic sizes, where calls are built.
+    """
+
+    module: Any
+    platforms: tuple[str, ...]
+    random_in_loops: bool = False
+    sizes: Sequence[Any] = ()
+    _added: dict[str, Part] = field(default_factory=dict)
+
+    def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
+        """Trace a function of flat arguments. It may be called, and is part of the module once that is finished."""
+        part = function if isinstance(function, Part) else Part.all_of(function, avals)
+        symbol = self._free(name)
+        self._added[symbol] = part
+        return Spliced(symbol, tuple(map(type_of, part.results)))
+
+    def call(self, spliced: Spliced, arguments: Sequence[Any]) -> list[Any]:
+        """Call a function of the module at the current insertion point."""
+        symbol = ir.FlatSymbolRefAttr.get(spliced.symbol)
+        return list(func.CallOp(list(spliced.results), symbol, [*self.sizes, *arguments]).results)
+
+    def finish(self) -> None:
+        """Make all that was added part of the module."""
+        if not self._added:
+            return
+        parts = list(self._added.values())
+
+        def everything(*arrays: Any) -> list[Any]:
+            supply = iter(arrays)
+            return [part.whole(*islice(supply, len(part.avals))) for part in parts]
+
+        traced = jax.jit(everything, keep_unused=True).trace(*(aval for part in parts for aval in part.avals))
+        buffer = io.BytesIO()
+        lower_to_stablehlo(traced, self.platforms, random_in_loops=self.random_in_loops).operation.write_bytecode(
+            buffer
+        )
+        lowered = ir.Module.parse(buffer.getvalue())
+        without_shardings(lowered)
+        self._rename(lowered)
+        self._added.clear()
+        for operation in lowered.body.operations:
+            if name_of(operation) != _MAIN:
+                self._insert(operation)
+
+    def _free(self, name: str, others: Collection[str] = ()) -> str:
+        """A name that nothing in the module has, nor anything that was added or is among others."""
+        ours = ir.SymbolTable(self.module.operation)
+        names = (f"{name}_{count}" if count else name for count in itertools.count())
+        return next(new for new in names if new not in ours and new not in self._added and new not in others)
+
+    def _rename(self, lowered: Any) -> None:
+        """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
+        functions = {name_of(operation): operation for operation in lowered.body.operations}
+        body = functions.pop(_MAIN).regions[0].blocks[0]
+        calls = [operation for operation in body.operations if operation.operation.name == CALL]
+        called = list(map(callee, calls))
+        for old, function in functions.items():  # what those call first: it may be named like one that was added
+            if old not in called:
+                _rename(lowered, function, self._free(old, functions.keys() - {old}))
+        count = first = len(self.sizes)
+        for call, old, (new, part) in zip(calls, called, self._added.items(), strict=True):
+            passed = [ir.BlockArgument(value).arg_number - first for value in list(call.operands)[count:]]
+            first += len(part.avals)
+            has = _cut(functions[old], count, passed, part)
+            is_whole = has == list(part.taken)
+            _rename(lowered, functions[old], new if is_whole else f"{new}{_OF_SOME}")
+            if not is_whole:
+                self._wrap(new, has, part)
+
+    def _wrap(self, name: str, has: Sequence[int], part: Part) -> None:
+        """Give a function the operands of a part; JAX, from 0.12 on, may leave out what is not used."""
+        types = [*(value.type for value in self.sizes), *(type_of(part.avals[i]) for i in part.taken)]
+        results = list(map(type_of, part.results))
+        kind = ir.FunctionType.get(types, results)
+        with ir.InsertionPoint(self.module.body):
+            function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
+        entry = function.add_entry_block()  # type: ignore[attr-defined]
+        count = len(self.sizes)
+        given = [*entry.arguments[:count], *(entry.arguments[count + part.taken.index(i)] for i in has)]
+        with ir.InsertionPoint(entry):
+            func.ReturnOp(list(func.CallOp(results, ir.FlatSymbolRefAttr.get(f"{name}{_OF_SOME}"), given).results))
+
+    def _insert(self, operation: Any) -> None:
+        operation.attributes["sym_visibility"] = ir.StringAttr.get("private")
+        for attribute in ("arg_attrs", "res_attrs"):
+            if attribute in operation.attributes:
+                del operation.attributes[attribute]
+        with ir.InsertionPoint(self.module.body):
+            operation.operation.clone()
+
+
+def callee(call: Any) -> str:
+    """The symbol of the function that a call is of."""
+    return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
+
+
+def name_of(function: Any) -> str:
+    """The symbol of a function."""
+    return ir.StringAttr(function.attributes["sym_name"]).value
+
+
+def _cut(function: Any, leading: int, passed: Sequence[int], part: Part) -> list[int]:
+    """Leave a function what is of a part of it.
+
+    Args:
+        function: That is cut.
+        leading: Operands in front, which stay.
+        passed: Positions of the others among those of the whole.
+        part: What stays.
+
+    Returns:
+        Positions of the operands that are left.
+    """
+    entry = function.regions[0].blocks[0]
+    leave = entry.operations[len(entry.operations) - 1]
+    results = [leave.operands[i] for i in part.kept]
+    with leave.location, ir.InsertionPoint(leave):
+        func.ReturnOp(results)
+    leave.operation.erase()
+    for place, i in reversed(list(enumerate(passed))):
+        if i not in part.taken:
+            entry.erase_argument(leading + place)
+    kind = ir.FunctionType.get([value.type for value in entry.arguments], [value.type for value in results])
+    function.attributes["function_type"] = ir.TypeAttr.get(kind)
+    return [i for i in passed if i in part.taken]
+
+
+def _rename(module: Any, function: Any, name: str) -> None:
+    ir.SymbolTable.replace_all_symbol_uses(name_of(function), name, module.operation)
+    ir.SymbolTable.set_symbol_name(function, name)

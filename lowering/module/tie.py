@@ -1,0 +1,132 @@
+"""A function on slots -> the same function, tied to the loop it runs in.
+
+::
+
+    while(turns) { r = r + f(%a) * r }    ==>    while(turns) { r = r + f(turns ? %a : 0) * r }
+
+A block that may be passed over stands in a loop that turns once or not at all. What it computes from registers that it
+does not change does not change in that loop, so XLA would move it out, to where it runs whether or not the block does.
+Here, such registers are first chosen by a condition on a scalar that the loop does change: to XLA they change too. The
+choice is fused into whatever reads the register, unless that is a call of a library, for which all of the register is
+copied. So only those are tied without which something could be moved out: the matrix of a product with what the block
+changes is not. Where XLA can be asked to leave loops as they are, nothing is tied.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Final
+
+import jax.numpy as jnp
+
+from hlobatch._jax import Literal, operands_of_scan
+from hlobatch.analysis.evaluation import inlined, variables_among
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.module.trim import Trimmed, code_of
+
+_LEFT: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "squeeze"})
+"""Operations that XLA leaves in a loop, unless it moves what takes their results."""
+_NOTHING: Final = frozenset[str]()
+
+
+def slots_to_tie(part: Trimmed, slots: Collection[str]) -> list[str]:
+    """Those of some slots without which XLA could move out what a function computes, small ones rather than large.
+
+    Args:
+        part: A function on slots.
+        slots: Those that it reads and its loop does not change.
+    """
+    jaxpr: Any = inlined(code_of(part.run, ())).jaxpr
+    entering = list(zip(jaxpr.invars, part.reads, strict=True))
+    search = _Search({slot: _size(v.aval) for v, slot in entering})
+    changing = {v for v, slot in entering if slot in part.writes}
+    search.look_through(jaxpr, {v: frozenset([slot]) for v, slot in entering if slot in slots}, changing)
+    return [slot for slot in part.reads if slot in search.tied]
+
+
+@dataclass
+class _Search:
+    """Looks for what could be moved out of a loop.
+
+    Attributes:
+        sizes: Of all slots.
+        tied: Those that have to be tied, as far as is known.
+    """
+
+    sizes: Mapping[str, int]
+    tied: set[str] = field(default_factory=set)
+
+    def look_through(self, jaxpr: Any, known: Mapping[Any, frozenset[str]], changing: Collection[Any]) -> None:
+        """Find what could be moved out of code.
+
+        Args:
+            jaxpr: The code, without calls.
+            known: The slots that a value is computed from, where it is from some that the loop does not change.
+            changing: Values that change from turn to turn.
+        """
+        sources, changing = dict(known), set(changing)
+        for equation in jaxpr.eqns:
+            given = variables_among(equation.invars)
+            slots = _NOTHING.union(*(sources.get(v, _NOTHING) for v in given))
+            for inner, operands in _inner(equation):
+                always = {v: x for v, x in zip(inner.invars, operands, strict=True) if not isinstance(x, Literal)}
+                own = {v: sources[x] for v, x in always.items() if x in sources}
+                self.look_through(inner, own, {v for v, x in always.items() if x is None or x in changing})
+            may_be_moved = slots and changing.isdisjoint(given) and self.tied.isdisjoint(slots)
+            if may_be_moved and equation.primitive.name not in _LEFT:
+                self.tied.add(min(sorted(slots), key=self.sizes.__getitem__))
+            if may_be_moved and equation.primitive.name in _LEFT:
+                sources.update(dict.fromkeys(equation.outvars, slots))
+            elif slots or not changing.isdisjoint(given):
+                changing.update(equation.outvars)
+
+
+def _inner(equation: Any) -> Iterator[tuple[Any, Sequence[Any]]]:
+    """The code of loops and branches in an equation; for its arguments the operands that they always are, or None."""
+    params, operands = equation.params, equation.invars
+    match equation.primitive.name:
+        case "scan":
+            always, *others = operands_of_scan(params, operands)
+            yield params["jaxpr"].jaxpr, [*always, *(None for each in others for _ in each)]
+        case "while":
+            first, second = params["cond_nconsts"], params["body_nconsts"]
+            carried = [None] * (len(operands) - first - second)
+            yield params["cond_jaxpr"].jaxpr, [*operands[:first], *carried]
+            yield params["body_jaxpr"].jaxpr, [*operands[first : first + second], *carried]
+        case "cond":
+            yield from ((branch.jaxpr, operands[1:]) for branch in params["branches"])
+
+
+def _size(aval: Any) -> int:
+    """How much it is to choose an array, but for the number of lanes, if that is not known."""
+    return math.prod(size for size in aval.shape if isinstance(size, int))
+
+
+def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = True) -> Trimmed:
+    """The function tied to the loop that it runs in.
+
+    Args:
+        part: A function on slots.
+        slots: Those that it reads and its loop does not change.
+        anchor: A scalar slot that it writes, and that is never negative.
+        lightly: Whether only what has to be is tied.
+    """
+    places = frozenset(part.reads.index(slot) for slot in (slots_to_tie(part, slots) if lightly else slots))
+    if not places:
+        return part
+    reads = part.reads if anchor in part.reads else (*part.reads, anchor)
+    position = reads.index(anchor)
+
+    def run(*values: Any) -> list[Any]:
+        always = values[position] >= 0  # which XLA does not know
+        given = (_if(always, v) if i in places else v for i, v in enumerate(values[: len(part.reads)]))
+        return part.run(*given)
+
+    return replace(part, reads=reads, run=run)
+
+
+def _if(always: Any, array: Any) -> Any:
+    """The array, by way of a choice that always falls on it."""
+    return where(always, array, jnp.zeros((), array.dtype))

@@ -1,0 +1,54 @@
+"""How a run ends: what its results are, what stopped it, and what became of each input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import jax.numpy as jnp
+
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.state import fates
+from hlobatch.lowering.state.layout import Layout
+
+
+def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
+    """The arrays ``[inputs, *event]``."""
+    slots = dict(zip(layout.slots, state, strict=True))
+    values = dict(zip(layout.shared_slots, shared, strict=True))
+
+    def result(top: str) -> Any:
+        if top in values:
+            return jnp.broadcast_to(values[top], (layout.inputs, *values[top].shape))
+        all_lanes = slots[f"{top}.out"] if layout.queue else jnp.moveaxis(slots[top], layout.lane_axis, 0)
+        return all_lanes[: layout.inputs]
+
+    return [result(top) for v in layout.results for top in layout.tops(v)]
+
+
+def marked(results: Sequence[Any], status: Any) -> list[Any]:
+    """The results, where those of stopped inputs are NaN, or the least number that there is, or ``False``."""
+
+    def mark(result: Any) -> Any:
+        is_stopped = (status != 0).reshape(status.shape + (1,) * (result.ndim - status.ndim))
+        return where(is_stopped, _mark(result.dtype), result)
+
+    return list(map(mark, results))
+
+
+def _mark(dtype: Any) -> Any:
+    if jnp.issubdtype(dtype, jnp.inexact):
+        return jnp.asarray(jnp.nan, dtype)
+    if jnp.issubdtype(dtype, jnp.integer):
+        return jnp.asarray(int(jnp.iinfo(dtype).min), dtype)  # type: ignore[no-untyped-call]
+    return jnp.zeros((), dtype)
+
+
+def stopped(layout: Layout, state: Sequence[Any]) -> Any:
+    """What stopped the run, a sum of fates; 0 if every input was finished."""
+    return fates.reasons(layout, dict(zip(layout.slots, state, strict=True)))
+
+
+def status(layout: Layout, state: Sequence[Any]) -> Any:
+    """What became of each input."""
+    return fates.of_inputs(layout, dict(zip(layout.slots, state, strict=True)))

@@ -1,0 +1,166 @@
+"""What becomes of inputs, in the state of a run: the one place that knows how it is kept there.
+
+::
+
+    a lane …                      its counter       its slot `fate`     then
+    is at block i                 i                 FINISHED
+    is done with its input        leave             FINISHED            takes the next input, if there is a queue
+    was stopped                   leave             why                 takes the next input, if there is a queue
+    has full stacks, which grow   parked + i        FINISHED            goes on at block i, once the host has grown them
+
+The slot is there only where inputs can be stopped (``Layout.stops_inputs``). Where there is a queue, lanes hand in what
+became of an input together with its result, and the slot ``fate.out`` has it for all inputs.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.lowering.arrays.rows import IN_BOUNDS
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.state.layout import COUNTER, FATE, HEAD, ITEM, LOGGED, Layout, Slots
+from hlobatch.lowering.state.log import without_room
+
+OF_INPUTS: Final = f"{FATE}.out"
+"""Slot of what became of each input, where there is a queue."""
+
+
+def before_all(layout: Layout) -> Slots:
+    """What is kept of inputs before any was taken from the queue."""
+    aval = layout.slots.get(OF_INPUTS)
+    return {} if aval is None else {OF_INPUTS: jnp.full(aval.shape, Fate.UNSTARTED, aval.dtype)}
+
+
+def told_by(layout: Layout) -> frozenset[str]:
+    """Slots that say what became of the inputs."""
+    failure = () if layout.failure is None else (layout.failure, f"{layout.failure}.out")
+    return frozenset({COUNTER, FATE, ITEM, HEAD, OF_INPUTS, *failure}).intersection(layout.slots)
+
+
+# Within a turn
+
+
+def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
+    """What changes where the inputs of some lanes are stopped."""
+    return {
+        COUNTER: where(lanes, np.int32(layout.leave), slots[COUNTER]),
+        FATE: where(lanes, np.int32(fate), slots[FATE]),
+    }
+
+
+def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
+    """What changes where some lanes at a block have full stacks."""
+    if not layout.grows:
+        return stopped(layout, slots, lanes, Fate.PARKED)
+    return parked(layout, slots, lanes, block)
+
+
+def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
+    """What changes where some lanes at a block wait for the host."""
+    return {COUNTER: where(lanes, layout.parked + block, slots[COUNTER])}
+
+
+# Between runs
+
+
+def resumed(layout: Layout, slots: Slots) -> Slots:
+    """What changes as a run goes on: parked lanes are back at their blocks, or stopped, where stacks no longer grow.
+
+    What was logged has been read.
+    """
+    read = {LOGGED: jnp.zeros_like(slots[LOGGED])} if layout.waits_for_host else {}
+    if not (layout.stacked or read):
+        return {}
+    counter = slots[COUNTER]
+    are_parked = counter >= layout.parked
+    back = {COUNTER: where(are_parked, counter - layout.parked, counter)}
+    if layout.grows or not layout.stacked:
+        return {**read, **back}
+    if not read:
+        return stopped(layout, slots, are_parked, Fate.PARKED)
+    for_log = without_room(
+        layout, slots, layout.most_logged
+    )  # one that has no stack left finds that at its block again
+    gone_on = {**slots, COUNTER: where(for_log, back[COUNTER], counter)}
+    return {**read, **stopped(layout, gone_on, are_parked & ~for_log, Fate.PARKED)}
+
+
+def given_up(layout: Layout, slots: Slots) -> Slots:
+    """The state of a run whose stacks will grow no more, of the state in which they would; see ``Layout.grows``."""
+    kept = dict(slots)
+    if FATE not in slots:
+        kept[FATE] = jnp.zeros_like(slots[COUNTER])
+        if layout.queue:
+            kept[OF_INPUTS] = _taken(layout, slots)
+    return {slot: kept[slot] for slot in layout.slots}
+
+
+# At the end
+
+
+def reasons(layout: Layout, slots: Slots) -> Any:
+    """What stopped the run, a sum of fates; 0 if every input was finished."""
+    counter, found = slots[COUNTER], jnp.int32(0)
+    if layout.may_park:
+        found = jnp.any(counter >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
+    if layout.stretches:
+        found = found + jnp.any(counter < layout.done).astype(jnp.int32) * int(Fate.RUNNING)
+    if layout.failure is not None:
+        failed = of_inputs(layout, slots) & np.int32(Fate.FAILED)
+        found = found + jnp.max(failed, initial=0)
+    if layout.stops_inputs:
+        became = slots[OF_INPUTS if layout.queue else FATE]
+        for fate in _that_stop(layout):
+            these = jnp.any(became == fate).astype(jnp.int32) * int(fate)
+            found = found | these if layout.logs else found + these  # of those, some may be parked and others stopped
+    return found
+
+
+def of_inputs(layout: Layout, slots: Slots) -> Any:
+    """What became of each input, ``i32[inputs]``, given the state at the end."""
+    became = _of_inputs(layout, slots)
+    if layout.failure is None:
+        return became
+    failure = slots[f"{layout.failure}.out" if layout.queue else layout.failure][: layout.inputs].astype(jnp.int32)
+    failed = (became == Fate.FINISHED) & (failure != 0)
+    return where(failed, np.int32(Fate.FAILED) + (failure << np.int32(NUMBER)), became)
+
+
+def _of_inputs(layout: Layout, slots: Slots) -> Any:
+    """The same, but that inputs that raised are finished."""
+    if not layout.may_end_early:
+        return jnp.zeros(layout.inputs, jnp.int32)  # all of them finished
+    of_lanes = _of_lanes(layout, slots)
+    if not layout.queue:
+        return of_lanes[: layout.inputs]
+    became = slots[OF_INPUTS] if layout.stops_inputs else _taken(layout, slots)
+    if not (layout.grows or layout.stretches or layout.may_park):
+        return became[: layout.inputs]  # every lane has handed in
+    count = jnp.asarray(layout.inputs, jnp.int32)
+    held = where(slots[ITEM] >= 0, slots[ITEM], count)
+    return jnp.asarray(became).at[held].set(of_lanes, **IN_BOUNDS)[: layout.inputs]
+
+
+def _that_stop(layout: Layout) -> list[Fate]:
+    """Fates for which lanes are taken from their inputs."""
+    steps = [] if layout.max_steps is None else [Fate.STEPPED_OUT]
+    return steps if layout.grows or not layout.stacked else [Fate.PARKED, *steps]
+
+
+def _of_lanes(layout: Layout, slots: Slots) -> Any:
+    """What becomes of the inputs that lanes have."""
+    counter = slots[COUNTER]
+    fate = slots[FATE] if layout.stops_inputs else jnp.full_like(counter, Fate.FINISHED)
+    if layout.stretches:
+        fate = where(counter < layout.done, np.int32(Fate.RUNNING), fate)
+    return where(counter >= layout.parked, np.int32(Fate.PARKED), fate) if layout.grows or layout.may_park else fate
+
+
+def _taken(layout: Layout, slots: Slots) -> Any:
+    """What becomes of the inputs, and of a spare one, as far as only taking them from the queue says."""
+    rows = jnp.arange(layout.inputs + 1, dtype=jnp.int32)
+    return where(rows >= slots[HEAD], np.int32(Fate.UNSTARTED), np.int32(Fate.FINISHED))

@@ -1,0 +1,67 @@
+"""What the module takes: the arrays of all inputs, and of them what the lanes share and what each has its own of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import lane_function
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.state.captures import Captures
+from hlobatch.lowering.state.layout import Layout, Slots
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """The arrays that the module takes, in order.
+
+    Attributes:
+        layout: The state of the run.
+    """
+
+    layout: Layout
+
+    @property
+    def slots(self) -> list[str]:
+        """Their names, in what is passed around with the state."""
+        return [f"input#{position}" for position in range(len(self.layout.input_avals))]
+
+    @property
+    def of_lanes(self) -> list[str]:
+        """Variables that each lane has its own value of, and that the program reads."""
+        return [v for v in self.layout.program.vars_in if v in self.layout.stored]
+
+    def by_variable(self, arrays: Sequence[Any]) -> dict[str, list[Any]]:
+        """The arrays of each variable."""
+        supply = iter(arrays)
+        types = self.layout.program.var_defs
+        return {v: [next(supply) for _ in types[v].tensor_leaves] for v in self.layout.program.vars_in}
+
+    def entering(self, given: Slots) -> dict[str, Any]:
+        """Arrays ``[inputs, *event]``, by the slot that a lane takes its own to."""
+        arrays = self.by_variable([given[slot] for slot in self.slots])
+        return {top: array for v in self.of_lanes for top, array in zip(self.layout.tops(v), arrays[v], strict=True)}
+
+    def where_they_lie(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Arrays ``[inputs, *event]`` that are no part of the state, by the slot that blocks know them by."""
+        own, outside = self.by_variable(arrays), self.layout.tables | self.layout.in_place
+        read = (v for v in self.layout.program.vars_in if v in outside)
+        return {top: array for v in read for top, array in zip(self.layout.tops(v), own[v], strict=True)}
+
+    def shared(self, captures: Captures, captured: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
+        """The shared values: inputs without a batch axis, and what the entry block computes from them."""
+        program = self.layout.program
+        values = {v: own for v, own in self.by_variable(arrays).items() if self._is_shared(v)}
+        for op in program.graph.enter_block().instructions:
+            if isinstance(op, PrimOp) and op.vars_out and all(map(self._is_shared, op.vars_out)):
+                op = captures.substituted(op, captured)
+                operands = [a for v in op.vars_in for a in values.get(v, [])]
+                supply = iter(lane_function(op, program.var_defs)(*operands))
+                for v in op.vars_out:
+                    values[v] = [next(supply) for _ in self.layout.tops(v)]
+        return [array for v in self.layout.shared for array in values[v]]
+
+    def _is_shared(self, variable: str) -> bool:
+        return self.layout.program.alloc(variable) is Alloc.SHARED

@@ -1,0 +1,109 @@
+"""The state of many lanes, few of which have something left to do <-> the state of those few alone.
+
+::
+
+    pc   [3, done, done, 0, done]             pc   [3, 0]
+    x    [a, b,    c,    d, e]         <->    x    [a, d]
+
+Where no input is left to take, lanes become fewer, and a turn takes as long for one as for all. The few go on as a run
+of their own, without a queue, and are put back where they were: what hands in results, or makes stacks larger, is told
+nothing of it. A lane that has nothing left to do is never changed by it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.lowering.arrays.masks import masked
+from hlobatch.lowering.arrays.rows import IN_BOUNDS
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.state.layout import ACTIVE, COUNTER, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, Layout, Slots
+
+NOT_OF_LANES: Final = frozenset({EXECUTIONS, ACTIVE})
+"""Slots that count for all lanes."""
+
+
+@dataclass(frozen=True)
+class Narrowing:
+    """How the state of a run is made narrow, and wide again.
+
+    Attributes:
+        wide: Of all lanes.
+        narrow: Of as many as there are inputs, with the same stacks.
+    """
+
+    wide: Layout
+    narrow: Layout
+
+    def lanes(self, slots: Slots) -> Any:
+        """The lanes that go on, ``i32[few]``: those with something left to do, and others behind them if need be."""
+        return jnp.argsort(~self._at_work(slots), stable=True)[: self.narrow.lanes].astype(jnp.int32)
+
+    def inputs(self, slots: Slots, lanes: Any) -> Any:
+        """The inputs that lanes have, ``i32[few]``; any, of a lane that has none."""
+        if not self.wide.queue:
+            return jnp.minimum(lanes, self.wide.inputs - 1)
+        return jnp.maximum(slots[ITEM].at[lanes].get(**IN_BOUNDS), 0)
+
+    def narrowed(self, slots: Slots, lanes: Any) -> Slots:
+        """The state of some lanes."""
+        narrow, axis = self.narrow, self.narrow.lane_axis
+        found: Slots = {}
+        for slot in narrow.slots:
+            if slot in (LOG, LOGGED):  # what is in it has been read
+                found[slot] = jnp.zeros(narrow.slots[slot].shape, narrow.slots[slot].dtype)
+                continue
+            few = jnp.moveaxis(self._taken(slots[slot], slot, lanes), 0, self._axis(narrow, slot))
+            more = [(0, 0)] * few.ndim
+            more[self._axis(narrow, slot)] = (0, narrow.width - narrow.lanes if axis else 0)
+            found[slot] = jnp.pad(few, more)
+        works = np.arange(narrow.width) < jnp.sum(self._at_work(slots), dtype=jnp.int32)
+        return found | {COUNTER: where(works, found[COUNTER], narrow.done)}
+
+    def widened(self, slots: Slots, few: Slots, lanes: Any) -> Slots:
+        """The state of all lanes, given what it was and what has become of some of them."""
+        narrow, wide = self.narrow, self.wide
+        counter = few[COUNTER]
+        few = few | {COUNTER: where(counter >= narrow.parked, counter - narrow.parked + wide.parked, counter)}
+        works = self._at_work(slots).at[lanes].get(**IN_BOUNDS)
+        found = dict(slots)
+        for slot in narrow.slots:
+            new = jnp.moveaxis(few[slot], self._axis(narrow, slot), 0)[: narrow.lanes]
+            if slot == LOG and wide.queue:
+                new = self._with_inputs(new, slots, lanes)
+            new = masked(works, new, self._taken(slots[slot], slot, lanes), 0)
+            axis = self._axis(wide, slot)
+            place = (slice(None),) * (axis % slots[slot].ndim)
+            found[slot] = jnp.asarray(slots[slot]).at[(*place, lanes)].set(jnp.moveaxis(new, 0, axis), **IN_BOUNDS)
+        return found
+
+    def _with_inputs(self, log: Any, slots: Slots, lanes: Any) -> Any:
+        """What few lanes log, ``[few, rows, words]``, with the numbers of their inputs, as with a queue."""
+        inputs = jnp.broadcast_to(self.inputs(slots, lanes)[:, None, None], (*log.shape[:-1], 1))
+        return jnp.concatenate([log[..., :1], inputs, log[..., 1:]], axis=-1)
+
+    def _at_work(self, slots: Slots) -> Any:
+        """Lanes that wait at a block."""
+        return jnp.asarray(slots[COUNTER]) < self.wide.blocks
+
+    def _taken(self, array: Any, slot: str, lanes: Any) -> Any:
+        """What some lanes have of an array, lanes in front."""
+        axis = self._axis(self.wide, slot)
+        return jnp.moveaxis(jnp.take(array, lanes, axis=axis, mode="clip"), axis, 0)
+
+    @staticmethod
+    def _axis(layout: Layout, slot: str) -> int:
+        """Where an array has the axis of lanes; a stack has one of rows in front."""
+        return layout.lane_axis or int(slot in layout.buffers)
+
+
+def lanes_left(layout: Layout, slots: Mapping[str, Any]) -> int:
+    """How many lanes have something left to do, where no input is left to take; else 0."""
+    if layout.queue and int(slots[HEAD]) < layout.inputs:
+        return 0
+    return int(np.sum(np.asarray(slots[COUNTER]) < layout.blocks))

@@ -1,0 +1,119 @@
+"""The first block of a program, which no lane comes back to -> what each input begins with.
+
+::
+
+    turnover:  a lane takes input i, pc = 0              a lane takes input i, steps = 0, pc = where(i > 1, 1, halt)
+    in turns:  mask  = pc == 0
+               steps = where(mask, 0, steps)      ==>
+               pc    = where(mask, where(i > 1, 1, halt), pc)
+
+In the loop, the block would be asked after in every turn, and masked. Without a queue, all lanes begin with what it
+makes of their inputs. With one, it is run for the lane that takes an input, if it is a few operations on numbers; if it
+is dear, and gives back little, for all inputs ahead of the run, in a kernel of its own, which XLA compiles beside that
+of the loop.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.analysis.block_groups import Groups, is_small
+from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.machine_flow import never_goes_back, onward
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.physical import elements
+from hlobatch.ir.program import STORED
+from hlobatch.lowering.arrays.rows import rows_of, with_rows
+from hlobatch.lowering.blocks.block import BlockFunction
+from hlobatch.lowering.blocks.primitives import needs_real_inputs
+from hlobatch.lowering.state.captures import Captures
+from hlobatch.lowering.state.layout import ITEM, Layout, Slots
+from hlobatch.transforms.lower_calls import return_addresses
+
+DEAR: Final = 1_000.0
+"""Operations of a block per lane, from which it is worth a kernel of its own."""
+OPERATIONS_OF_A_RESULT: Final = 128.0
+"""Operations for each number that it gives back then: what is computed ahead goes to memory, for all inputs."""
+
+
+@dataclass(frozen=True)
+class Beginning:
+    """What inputs begin with.
+
+    Attributes:
+        block: The first block.
+        is_ahead: Whether it is run for all inputs ahead of the run.
+    """
+
+    block: BlockFunction
+    is_ahead: bool
+
+    @cached_property
+    def reads(self) -> list[str]:
+        """Slots that are not the state: of shared values and captured arrays."""
+        return [slot for slot in self.block.reads if slot not in self.block.layout.slots]
+
+    @property
+    def writes(self) -> tuple[str, ...]:
+        """Slots that an input begins with; where it goes from here is the first of them."""
+        return self.block.writes
+
+    def __call__(self, given: Slots, lanes: int) -> Slots:
+        """What lanes, which all stand at the block, have after it, of what it reads of them."""
+        slots = {slot: given[slot] if slot in given else self._blank(slot, lanes) for slot in self.block.reads}
+        return dict(zip(self.writes, self.block.for_all(slots, lanes), strict=True))
+
+    def _blank(self, slot: str, lanes: int) -> Any:
+        """What a slot holds of lanes that have not begun: of a return address, where a run ends, of others anything."""
+        layout = self.block.layout
+        aval = layout.slots[slot]
+        ends = {top for counter in return_addresses(layout.program) for top in layout.tops(counter)}
+        first = layout.leave if slot in ends else 0
+        return jnp.full(layout.of_lanes(layout.event(aval), lanes), first, aval.dtype)
+
+    def of_all(self, inputs: Slots, fixed: Slots) -> list[Any]:
+        """The arrays ``[inputs, *event]`` of what all inputs begin with, as many at a time as there are lanes."""
+        layout = self.block.layout
+        axis, count, size = layout.lane_axis, layout.inputs, layout.lanes
+
+        def some(start: Any) -> list[Any]:
+            given = {slot: jnp.moveaxis(rows_of(array, start, size), 0, axis) for slot, array in inputs.items()}
+            given[ITEM] = start + jnp.arange(size, dtype=jnp.int32)
+            return [jnp.moveaxis(array, axis, 0) for array in self({**fixed, **given}, size).values()]
+
+        def more(i: Any, found: list[Any]) -> list[Any]:
+            start = jnp.minimum(i * size, count - size)  # the last of them begin with some that have been
+            return [with_rows(array, new, start) for array, new in zip(found, some(start), strict=True)]
+
+        avals = jax.eval_shape(some, jnp.int32(0))
+        blank = [jnp.zeros((count, *aval.shape[1:]), aval.dtype) for aval in avals]
+        found: list[Any] = jax.lax.fori_loop(jnp.int32(0), jnp.int32(-(-count // size)), more, blank)
+        return found
+
+
+def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginning | None:
+    """What inputs begin with; None where the first block stays in the loop.
+
+    That is where a lane may come back to it, where it moves a stack, where blocks are counted, and where it is neither
+    cheap nor dear enough.
+    """
+    program = layout.program
+    first = program.graph.enter_block()
+    is_alone = layout.one_kernel and groups[0] == (0,) and not layout.stats and layout.max_steps is None
+    comes_back = any(first.name in places for places in onward(program).values())
+    if not is_alone or comes_back or never_goes_back(program):
+        return None
+    block = BlockFunction(0, first, replace(layout, stores_masked=True), captures, in_place=False)
+    if block.moves_stacks or block.logged or any(isinstance(op, PrimOp) and needs_real_inputs(op) for op in block.ops):
+        return None
+    if not layout.queue or is_small(layout.calls, first):
+        return Beginning(block, is_ahead=False)
+    changed = {v for op in block.ops for v in op.defs if program.alloc(v) in STORED}
+    results = sum(elements(program.var_defs[v]) for v in changed)
+    is_dear = block_cost(program, first) >= max(DEAR, OPERATIONS_OF_A_RESULT * results)
+    return Beginning(block, is_ahead=True) if is_dear else None

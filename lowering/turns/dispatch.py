@@ -1,0 +1,297 @@
+"""How one turn of the loop picks and runs blocks.
+
+| Form        | One turn                                                                              |
+|-------------|---------------------------------------------------------------------------------------|
+| ``case``    | a ``stablehlo.case`` on the block that the schedule wants (paper figure 5)            |
+| ``chain``   | for each block in order: run it while it is the one that the schedule wants           |
+| ``guarded`` | for each block in order: run it if anyone waits there                                 |
+| ``sweep``   | every block in order, masked, no test at all                                          |
+
+``schedule.py`` has the schedules of the first two. In the other two, a block that goes on to itself is run on while
+most lanes are there. In ``chain``, what runs is a group of small blocks (``analysis/block_groups.py``), or one block.
+
+Reference: paper section 3.1, algorithm 2 and figure 5.
+"""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Mapping, Sequence
+from functools import cached_property, partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import ir, stablehlo
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.cpu.one_kernel import Kernel
+from hlobatch.lowering.cpu.turns_at_once import turns_at_once
+from hlobatch.lowering.module.scalars import add, compare, constant, scalar_aval
+from hlobatch.lowering.module.splice import Spliced
+from hlobatch.lowering.module.while_loop import loop
+from hlobatch.lowering.state.layout import COUNTER, Layout, Slots
+from hlobatch.lowering.turns.turn import NEXT, Step, Turn
+
+TURNS: Final = 4
+"""Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
+MAJORITY: Final = (2, 3)
+"""The share of the lanes with something left to do of which more have to be there: two thirds."""
+TWICE: Final = 2
+"""Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
+has read, where one alone would write other arrays, which XLA would copy back. Of one lane, that is nothing."""
+SOMEONE: Final = 0
+"""What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
+NOBODY: Final = -1
+"""What the block that was next leaves in ``NEXT``, where the next one is found once in a turn."""
+
+
+class Case(Turn):
+    """The paper's figure 5: every branch takes the whole state and gives it back."""
+
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        names = list(self.layout.slots)
+        operation = stablehlo.CaseOp([state[s].type for s in names], state[NEXT], len(self.groups) + 1)
+        for index, region in enumerate(operation.regions):
+            with ir.InsertionPoint(region.blocks.append()):
+                inner = dict(state)
+                if index in self.steps:
+                    self.run(self.steps[index], inner)
+                stablehlo.return_([inner[s] for s in names])
+        state.update(zip(names, operation.results, strict=True))
+        self.look(state)
+
+
+class OneAtATime(Turn):
+    """Each block while it is the next one."""
+
+    @cached_property
+    def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
+        return {f"{NEXT}.{i}": aval for i, aval in enumerate(self.schedule.memory)}
+
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        for index, step in self.steps.items():
+            self.repeat_while(NEXT, partial(_is, index), step, state, endless=self.left_in_next is None)
+
+
+class Chain(OneAtATime):
+    """Each block finds the next one, so that a turn runs as many as follow each other in order."""
+
+    @property
+    def told(self) -> tuple[str, ...]:
+        return self.chosen
+
+    def tell(self, slots: Slots) -> list[Any]:
+        return self.choose_in(slots)
+
+
+class ChainOfOne(OneAtATime):
+    """A turn finds the next block once, and runs one, or the turnover.
+
+    On one CPU a test takes a nanosecond in a run that is one kernel, and little in one of several, of which what finds
+    the next block is one. It stands there once and not after every block, and takes less long to compile. The schedule,
+    block by block, is that of ``case``.
+    """
+
+    left_in_next = NOBODY
+
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return self.told
+
+    def tell_of_turnover(self, slots: Slots) -> list[Any]:
+        return self.tell(slots)
+
+    def enter(self, state: dict[str, Any]) -> None:
+        state[NEXT] = constant(NOBODY)
+
+    def choose(self, counter: Any, *memory: Any) -> list[Any]:
+        following, *remembered = super().choose(counter, *memory)
+        if not self.layout.queue:
+            return [following, *remembered]
+        wanted = self.lanes.wants_turnover(self.schedule.leaving(counter), following)
+        kept = [where(wanted, old, new) for old, new in zip(memory, remembered, strict=True)]
+        return [where(wanted, self.layout.leave, following), *kept]
+
+    def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
+        if self.layout.one_kernel:
+            return super().finder(avals)
+        return Kernel.of(self.splicer, self.choose, avals, "next").call
+
+    def body(self, carried: Slots) -> Slots:
+        state = dict(carried)
+        self.look(state)
+        return super().body(state)
+
+    def turn_over(self, state: dict[str, Any]) -> None:
+        self.repeat_while(NEXT, partial(_is, self.layout.leave), self.turnover, state)
+
+
+class EachInOrder(Turn):
+    """Every block has its turn."""
+
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return ()
+
+    @abstractmethod
+    def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
+        """Run a block, or pass it over."""
+
+    @cached_property
+    def _majority(self) -> Spliced:
+        return self.splicer.add(self._is_majority, [self.layout.slots[COUNTER], scalar_aval()], "majority")
+
+    def once(self, state: Slots) -> Slots:
+        """The state after a run of a program in which no lane goes back to a block: there is no loop."""
+        state = {**state, NEXT: constant(self.layout.done)}
+        self.run(self.steps[0], state)  # where every lane begins
+        self.visit_all(state, after=1)
+        return state
+
+    def visit_all(self, state: dict[str, Any], after: int = 0) -> None:
+        """Every block in order, run or passed over, but for some of the first."""
+        for index, step in list(self.steps.items())[after:]:
+            if not step.turns:
+                self.visit(index, step, state)
+            elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
+                times = TWICE if self.layout.lanes > 1 else 1
+                self._while_majority(index, step, state, [several] * times, at_least_once=True)
+            else:
+                self.visit(index, step, state)
+                self._while_majority(index, step, state, [self.spliced(step)] * TURNS)
+
+    def _while_majority(
+        self,
+        index: int,
+        step: Step,
+        state: dict[str, Any],
+        runs: Sequence[Spliced],
+        *,
+        at_least_once: bool = False,
+    ) -> None:
+        """Run a block that goes on to itself as long as most lanes that have something left to do stand there."""
+
+        def wanted(counter: Any) -> Any:
+            return self.splicer.call(self._majority, [counter, constant(index)])[0]
+
+        self.repeat_while(COUNTER, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
+
+    def _several_turns(self, step: Step) -> Spliced | None:
+        """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
+        if not self.layout.one_kernel or self.told:
+            return None
+        given = self.given(step)
+        several = turns_at_once(step.code.run, given, step.code.writes, COUNTER)
+        if several is None:
+            return None
+        return self.splicer.add(several, list(given.values()), f"{step.name}.turns")
+
+    def _is_majority(self, counter: Any, index: Any) -> list[Any]:
+        here = jnp.sum(counter == index, dtype=jnp.int32)
+        part, whole = MAJORITY
+        are_most = whole * here > part * jnp.sum(counter < self.layout.blocks, dtype=jnp.int32)
+        if not self.layout.queue:
+            return [are_most]
+        return [are_most & ~self.lanes.are_enough(self.schedule.leaving(counter))]
+
+
+class Guarded(EachInOrder):
+    """Those where anyone waits; ``NEXT`` says whether any ran.
+
+    So does the turnover, if it runs a block itself: all lanes that took an input may be done with it then.
+    """
+
+    left_in_next = SOMEONE
+
+    @property
+    def told_by_turnover(self) -> tuple[str, ...]:
+        return self.told if self.lanes.beginning else ()
+
+    def tell_of_turnover(self, slots: Slots) -> list[Any]:
+        return self.tell(slots) if self.told_by_turnover else []
+
+    @cached_property
+    def _anyone(self) -> Spliced:
+        avals = [self.layout.slots[COUNTER], scalar_aval()]
+        return self.splicer.add(lambda counter, index: [jnp.any(counter == index)], avals, "anyone")
+
+    def turn_over(self, state: dict[str, Any]) -> None:
+        self.look(state)
+        wanted = self.wants_turnover(state)
+        state[NEXT] = constant(self.layout.done)
+        self.once_if(wanted, self.turnover, state)
+
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        if not self.layout.queue:
+            state[NEXT] = constant(self.layout.done)
+        self.visit_all(state)
+
+    def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
+        (here,) = self.splicer.call(self._anyone, [state[COUNTER], constant(index)])
+        self.once_if(here, step, state)
+
+
+class Sweep(EachInOrder):
+    """Every one, several times."""
+
+    def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
+        del index
+        self.run(step, state)
+
+    def run_blocks(self, state: dict[str, Any]) -> None:
+        if self.rounds == 1:
+            self.visit_all(state)
+        else:
+            self._repeatedly(state)
+        self.look(state)
+
+    def _repeatedly(self, state: dict[str, Any]) -> None:
+        """In a loop whose test is a count."""
+        names = [*self.layout.slots, *self.counted]
+
+        def turn(carried: Sequence[Any]) -> list[Any]:
+            count, *values = carried
+            inner = dict(zip(names, values, strict=True))
+            self.visit_all(inner)
+            return [add(count, constant(1)), *(inner[name] for name in names)]
+
+        _, *values = loop(
+            [constant(0), *(state[name] for name in names)],
+            lambda carried: compare(carried[0], constant(self.rounds), "LT"),
+            turn,
+        )
+        state.update(zip(names, values, strict=True))
+
+
+class SweepInSteps(Sweep):
+    """The same, each block behind a barrier.
+
+    An accelerator's compiler takes the blocks of a turn for one piece of code, and pops wherever what was popped is
+    read. Stacks are then read after they were written, and copied in each turn: of 10 queens, 11 MB for 10,000 lanes.
+    """
+
+    def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
+        super().visit(index, step, state)
+        slots = list(self.layout.slots)
+        held = stablehlo.OptimizationBarrierOp([state[slot] for slot in slots]).results
+        state.update(zip(slots, held, strict=True))
+
+
+def _is(index: int, following: Any) -> Any:
+    return compare(following, constant(index), "EQ")
+
+
+CASE: Final = "case"
+_FORMS: Final[Mapping[str, type[Turn]]] = {CASE: Case, "chain": Chain, "guarded": Guarded, "sweep": Sweep}
+FORMS: Final = tuple(_FORMS)
+SWEEPS: Final = ("guarded", "sweep")
+
+
+def turn_of(form: str, layout: Layout, platforms: tuple[str, ...], *, on_one_cpu: bool) -> type[Turn]:
+    """What builds a turn in one of ``FORMS``; for one lane, to find the next block is to look at its counter."""
+    if form == "chain" and on_one_cpu and layout.lanes > 1:
+        return ChainOfOne
+    if form == "sweep" and layout.buffers and "cpu" not in platforms:
+        return SweepInSteps
+    return _FORMS[form]

@@ -1,0 +1,109 @@
+"""The block between inputs: lanes that are done hand in their results and take the next inputs.
+
+All lanes at once, by a scatter and a gather; or in a run that is one kernel, where loops cost next to nothing and few
+lanes are done at a time, only those that are, one after the other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.lowering.arrays.masks import masked
+from hlobatch.lowering.arrays.rows import IN_BOUNDS, places_in, row_of, with_row
+from hlobatch.lowering.arrays.where import where
+from hlobatch.lowering.state.layout import COUNTER, HEAD, ITEM, Layout, Slots
+
+
+@dataclass(frozen=True)
+class Exchange:
+    """A turnover. Lanes for whom no input is left are done.
+
+    Attributes:
+        layout: The state of the run.
+        leaving: The slot of a result, by that of the array for it, ``[inputs + 1, *event]``.
+        taken: Slots that a lane begins an input with.
+        entering: Arrays of all inputs ``[inputs, *event]``, by the slot that a lane takes its own to.
+        afresh: What else a lane begins an input with, a number by slot.
+        begin: What makes of an input what a lane begins with besides, and where; at the first block if None.
+    """
+
+    layout: Layout
+    leaving: Mapping[str, str]
+    taken: Sequence[str]
+    entering: Slots
+    afresh: Mapping[str, int]
+    begin: Callable[[Slots], Slots] | None = None
+
+    @property
+    def inputs(self) -> Any:
+        """How many there are; also the number of the spare row for results of lanes that have had no input."""
+        return jnp.asarray(self.layout.inputs, jnp.int32)
+
+    def at_once(self, slots: Slots) -> Slots:
+        """The slots that change."""
+        axis, count = self.layout.lane_axis, self.inputs
+        done = slots[COUNTER] == self.layout.leave
+        rows = where(done & (slots[ITEM] >= 0), slots[ITEM], count)
+        following = slots[HEAD] + jnp.cumsum(done.astype(jnp.int32)) - 1
+        takes = done & (following < count)
+        changed: Slots = {
+            HEAD: jnp.minimum(slots[HEAD] + jnp.sum(done, dtype=jnp.int32), count),
+            ITEM: where(done, where(takes, following, -1), slots[ITEM]),
+            COUNTER: where(done, where(takes, np.int32(0), self.layout.done), slots[COUNTER]),
+        }
+        for out, top in self.leaving.items():
+            results = jnp.moveaxis(slots[top], axis, 0)
+            changed[out] = slots[out].at[rows].set(results, **IN_BOUNDS)
+        places = jnp.clip(following, 0, count - 1)
+        for top, array in self.entering.items():
+            changed[top] = masked(takes, jnp.moveaxis(array[places], 0, axis), slots[top], axis)
+        for slot, first in self.afresh.items():
+            changed[slot] = where(done, first, slots[slot])
+        return changed
+
+    def in_loops(self, slots: Slots) -> Slots:
+        """The same, lane after lane.
+
+        In two loops, the second of which runs as often as the first has: XLA copies an array in each turn of a loop
+        that reads one row of it and writes another, or the same.
+        """
+        axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
+        lanes, number = places_in(slots[COUNTER] == self.layout.leave)
+        leaving = self.leaving
+
+        def hand_in(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
+            i, given = state
+            lane = row_of(lanes, i)
+            item = row_of(slots[ITEM], lane)
+            row = where(item >= 0, item, count)
+            changed = {out: with_row(given[out], row_of(slots[top], lane, axis), row) for out, top in leaving.items()}
+            return i + 1, changed
+
+        def take(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
+            i, changing = state[0] - 1, state[1]
+            lane, following = row_of(lanes, i), head + i
+            takes = following < count  # what a lane takes beyond the last input, one more time the last, nobody reads
+            begun = self._begun(following)
+            begun[ITEM] = where(takes, following, -1)
+            begun[COUNTER] = where(takes, begun[COUNTER], self.layout.done)
+            return i, {slot: with_row(changing[slot], value, lane, axis) for slot, value in begun.items()}
+
+        taken = {slot: slots[slot] for slot in self.taken}
+        start = jnp.int32(0), {out: slots[out] for out in leaving}
+        done, given = jax.lax.while_loop(lambda state: state[0] < number, hand_in, start)
+        _, changed = jax.lax.while_loop(lambda state: state[0] > 0, take, (done, taken))
+        return {**given, **changed, HEAD: jnp.minimum(head + number, count)}
+
+    def _begun(self, item: Any) -> Slots:
+        """What a lane begins an input with."""
+        rows = {slot: row_of(array, item) for slot, array in self.entering.items()}
+        first: Slots = {COUNTER: np.int32(0), **self.afresh, **rows}
+        if self.begin is None:
+            return first
+        return {**first, **self.begin({**rows, ITEM: jnp.minimum(item, self.inputs - 1)})}

@@ -1,0 +1,182 @@
+"""Which block runs next, given where the lanes stand.
+
+* ``earliest``: the first block in the order of the program that anyone waits at (the paper).
+* ``most_lanes``: the group of blocks where the most lanes wait.
+* ``least_idle``: the group whose lanes have lost the most by waiting, for the time that it takes. A cheap group runs
+  for a few lanes, an expensive one when many have come, and one that few lanes ever come to when the few have waited
+  for some time. It is a relative of the rule to rent until the rent has reached the price; here groups compete, so that
+  what has been lost is compared with what the others have.
+
+References:
+    Radul et al. (2020), section 2: "always run the earliest available block in program order … more refined heuristics
+    are definitely possible". Karlin, Manasse, Rudolph and Sleator, "Competitive snoopy caching", Algorithmica 3, 1988.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.analysis.block_groups import Groups
+from hlobatch.lowering.arrays.rows import row_of
+from hlobatch.lowering.arrays.where import where
+
+Arrays = tuple[Any, ...]
+
+AHEAD: Final = 0.3
+"""What a lane will lose if it is passed over, before it is asked again: this share of the longest group's time."""
+
+
+class Time(NamedTuple):
+    """What a group takes."""
+
+    lanes: int
+    """For as many at most."""
+    taken: float
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """How the next group is found.
+
+    Attributes:
+        memory: What is remembered from one choice to the next; zeros at first.
+        choose: From the program counters, ``i32[lanes]``, and the memory, to the group that runs next, ``i32[]``, and
+            the memory. Where no group has a lane, it is the counter past the last block if any lane is there, and else
+            one after it.
+        leaving: From the program counters to how many are past the last block, ``i32[]``; what ``choose`` counts too.
+    """
+
+    memory: tuple[jax.ShapeDtypeStruct, ...]
+    choose: Callable[..., Arrays]
+    leaving: Callable[[Any], Any]
+
+
+def earliest(groups: Groups) -> Schedule:
+    """The group of the smallest program counter."""
+    past = _past(groups)
+    return Schedule(
+        (),
+        lambda counter: (_group_of(jnp.min(counter), groups),),
+        lambda counter: jnp.sum(counter == past, dtype=jnp.int32),
+    )
+
+
+def most_lanes(groups: Groups) -> Schedule:
+    """The group with the most waiting lanes, the first of them if there are several."""
+
+    def choose(counter: Any) -> Arrays:
+        (lanes,) = counter.shape
+        if isinstance(lanes, int) and lanes * _size(groups) <= np.iinfo(np.int32).max:
+            return (_counter_of(_most(_counts(counter, groups), groups), groups),)
+        waiting = _waiting(counter, groups)
+        return (_counter_of(_best(waiting, waiting, groups), groups),)
+
+    return Schedule((), choose, partial(_leaving, groups=groups))
+
+
+def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequence[bool]) -> Schedule:
+    """The group with the most time lost by waiting lanes, for its own time.
+
+    Args:
+        groups: The blocks that run together.
+        times: What each group takes, in any unit, for few lanes and for more.
+        patient: Groups that run when nobody waits elsewhere.
+    """
+    longest, last = max(each[-1].taken for each in times), np.asarray([*patient, False, False])
+    taken = [*times, *[[Time(0, 1.0)]] * 2]
+
+    def choose(counter: Any, idle: Any) -> Arrays:
+        waiting = _waiting(counter, groups)
+        weights = _times_for(waiting, taken)
+        score = (idle + waiting * (AHEAD * longest)) / weights
+        best = _best(where(last, 0.0, score), waiting, groups)
+        lost = waiting * row_of(weights, best)
+        return _counter_of(best, groups), where(np.arange(len(taken)) == best, 0.0, idle + lost)
+
+    return Schedule((jax.ShapeDtypeStruct((len(taken),), np.float32),), choose, partial(_leaving, groups=groups))
+
+
+def _times_for(waiting: Any, times: Sequence[Sequence[Time]]) -> Any:
+    """What each group takes for the lanes that wait at it, as many as there are times of."""
+    most = max(map(len, times))
+    alike = [[*[each[0]] * (most - len(each)), *each] for each in times]
+    limits, taken = np.asarray(alike, np.float32).transpose(2, 1, 0)
+    found = jnp.asarray(taken[-1])
+    for limit, less in reversed(list(zip(limits[:-1], taken[:-1], strict=True))):
+        found = where(waiting <= limit, less, found)
+    return found
+
+
+def _waiting(counter: Any, groups: Groups) -> Any:
+    """How many lanes wait at each group, how many are past the last block, and 0: ``f32[groups + 2]``."""
+    return _counts(counter, groups).astype(jnp.float32)  # only now: LLVM adds integers several at a time
+
+
+def _leaving(counter: Any, groups: Groups) -> Any:
+    return _counts(counter, groups)[len(groups)]
+
+
+def _counts(counter: Any, groups: Groups) -> Any:
+    nowhere = -1
+    places = np.asarray([*range(len(groups)), _past(groups), nowhere], np.int32)
+    here = _group_of(counter, groups) == places[:, None]
+    return jnp.sum(here, axis=1, dtype=jnp.int32)  # fewer kernels than to add one for each lane
+
+
+def _past(groups: Groups) -> int:
+    """The counter past the last block."""
+    return sum(map(len, groups))
+
+
+def _group_of(counter: Any, groups: Groups) -> Any:
+    """The group of each program counter; one that is at no block stays as it is, which is no group."""
+    count, blocks = len(groups), _past(groups)
+    if count == blocks:
+        return counter
+    group_of = np.empty(blocks, np.int32)
+    for index, group in enumerate(groups):
+        group_of[list(group)] = index
+    return where(counter < blocks, jnp.asarray(group_of)[jnp.minimum(counter, blocks - 1)], counter)
+
+
+def _best(score: Any, waiting: Any, groups: Groups) -> Any:
+    """The index of the group with the highest score among those with lanes; the next two stand for none.
+
+    That is one reduction: the last two have scores below those of groups, and the last has one though no lane is there.
+    """
+    places = np.arange(len(groups) + 2)
+    none = places - len(groups)
+    scores = where(none < 0, score, np.float32(-1))
+    return jnp.argmax(where(waiting > 0, scores, np.where(none > 0, -2, -3).astype(np.float32))).astype(jnp.int32)
+
+
+def _size(groups: Groups) -> int:
+    """A power of two that is more than the number of groups and of what stands for none."""
+    return 1 << (len(groups) + 2).bit_length()
+
+
+def _most(counts: Any, groups: Groups) -> Any:
+    """The index of the group with the highest count, the first of them; the next two stand for none.
+
+    A number has the count in front and behind it how far from the end the group is. LLVM finds the greatest of several
+    whole numbers at a time, and the place of the greatest of several others one after the other.
+    """
+    size, past = _size(groups), len(groups)
+    places = np.arange(past + 2, dtype=np.int32)
+    behind = np.where(places < past, size - 1 - places, places == past).astype(np.int32)
+    in_front = counts * np.where(places < past, size, 0).astype(np.int32)
+    greatest = jnp.max(where(counts > 0, in_front + behind, np.where(places > past, 0, -1).astype(np.int32)))
+    return where(greatest >= size, size - 1 - (greatest & (size - 1)), past + 1 - greatest)
+
+
+def _counter_of(best: Any, groups: Groups) -> Any:
+    """The group as it is; past the last, the counter past the last block, or one after it."""
+    more = _past(groups) - len(groups)
+    return where(best < len(groups), best, best + more) if more else best
