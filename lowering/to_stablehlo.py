@@ -25,11 +25,9 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.lowering.blocks.block import block_functions
 from hlobatch.lowering.blocks.compaction import Widths
-from hlobatch.lowering.cpu.held import hold
-from hlobatch.lowering.cpu.in_loops import put_in_loops
-from hlobatch.lowering.cpu.one_kernel import Ahead, Kernel, in_one_kernel
-from hlobatch.lowering.cpu.small_kernels import in_small_kernels
-from hlobatch.lowering.cpu.twofold import reduce_twofold
+from hlobatch.lowering.cpu import passes
+from hlobatch.lowering.cpu.one_kernel import Ahead, Kernel
+from hlobatch.lowering.module.passes import ModulePass, run_passes
 from hlobatch.lowering.module.scalars import scalar_aval
 from hlobatch.lowering.module.splice import Splicer, type_of
 from hlobatch.lowering.module.while_loop import loop
@@ -113,16 +111,22 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         module.operation.attributes["sym_name"] = ir.StringAttr.get("hlobatch")
         builder = _Builder(request, module)
         builder.build()
-        if request.layout.one_kernel:
-            put_in_loops(module, builder.splicer, with_scatters=request.scatters_in_loops)
-            hold(module)
-            in_one_kernel(module, builder.ahead)
-        elif request.small_kernels:
-            in_small_kernels(module)
-        if request.on_one_cpu and not request.passes_left_out:
-            reduce_twofold(module, sums_stay=not request.layout.one_kernel)
         module.operation.verify()
+        run_passes(module, _passes(request, builder))
     return module
+
+
+def _passes(request: Request, builder: _Builder) -> dict[str, ModulePass]:
+    """What is left to do for XLA on the machine that the module is for."""
+    wanted: dict[str, ModulePass] = {}
+    if request.layout.one_kernel:
+        how = {"with_scatters": request.scatters_in_loops}
+        wanted |= passes.one_kernel(builder.module, builder.splicer, builder.ahead, **how)
+    elif request.small_kernels:
+        wanted |= passes.several_kernels(builder.module)
+    if request.on_one_cpu and not request.passes_left_out:
+        wanted |= passes.reductions(builder.module, sums_stay=not request.layout.one_kernel)
+    return wanted
 
 
 class _Builder:

@@ -226,9 +226,9 @@ def observed(observer: Observer) -> Iterator[None]:
 _dumped = itertools.count()
 
 
-def dump(stage: str, program: Program) -> None:
-    """Write the IR after a stage, if dumping is on."""
+def dump(stage: str, code: object, suffix: str = ".txt") -> None:
+    """Write a program, or a module, as it is after a stage, if dumping is on."""
     folder = config.dump_directory()
     if folder is not None:
         folder.mkdir(parents=True, exist_ok=True)
-        (folder / f"{next(_dumped):03d}-{stage}.txt").write_text(str(program))
+        (folder / f"{next(_dumped):03d}-{stage}{suffix}").write_text(str(code))

@@ -1,0 +1,49 @@
+"""What XLA's CPU backend had better be given -> the passes that make it of a module that was built, in order.
+
+::
+
+    put-in-loops      loops of ours for what would call a library, in a run that is one kernel
+    hold              what is broadcast several times, or costs much, is computed once there
+    in-one-kernel     ``main`` is a call of that kernel
+    in-small-kernels  in a run of several kernels: one for operations on little data that follow each other
+    reduce-twofold    reductions over many numbers that XLA makes no trees of
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+from hlobatch.lowering.cpu.held import hold
+from hlobatch.lowering.cpu.in_loops import put_in_loops
+from hlobatch.lowering.cpu.one_kernel import Ahead, in_one_kernel
+from hlobatch.lowering.cpu.small_kernels import in_small_kernels
+from hlobatch.lowering.cpu.twofold import reduce_twofold
+from hlobatch.lowering.module.passes import ModulePass
+from hlobatch.lowering.module.splice import Splicer
+
+
+def one_kernel(module: Any, splicer: Splicer, ahead: Ahead | None, *, with_scatters: bool) -> dict[str, ModulePass]:
+    """Passes for a run that is one kernel.
+
+    Args:
+        module: The module, whose sizes are known.
+        splicer: That built it, and adds functions to it.
+        ahead: What is computed before the kernel is called.
+        with_scatters: Whether scatters are loops of ours.
+    """
+    return {
+        "put-in-loops": partial(put_in_loops, module, splicer, with_scatters=with_scatters),
+        "hold": partial(hold, module),
+        "in-one-kernel": partial(in_one_kernel, module, ahead),
+    }
+
+
+def several_kernels(module: Any) -> dict[str, ModulePass]:
+    """Passes for a run of several kernels, in which what works on little is kernels of its own."""
+    return {"in-small-kernels": partial(in_small_kernels, module)}
+
+
+def reductions(module: Any, *, sums_stay: bool) -> dict[str, ModulePass]:
+    """Passes for a module that XLA rewrites reductions in, unless it is asked not to."""
+    return {"reduce-twofold": partial(reduce_twofold, module, sums_stay=sums_stay)}

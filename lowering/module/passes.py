@@ -1,0 +1,25 @@
+"""A module that was built -> the same, rewritten by one named pass after the other, verified and dumped between."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from hlobatch import config
+from hlobatch.transforms.pipeline import dump
+
+ModulePass = Callable[[], None]
+"""Changes the module that it was made for."""
+
+
+def run_passes(module: Any, passes: Mapping[str, ModulePass]) -> None:
+    """Change a module by passes, in order, as ``transforms/pipeline.py`` runs those on programs.
+
+    Raises:
+        ir.MLIRError: A pass left a module behind that is none, which is an error in that pass.
+    """
+    for name, rewrite in passes.items():
+        rewrite()
+        if config.verify_each():
+            module.operation.verify()
+        dump(name, module, suffix=".mlir")

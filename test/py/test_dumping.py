@@ -1,0 +1,32 @@
+"""``HLOBATCH_DUMP_IR``: what each pass makes of a program, and of the module that is built of it, in order."""
+
+from pathlib import Path
+
+import jax.numpy as jnp
+import pytest
+
+import hlobatch as hb
+from hlobatch._jax import ir, mlir
+
+
+@hb.batch(dispatch="chain")
+def fibonacci(n):
+    return n if n < 2 else fibonacci(n - 1) + fibonacci(n - 2)
+
+
+def test_every_pass_leaves_a_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HLOBATCH_DUMP_IR", str(tmp_path))
+    lowered = fibonacci.trace(jnp.arange(8)).lower()
+    lowered.as_text("stablehlo")
+    files = sorted(tmp_path.iterdir())
+    names = [(file.stem.split("-", 1)[1], file.suffix) for file in files]
+    programs, modules = ([name for name, suffix in names if suffix == wanted] for wanted in (".txt", ".mlir"))
+    assert "lower-calls" in programs
+    assert modules[-3:] == ["put-in-loops", "hold", "in-one-kernel"]
+    assert names.index(("lower-calls", ".txt")) < names.index(("in-one-kernel", ".mlir"))
+    with mlir.make_ir_context():
+        for file in files:
+            if file.suffix == ".mlir":
+                assert "func.func" in str(ir.Module.parse(file.read_text()))
+    marked = ["xla_cpu_small_call" in file.read_text() for file in files[-3:]]
+    assert marked == [False, False, True]
