@@ -124,6 +124,8 @@ def _passes(request: Request, builder: _Builder) -> dict[str, ModulePass]:
         wanted |= passes.one_kernel(builder.module, builder.splicer, builder.ahead, **how)
     elif request.small_kernels:
         wanted |= passes.several_kernels(builder.module)
+    if wanted and not request.passes_left_out:
+        wanted |= passes.no_library(builder.module, builder.splicer)
     if request.on_one_cpu and not request.passes_left_out:
         wanted |= passes.reductions(builder.module, sums_stay=not request.layout.one_kernel)
     return wanted

@@ -76,15 +76,26 @@ def accumulator(dtype: Any) -> Any:
 
 def contraction_of(operation: Any) -> Contraction | None:
     """What a ``stablehlo.dot_general`` does; None if no row of its result is long enough for it to pay."""
+    contraction = any_contraction_of(operation)
+    return contraction if contraction and _pays(operation, contraction) else None
+
+
+def any_contraction_of(operation: Any) -> Contraction | None:
+    """What a ``stablehlo.dot_general`` does; None if it has no numbers to multiply."""
     dims = stablehlo.DotDimensionNumbers(operation.attributes["dot_dimension_numbers"])
     summed = tuple(dims.lhs_contracting_dimensions), tuple(dims.rhs_contracting_dimensions)
     batch = tuple(dims.lhs_batching_dimensions), tuple(dims.rhs_batching_dimensions)
-    result = aval_of(operation.results[0])
-    rows = aval_of(operation.operands[0]).ndim - len(summed[0])
-    sizes = math.prod(result.shape[len(batch[0]) : rows]), math.prod(result.shape[rows:])
     is_empty = any(0 in aval_of(operand).shape for operand in operation.operands)
-    pays = max(sizes) >= SHORT or math.prod(result.shape) * _summed(operation, summed[0]) >= FOR_A_LIBRARY
-    return Contraction(summed, batch, result.dtype) if pays and not is_empty else None
+    return None if is_empty else Contraction(summed, batch, aval_of(operation.results[0]).dtype)
+
+
+def _pays(operation: Any, contraction: Contraction) -> bool:
+    """Whether LLVM had better multiply several pairs at a time, where XLA would one."""
+    result, first = aval_of(operation.results[0]), len(contraction.batch[0])
+    rows = aval_of(operation.operands[0]).ndim - len(contraction.summed[0])
+    sizes = math.prod(result.shape[first:rows]), math.prod(result.shape[rows:])
+    products = math.prod(result.shape) * _summed(operation, contraction.summed[0])
+    return bool(max(sizes) >= SHORT or products >= FOR_A_LIBRARY)
 
 
 def _summed(operation: Any, axes: Axes) -> int:

@@ -9,14 +9,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import ir
 from hlobatch.analysis.machine_flow import reachable
-from hlobatch.lowering.cpu.contractions import contraction_of
+from hlobatch.lowering.cpu.contractions import any_contraction_of, contraction_of
+from hlobatch.lowering.cpu.one_kernel import is_marked
 from hlobatch.lowering.cpu.outermost import outermost
 from hlobatch.lowering.cpu.reductions import reduction_of
 from hlobatch.lowering.cpu.scatters import scatter_of
@@ -24,10 +25,11 @@ from hlobatch.lowering.cpu.trigonometry import COSINES, SINES, is_little_once, t
 from hlobatch.lowering.module.splice import CALL, Spliced, Splicer, aval_of, callee, name_of
 from hlobatch.lowering.module.while_loop import WHILE
 
+DOT: Final = "stablehlo.dot_general"
 SCATTER: Final = "stablehlo.scatter"
 _FUNCTION: Final = "func.func"
 LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
-    "stablehlo.dot_general": contraction_of,
+    DOT: contraction_of,
     "stablehlo.reduce": reduction_of,
     SCATTER: scatter_of,
     **dict.fromkeys((SINES, COSINES), trigonometric_of),
@@ -40,12 +42,29 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
 
     Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
     """
-    functions: dict[Any, Spliced] = {}
     runs_once = _Once(module)
-    for operation in [o for o in outermost(module.operation, LOOPS) if not (is_little_once(o) and runs_once(o))]:
-        if operation.name == SCATTER and not with_scatters:
-            continue
-        run = LOOPS[operation.name](operation)
+    wanted = LOOPS if with_scatters else LOOPS.keys() - {SCATTER}
+    operations = [o for o in outermost(module.operation, wanted) if not (is_little_once(o) and runs_once(o))]
+    _replace([(operation, LOOPS[operation.name](operation)) for operation in operations], splicer)
+
+
+def put_dots_in_loops(module: Any, splicer: Splicer) -> None:
+    """Replace all contractions in kernels by calls of functions that loop; the module is changed.
+
+    XLA's CPU backend hands some of them to a library, little ones of some shapes too, and cannot do so in a kernel:
+    it fails to compile. It is to be asked not to, which only who compiles can do.
+    """
+    called = _called(module)
+    kernels = [callee(call) for call in outermost(module.operation, (CALL,)) if is_marked(call)]
+    functions = ir.SymbolTable(module.operation)
+    inside = [o for name in reachable(called, kernels) for o in outermost(functions[name].operation, (DOT,))]
+    _replace([(operation, any_contraction_of(operation)) for operation in inside], splicer)
+
+
+def _replace(loops: Iterable[tuple[Any, Callable[..., Any] | None]], splicer: Splicer) -> None:
+    """Replace operations by calls of functions of their operands, where these are given."""
+    functions: dict[Any, Spliced] = {}
+    for operation, run in loops:
         if run is None:
             continue
         given = [aval_of(value) for value in operation.operands]
@@ -77,9 +96,13 @@ class _Once:
     @cached_property
     def _in_loops(self) -> frozenset[str]:
         """The functions that are called in a loop, and those that they call."""
-        called = {name_of(f): _called_in(f) for f in outermost(self.module.operation, (_FUNCTION,))}
         loops = outermost(self.module.operation, (WHILE,))
-        return frozenset(reachable(called, (name for loop in loops for name in _called_in(loop))))
+        return frozenset(reachable(_called(self.module), (name for loop in loops for name in _called_in(loop))))
+
+
+def _called(module: Any) -> dict[str, list[str]]:
+    """The functions that each function of a module calls."""
+    return {name_of(f): _called_in(f) for f in outermost(module.operation, (_FUNCTION,))}
 
 
 def _called_in(operation: Any) -> list[str]:

@@ -6,6 +6,7 @@
     hold              what is broadcast several times, or costs much, is computed once there
     in-one-kernel     ``main`` is a call of that kernel
     in-small-kernels  in a run of several kernels: one for operations on little data that follow each other
+    dots-in-loops     loops of ours for all contractions in kernels, unless XLA is asked to call no library for them
     reduce-twofold    reductions over many numbers that XLA makes no trees of
 """
 
@@ -15,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from hlobatch.lowering.cpu.held import hold
-from hlobatch.lowering.cpu.in_loops import put_in_loops
+from hlobatch.lowering.cpu.in_loops import put_dots_in_loops, put_in_loops
 from hlobatch.lowering.cpu.one_kernel import Ahead, in_one_kernel
 from hlobatch.lowering.cpu.small_kernels import in_small_kernels
 from hlobatch.lowering.cpu.twofold import reduce_twofold
@@ -42,6 +43,11 @@ def one_kernel(module: Any, splicer: Splicer, ahead: Ahead | None, *, with_scatt
 def several_kernels(module: Any) -> dict[str, ModulePass]:
     """Passes for a run of several kernels, in which what works on little is kernels of its own."""
     return {"in-small-kernels": partial(in_small_kernels, module)}
+
+
+def no_library(module: Any, splicer: Splicer) -> dict[str, ModulePass]:
+    """Passes for kernels that XLA may want to call a library from, unless it is asked not to."""
+    return {"dots-in-loops": partial(put_dots_in_loops, module, splicer)}
 
 
 def reductions(module: Any, *, sums_stay: bool) -> dict[str, ModulePass]:

@@ -296,3 +296,43 @@ def test_what_xla_finds_unused_does_no_harm(change, in_jit, monkeypatch):
     results = jax.jit(lambda *args: batched(*args))(x, y) if in_jit else batched(x, y)
     for got, value in zip(results, wanted, strict=True):
         np.testing.assert_allclose(got[0], value, rtol=1e-5)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("rows", "summed"), [(2, 9), (2, 64), (1, 9), (3, 3)])
+@pytest.mark.parametrize("lanes", [1, 2, 20])
+def test_contractions_that_xla_wants_a_library_for(lanes, rows, summed, dtype):
+    """In kernels there is none, and some did not compile: in jit, where XLA cannot be asked, and for one lane."""
+
+    def gram(a, n):
+        total = a.T @ a
+        for _ in range(n):
+            total = total * 0.5 + (a.T @ a if total[0, 0] > 1 else a.T @ a * 2)
+        return total
+
+    a = np.random.default_rng(0).normal(size=(lanes, summed, rows)).astype(dtype)
+    n = np.arange(lanes) % 3 + 1
+    with jax.enable_x64(dtype is np.float64):
+        with hb.disable_batching():
+            expected = [gram(each, count) for each, count in zip(a, n, strict=True)]
+        for run in (hb.batch(gram), jax.jit(lambda *args: hb.batch(gram)(*args))):
+            np.testing.assert_allclose(run(a, n), expected, rtol=2e-5)
+
+
+def test_a_contraction_in_a_small_kernel_is_a_loop(monkeypatch):
+    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+    big = jnp.asarray(np.random.default_rng(0).normal(size=(SIZE, SIZE)) / SIZE, jnp.float32)
+
+    def both(x, n):
+        total = 0.0
+        while total < n:
+            y = x[:20].reshape(10, 2)
+            total += jnp.tanh(y.T @ y).sum() ** 2 + 1.0
+            x = big @ x
+        return total
+
+    dots = [
+        line for line in lowered(both, jnp.ones((1, SIZE), jnp.float32), jnp.full(1, 100.0)) if "dot_general" in line
+    ]
+    assert dots
+    assert all(f"{SIZE}x{SIZE}" in line for line in dots)
