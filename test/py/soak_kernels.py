@@ -1,8 +1,8 @@
 """Generated programs as kernels, for as long as one likes: ``python test/py/soak_kernels.py SECONDS SEED``.
 
-A fault in code of our own ends the process, if it does not give a wrong number. Each program runs with memory checked and
-not, on one to three threads and inside of ``jax.jit``, on few and on many inputs, and is compared with plain Python.
-The last line says how many programs there were; without it, the process has ended before its time.
+A fault in code of our own ends the process, if it does not give a wrong number. Each program runs with memory checked
+and not, on one to three threads and inside of ``jax.jit``, on few and on many inputs; all is compared with
+plain Python. The last line says how many programs there were; without it, the process has ended before its time.
 """
 
 from __future__ import annotations
