@@ -36,6 +36,7 @@ from jax.interpreters import ad, batching, mlir
 from jaxlib.mlir.dialects._ods_common import _cext as _bindings  # type: ignore[attr-defined]
 
 from hlobatch import config
+from hlobatch.jax_primitives import Batched, batched
 
 try:
     from jax._src.random.threefry2x32 import _threefry2x32_lowering_rule as _threefry2x32_unrolled
@@ -571,25 +572,22 @@ def _without_sharding_rules(module: Any) -> None:
 _SHARDING_RULE: Final = "sdy.sharding_rule"
 
 
-_CALLED: Final = {
-    "checkpoint": "jaxpr",
-    "closed_call": "call_jaxpr",
-    "core_call": "call_jaxpr",
-    "custom_jvp_call": "call_jaxpr",
-    "custom_vjp_call": "call_jaxpr",
-    "jit": "jaxpr",
-    "pjit": "jaxpr",
-    "remat": "jaxpr",
-    "remat2": "jaxpr",
-}
-"""Primitives that only call a jaxpr, once derivatives have been taken, and the parameter that has it."""
+def public_primitives() -> frozenset[str]:
+    """The names of the primitives that the installed JAX shows."""
+    modules = (jax.lax, jax.lax.linalg, _core.primitives)
+    return frozenset(p.name for module in modules for p in vars(module).values() if isinstance(p, Primitive))
+
+
+_CALLS: Final = batched(Batched.CALL)
 
 
 def called_by(equation: Any) -> Any:
     """The closed jaxpr that an equation calls, if that is all it does."""
-    jaxpr = equation.params.get(_CALLED.get(equation.primitive.name))
-    is_closed = jaxpr is None or isinstance(jaxpr, ClosedJaxpr)  # from jax 0.12 on, all are
-    return jaxpr if is_closed else ClosedJaxpr(jaxpr, ())
+    if equation.primitive.name not in _CALLS:
+        return None
+    params = equation.params
+    jaxpr = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
+    return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())  # from jax 0.12 on, all are closed
 
 
 HOST_EFFECTS: Final = ("debug_callback", "debug_print")

@@ -9,15 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 from functools import singledispatch
-from typing import Any
+from typing import Any, Final
 
 from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.analysis.updates import UPDATES, elements_updated, taken_as_a_whole_by
+from hlobatch.analysis.updates import elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import array_bytes, elements
 from hlobatch.ir.program import STORED, Block, Program
+from hlobatch.jax_primitives import UPDATES, Costs, costs_of
 
 _CONTRACTION = 0.125
 """Time of an operation of a contraction, where one on elements is 1."""
@@ -27,10 +28,8 @@ _PLACED = 8.0
 """Time of changing an element at a place that each lane has for itself."""
 _UNKNOWN_TRIPS = 8
 """Turns assumed for a loop whose count is not known."""
-TRANSCENDENTAL = frozenset({"exp", "log", "sin", "cos", "tan", "tanh", "logistic", "erf", "pow", "log1p", "expm1"})
-"""Primitives that are a polynomial or a call of a library."""
-RANDOM = frozenset({"random_bits", "random_split", "random_fold_in", "threefry2x32"})
-"""Primitives that draw random bits, or make keys of one."""
+_OPERATIONS: Final = {Costs.NUMBER: 1.0, Costs.FUNCTION: 10.0, Costs.RANDOM: 40.0}
+"""Operations that an element of a primitive's result takes."""
 
 
 def block_cost(program: Program, block: Block) -> float:
@@ -124,4 +123,4 @@ def equation_cost(equation: Any, contraction: float = 1.0) -> float:
         return min(elements, _PLACED * elements_updated(equation))
     if inner:
         return inner
-    return elements * (10.0 if name in TRANSCENDENTAL else 40.0 if name in RANDOM else 1.0)
+    return elements * _OPERATIONS[costs_of(name)]

@@ -25,15 +25,11 @@ from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.jax_primitives import Trait, having
 
-_LAPACK: Final = """
-    cholesky eig eigh geqp3 geqrf hessenberg householder_product lu ormqr qr schur svd triangular_solve tridiagonal
-    tridiagonal_solve
-"""
-_FOREIGN: Final = "custom_call ffi_call"
 LIBRARIES: Final[Mapping[str, str]] = {
-    **dict.fromkeys(_LAPACK.split(), "LAPACK"),
-    **dict.fromkeys(_FOREIGN.split(), "a foreign function"),
+    **dict.fromkeys(having(Trait.LAPACK), "LAPACK"),
+    **dict.fromkeys(having(Trait.FOREIGN), "a foreign function"),
 }
 """JAX's primitives, and an operation of code that was read from a module, by what they call."""
 

@@ -19,6 +19,7 @@ from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
 from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
+from hlobatch.jax_primitives import IN_KERNELS
 
 MULTIPLICATIONS: Final = 330_000
 """Of a contraction, of all lanes together: what takes about as long as to start a kernel for it, and those of the
@@ -41,29 +42,6 @@ DEEPEST: Final = 1_000
 """Operations of a block each of which needs the one before. XLA's emitter comes to the first of them by recursion from
 the last, and ends the process at some five thousand, where its stack ends."""
 
-_ARITHMETIC: Final = """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh bitcast_convert_type cbrt ceil clamp clz complex conj
-    convert_element_type cos cosh div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le
-    le_to lgamma log log1p logistic lt lt_to max min mul ne neg nextafter not or population_count pow real
-    reduce_precision rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt
-    square stop_gradient sub tan tanh xor
-"""
-_SHAPES: Final = """
-    broadcast_in_dim concatenate copy dynamic_slice dynamic_update_slice gather iota pad reshape rev scatter scatter-add
-    scatter-max scatter-min scatter-mul scatter-sub slice split squeeze stack tile transpose unstack
-"""
-_REDUCTIONS: Final = """
-    argmax argmin cumlogsumexp cummax cummin cumprod cumsum reduce reduce_and reduce_max reduce_min reduce_or
-    reduce_prod reduce_sum reduce_xor
-"""
-_CONTROL: Final = """
-    checkpoint closed_call cond custom_jvp_call custom_vjp_call jit optimization_barrier pjit remat remat2 scan while
-"""
-_RANDOM: Final = """
-    random_bits random_clone random_fold_in random_seed random_split random_unwrap random_wrap threefry2x32
-"""
-SUPPORTED: Final = frozenset(f"{_ARITHMETIC} {_SHAPES} {_REDUCTIONS} {_CONTROL} {_RANDOM}".split())
-"""JAX primitives that become operations XLA can emit there; ``dot_general`` is one if it is small."""
 _INTEGERS: Final = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16, 32, 64))
 DTYPES: Final = frozenset(
     ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128", KEYS)
@@ -128,7 +106,7 @@ def _is_known_equation(equation: Any) -> bool:
     name = equation.primitive.name
     if name == "scatter" and equation.params.get("update_jaxpr") is not None:
         return False  # `x.at[i].apply` computes anything of what is there
-    return name in SUPPORTED or name == "dot_general"
+    return name in IN_KERNELS
 
 
 def _contractions(jaxpr: Any) -> Iterator[Any]:

@@ -19,12 +19,9 @@ from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block
 from hlobatch.ir.types import Type
+from hlobatch.jax_primitives import READS, UPDATES
 
-READS: Final = frozenset({"dynamic_slice", "gather"})
-"""Primitives of JAX that give some elements of their first operand."""
 SLICE: Final = "dynamic_update_slice"
-UPDATES: Final = frozenset({SLICE, "scatter", *(f"scatter-{name}" for name in ("add", "max", "min", "mul", "sub"))})
-"""Primitives of JAX that give back their first operand with some of its elements changed."""
 
 
 @dataclass(frozen=True)

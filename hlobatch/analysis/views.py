@@ -6,13 +6,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Final
+from typing import Any
 
 from hlobatch._jax import ClosedJaxpr, Literal
-
-_VIEWS: Final = frozenset(
-    {"slice", "dynamic_slice", "squeeze", "reshape", "transpose", "rev", "expand_dims", "broadcast_in_dim"}
-)
+from hlobatch.jax_primitives import VIEWS
 
 
 def views(code: ClosedJaxpr) -> Mapping[int, int]:
@@ -32,7 +29,7 @@ def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
     """What an array is a view of; itself if it is none, and None for a number that is written out."""
     while not isinstance(variable, Literal) and variable in defined:
         equation = defined[variable]
-        if not (equation.primitive.name in _VIEWS or _takes_one(equation)):
+        if not (equation.primitive.name in VIEWS or _takes_one(equation)):
             break
         variable = equation.invars[0]
     return None if isinstance(variable, Literal) else variable

@@ -47,7 +47,7 @@ def as_number(e: Emitter, i: Index, dtype: Any) -> str:
     return number(i, dtype) if isinstance(i, int) else apply(e, "convert_element_type", dtype, i, of=INT64)
 
 
-@on_arrays("reshape", "squeeze", "expand_dims", uses_once=True)
+@on_arrays("reshape", "squeeze", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     if p.get("dimensions") is not None and "new_sizes" in p:
         raise NoKernelError("`reshape` of axes in another order has no code")

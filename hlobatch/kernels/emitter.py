@@ -17,7 +17,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
-from hlobatch.analysis.updates import UPDATES
+from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.rules import ARRAYS, NUMBERS, USE_ONCE, apply
 from hlobatch.kernels.text import UNROLLED, Index, Text
@@ -37,7 +37,7 @@ from hlobatch.kernels.values import Value, roots_of
 LARGEST_CONSTANT: Final = 1 << 14
 """Elements of an array that is written into the module; larger ones are passed by the host."""
 
-WITH_CODE: Final = frozenset({"while", "scan", "cond"})
+WITH_CODE: Final = batched(Batched.CONTROL)
 """Primitives that run jaxprs of their own, which may update arrays."""
 
 
@@ -280,4 +280,4 @@ class Emitter(Text):
 def may_update(equation: Any) -> bool:
     """Whether an array of its operands may be updated in place by it."""
     name = equation.primitive.name
-    return name in UPDATES or name.startswith("scatter") or name in WITH_CODE or called_by(equation) is not None
+    return name in UPDATES or name in WITH_CODE or called_by(equation) is not None

@@ -47,7 +47,7 @@ def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
     return register
 
 
-AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy", "copy_p"})
+AS_BITS: Final = frozenset({"bitcast_convert_type", "convert_element_type", "select_n", "copy"})
 """Primitives that take short floats as they are."""
 
 

@@ -7,20 +7,17 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any, Final
+from typing import Any
 
 from hlobatch.analysis.evaluation import variables_among
-from hlobatch.analysis.updates import UPDATES
-
-VIEWS: Final = frozenset({"reshape", "squeeze", "expand_dims", "slice", "dynamic_slice", "unstack", "broadcast_in_dim"})
-"""Primitives whose result may lie where the operand does."""
+from hlobatch.jax_primitives import ALIASES, UPDATES
 
 
 def updates_last(equations: Sequence[Any]) -> list[Any]:
     """The equations in that order, where that can be."""
     order = list(equations)
     uses = Counter(v for e in order for v in variables_among(e.invars))
-    views = {v for e in order if e.primitive.name in VIEWS for v in e.outvars}
+    views = {v for e in order if e.primitive.name in ALIASES for v in e.outvars}
     for update in [e for e in equations if e.primitive.name in UPDATES]:
         target = update.invars[0]
         if uses[target] > 1 or target in views:
@@ -52,9 +49,9 @@ def _lying_there(order: Sequence[Any], update: Any) -> set[Any]:
     """What lies in the memory that an equation updates, as far as what it is made of says."""
     there = {update.invars[0]}
     for e in reversed(order):
-        if e.primitive.name in VIEWS and not there.isdisjoint(e.outvars):
+        if e.primitive.name in ALIASES and not there.isdisjoint(e.outvars):
             there.update(variables_among(e.invars[:1]))
     for e in order:
-        if e.primitive.name in VIEWS and not there.isdisjoint(variables_among(e.invars[:1])):
+        if e.primitive.name in ALIASES and not there.isdisjoint(variables_among(e.invars[:1])):
             there.update(e.outvars)
     return there

@@ -185,5 +185,5 @@ def _scatter(combine: str | None) -> Rule:
 
 ARRAYS["scatter"] = _scatter(None)
 for _name in ("add", "sub", "mul", "min", "max"):
-    ARRAYS[f"scatter-{_name}"] = ARRAYS[f"scatter_{_name}"] = _scatter(_name)
+    ARRAYS[f"scatter-{_name}"] = _scatter(_name)
 USE_ONCE.update(name for name in ARRAYS if name.startswith("scatter"))

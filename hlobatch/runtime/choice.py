@@ -34,6 +34,7 @@ from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.jax_primitives import LOOPS
 from hlobatch.lowering.blocks.compaction import Widths
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
@@ -431,4 +432,4 @@ def largest_matrix(program: Program) -> int:
 def has_inner_loops(program: Program) -> bool:
     """Whether any primitive that lanes come to has a loop of its own."""
     primitives = [op.function for block in program.graph for op in program.primitives_in_loop(block)]
-    return any(isinstance(f, TracedFunction) and f.primitives & {"while", "scan"} for f in primitives)
+    return any(isinstance(f, TracedFunction) and f.primitives & LOOPS for f in primitives)

@@ -27,13 +27,14 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
-from hlobatch.analysis.cost import RANDOM, TRANSCENDENTAL, bytes_of, equation_cost
+from hlobatch.analysis.cost import bytes_of, equation_cost
 from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.tracing import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Program
 from hlobatch.ir.types import TensorType, Type
+from hlobatch.jax_primitives import FUSED, Costs, costing
 
 FEW: Final = 16
 """Elements so few that whatever is computed from them may be computed again."""
@@ -43,10 +44,8 @@ LEAST: Final = 100.0
 """Operations that such a result takes in all."""
 LARGEST: Final = 2**28
 """Bytes of a result beyond which memory is dearer than time."""
-_TAKING_LONG: Final = RANDOM | TRANSCENDENTAL
+_TAKING_LONG: Final = costing(Costs.FUNCTION, Costs.RANDOM)
 """Primitives that take long for each number, so that what they compute of nothing at all may be worth an array."""
-_VIEWS: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "rev", "slice", "split", "squeeze"})
-"""Primitives that XLA makes part of whatever reads their results."""
 
 
 def split_shared(program: Program) -> Program:
@@ -187,10 +186,10 @@ class _Code:
 
     def _is_worth_storing(self, value: Any) -> bool:
         equations = [self.equations[i] for i in self.slices[value]]
-        if is_key(value.aval) or bytes_of(value) > LARGEST or all(e.primitive.name in _VIEWS for e in equations):
+        if is_key(value.aval) or bytes_of(value) > LARGEST or all(e.primitive.name in FUSED for e in equations):
             return False
         defined = self._definition(value)
-        if defined.primitive.name in _VIEWS and bytes_of(value) > sum(map(bytes_of, _read(defined))):
+        if defined.primitive.name in FUSED and bytes_of(value) > sum(map(bytes_of, _read(defined))):
             return False
         roots = {v for e in equations for v in _read(e) if not self.slices[v]}
         if sum(math.prod(v.aval.shape) for v in roots) >= FEW and bytes_of(value) <= sum(map(bytes_of, roots)):

@@ -37,14 +37,13 @@ from hlobatch.ir.ops import HALT, GotoOp, PrimOp
 from hlobatch.ir.physical import from_physical, lane_function, physical, to_physical
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type
+from hlobatch.jax_primitives import LOOPS
 from hlobatch.transforms.dead_code import needed
 from hlobatch.transforms.if_conversion import is_traced
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 UNROLLED: Final = 64
 """Equations of all turns together, up to which they are written out one after the other."""
-LOOPS: Final = frozenset({"scan", "while"})
-"""JAX primitives that are not written out again and again."""
 
 Values = dict[str, list[Any]]
 """The arrays that variables are stored in, on one lane."""

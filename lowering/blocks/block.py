@@ -24,12 +24,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.tracing import TracedFunction
-from hlobatch.analysis.updates import UPDATES
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import width
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.jax_primitives import UPDATES
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.blocks.compaction import All, Everyone, Selection, Values, Widths, compacted
 from hlobatch.lowering.blocks.frames import Frames

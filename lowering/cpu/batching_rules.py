@@ -14,6 +14,8 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import function_of
+from hlobatch.analysis.updates import SLICE
+from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.lowering.cpu.contractions import accumulator
 
 
@@ -193,26 +195,15 @@ def _sum_of_products(left: Any, right: Any, summed: Any, shared: Any, dtype: Any
     return jnp.sum(a * b, axis=tuple(range(len(summed[0])))).astype(dtype)
 
 
-_ELEMENTWISE: Final = """
-    abs acos acosh add add_any and asin asinh atan atan2 atanh cbrt ceil clamp clz complex conj convert_element_type
-    copy cos cosh digamma div eq erf erf_inv erfc exp exp2 expm1 floor ge gt imag integer_pow is_finite le le_to
-    lgamma log log1p logistic lt lt_to max min mul ne neg nextafter not or population_count pow real reduce_precision
-    rem round rsqrt select_n shift_left shift_right_arithmetic shift_right_logical sign sin sinh sqrt square
-    stop_gradient sub tan tanh threefry2x32 xor
-"""
-_ALONG_AXES: Final = """
-    argmax argmin concatenate cumlogsumexp cummax cummin cumprod cumsum reduce_and reduce_max reduce_min reduce_or
-    reduce_prod reduce_sum reduce_xor rev sort split squeeze
-"""
 RULES: Final[Mapping[str, Rule]] = {
-    **dict.fromkeys(_ELEMENTWISE.split(), _elementwise),
-    **dict.fromkeys(_ALONG_AXES.split(), _along_axes),
-    **dict.fromkeys(("scatter", *(f"scatter-{name}" for name in ("add", "max", "min", "mul", "sub"))), _scatter),
+    **dict.fromkeys(batched(Batched.EACH), _elementwise),
+    **dict.fromkeys(batched(Batched.AXES), _along_axes),
+    **dict.fromkeys(UPDATES - {SLICE}, _scatter),
     "bitcast_convert_type": _bitcast,
     "broadcast_in_dim": _broadcast,
     "dot_general": _dot_general,
     "dynamic_slice": _dynamic_slice,
-    "dynamic_update_slice": _dynamic_update_slice,
+    SLICE: _dynamic_update_slice,
     "gather": _gather,
     "pad": _pad,
     "reshape": _reshape,

@@ -23,6 +23,7 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch._jax import func, ir
+from hlobatch.jax_primitives import Trait, having, operations
 from hlobatch.lowering.cpu.one_kernel import NOT_INLINED, mark
 from hlobatch.lowering.module.splice import CALL, aval_of, callee
 
@@ -31,7 +32,7 @@ _BARRIER: Final = "stablehlo.optimization_barrier"
 _GATHER: Final = "stablehlo.gather"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
-_DEAR: Final = frozenset(f"stablehlo.{name}" for name in ("atan2", "cbrt", "cosine", "power", "sine", "tan"))
+_DEAR: Final = operations(having(Trait.LIBM))
 """Those for which LLVM calls the C library, for each number."""
 _APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
 """Those that are loops already where they are of 32 bits, see ``trigonometry.py``."""

@@ -25,6 +25,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import func, ir
+from hlobatch.jax_primitives import IN_KERNELS, Batched, batched, operations
 from hlobatch.lowering.cpu.one_kernel import call_kernel, is_marked
 from hlobatch.lowering.cpu.reductions import FOR_A_LIBRARY
 from hlobatch.lowering.module.splice import CALL, callee
@@ -47,14 +48,7 @@ _READ: Final = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})
 _RESHAPED: Final = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
 """Those that give their operand's elements, all of them."""
 _LEAVING: Final = frozenset({"func.return", "stablehlo.return"})
-_OTHERS: Final = """
-    abs add and atan2 bitcast_convert broadcast_in_dim cbrt ceil clamp compare complex concatenate constant convert
-    cosine count_leading_zeros divide dynamic_slice exponential exponential_minus_one floor gather imag iota is_finite
-    log log_plus_one logistic maximum minimum multiply negate not optimization_barrier or pad popcnt power real
-    reduce_precision remainder reshape reverse round_nearest_afz round_nearest_even rsqrt select shift_left
-    shift_right_arithmetic shift_right_logical sign sine slice sqrt subtract tan tanh transpose xor
-"""
-_EMITTED: Final = frozenset(f"stablehlo.{name}" for name in _OTHERS.split()) | _UPDATED.keys() | _READ | _LEAVING
+_EMITTED: Final = operations(IN_KERNELS - batched(Batched.CONTROL)) | {_CONSTANT} | _LEAVING
 """Operations that XLA emits into a kernel."""
 _NUMBERS: Final = "i1 i8 i16 i32 i64 ui8 ui16 ui32 ui64 f16 bf16 f32 f64 complex<f32> complex<f64>"
 _TYPES: Final = frozenset(_NUMBERS.split())

@@ -32,6 +32,7 @@ from jax import lax
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first
+from hlobatch.jax_primitives import AT_ONCE
 from hlobatch.lowering.module.trim import code_of
 
 TURNS: Final = 4
@@ -41,13 +42,6 @@ MOST: Final = 64
 _TURN: Final = np.int32(-(2**31))
 """The counter of what is no beginning."""
 _BROADCAST: Final = "broadcast_in_dim"
-_ARITHMETIC: Final = """
-    abs add add_any and broadcast_in_dim ceil clamp convert_element_type copy div eq exp exp2 expm1 floor ge gt
-    integer_pow is_finite le log log1p logistic lt max min mul ne neg not or rem round rsqrt select_n shift_left
-    shift_right_arithmetic shift_right_logical sign sqrt square sub tanh xor
-"""
-_ON_NUMBERS: Final = frozenset(_ARITHMETIC.split())
-"""Primitives of JAX that work on each number by itself, and that LLVM does several of at a time."""
 
 
 @dataclass(frozen=True)
@@ -151,7 +145,7 @@ def _is_on_numbers(equation: Any, shapes: Sequence[tuple[int, ...]]) -> bool:
     atoms = [*equation.invars, *equation.outvars]
     if equation.primitive.name == _BROADCAST and equation.invars[0].aval.shape:
         return False
-    return equation.primitive.name in _ON_NUMBERS and all(
+    return equation.primitive.name in AT_ONCE and all(
         atom.aval.shape in shapes and _is_plain(atom.aval.dtype) for atom in atoms
     )
 

@@ -23,11 +23,10 @@ import jax.numpy as jnp
 
 from hlobatch._jax import Literal, operands_of_scan
 from hlobatch.analysis.evaluation import inlined, variables_among
+from hlobatch.jax_primitives import FREE
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.trim import Trimmed, code_of
 
-_LEFT: Final = frozenset({"broadcast_in_dim", "expand_dims", "reshape", "squeeze"})
-"""Operations that XLA leaves in a loop, unless it moves what takes their results."""
 _NOTHING: Final = frozenset[str]()
 
 
@@ -75,9 +74,9 @@ class _Search:
                 own = {v: sources[x] for v, x in always.items() if x in sources}
                 self.look_through(inner, own, {v for v, x in always.items() if x is None or x in changing})
             may_be_moved = slots and changing.isdisjoint(given) and self.tied.isdisjoint(slots)
-            if may_be_moved and equation.primitive.name not in _LEFT:
+            if may_be_moved and equation.primitive.name not in FREE:
                 self.tied.add(min(sorted(slots), key=self.sizes.__getitem__))
-            if may_be_moved and equation.primitive.name in _LEFT:
+            if may_be_moved and equation.primitive.name in FREE:
                 sources.update(dict.fromkeys(equation.outvars, slots))
             elif slots or not changing.isdisjoint(given):
                 changing.update(equation.outvars)

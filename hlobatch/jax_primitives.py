@@ -1,0 +1,349 @@
+"""The table of JAX's primitives: what each becomes, how it is batched, what it takes, and what may be done with it.
+
+Every list of primitives that another module goes by is a view of this table. A primitive that it does not name is
+batched by ``jax.vmap``, and nothing else is known of it; a test walks those of the installed JAX and lists such.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from enum import Enum, Flag, auto
+from typing import Final, final
+
+
+class Batched(Enum):
+    """How a primitive of one lane becomes one of all lanes, which are the last axis.
+
+    Attributes:
+        EACH: It works on each element by itself.
+        AXES: It works along axes that it counts from the first, and lanes are one more behind them.
+        OWN: By a rule of its own.
+        CONTROL: Its code is batched.
+        CALL: It only calls code, which takes its place.
+        WORDS: It draws from a key, or makes one, and is written as operations on the key's words.
+        VMAP: As ``jax.vmap`` does.
+    """
+
+    EACH = "each"
+    AXES = "axes"
+    OWN = "own"
+    CONTROL = "control"
+    CALL = "call"
+    WORDS = "words"
+    VMAP = "vmap"
+
+
+class Costs(Enum):
+    """What an element of a primitive's result takes.
+
+    Attributes:
+        NUMBER: An operation of arithmetic.
+        FUNCTION: A polynomial, or a call of a library.
+        RANDOM: The making of random bits.
+    """
+
+    NUMBER = "number"
+    FUNCTION = "function"
+    RANDOM = "random"
+
+
+class Trait(Flag):
+    """What else is true of a primitive.
+
+    Attributes:
+        KERNEL: XLA emits it into one kernel on a CPU, where no library is called but that of C.
+        CODE: It has a rule in ``kernels/``, which makes LLVM IR of one lane of it.
+        TURNS: LLVM does it for several numbers at a time, so that several turns of a loop may be one.
+        LIBM: LLVM calls the library of C for each number of it.
+        READS: It gives some elements of its first operand.
+        UPDATES: It gives back its first operand with some elements changed.
+        VIEW: Its result is, in NumPy, a view of its first operand.
+        FUSED: XLA makes it part of whatever reads its result.
+        FREE: XLA leaves it in a loop that does not change it, unless it moves what takes its result.
+        ALIASES: In LLVM IR of ours, its result may lie where its first operand does.
+        LOOP: It runs code again and again.
+        LAPACK: It calls LAPACK on a CPU.
+        FOREIGN: It calls what the user has linked.
+    """
+
+    NONE = 0
+    KERNEL = auto()
+    CODE = auto()
+    TURNS = auto()
+    LIBM = auto()
+    READS = auto()
+    UPDATES = auto()
+    VIEW = auto()
+    FUSED = auto()
+    FREE = auto()
+    ALIASES = auto()
+    LOOP = auto()
+    LAPACK = auto()
+    FOREIGN = auto()
+
+
+@final
+@dataclass(frozen=True)
+class Primitive:
+    """An entry of the table.
+
+    Attributes:
+        becomes: The operations of StableHLO that JAX makes of it, if that is one of a few.
+        batched: How it becomes one of all lanes.
+        costs: What an element of its result takes.
+        traits: What else is true of it.
+    """
+
+    becomes: tuple[str, ...] = ()
+    batched: Batched = Batched.VMAP
+    costs: Costs = Costs.NUMBER
+    traits: Trait = Trait.NONE
+
+
+_KNOWN: Final = """
+    # primitive                 becomes                  batched  costs     traits
+
+    abs                         abs                      each     number    kernel code turns
+    acos                        -                        each     number    kernel code
+    acosh                       -                        each     number    kernel code
+    add                         add                      each     number    kernel code turns
+    add_any                     add                      each     number    kernel code turns
+    and                         and                      each     number    kernel code turns
+    asin                        -                        each     number    kernel code
+    asinh                       -                        each     number    kernel code
+    atan                        -                        each     number    kernel code
+    atan2                       atan2                    each     number    kernel code libm
+    atanh                       -                        each     number    kernel code
+    bessel_i0e                  -                        vmap     number
+    bessel_i1e                  -                        vmap     number
+    cbrt                        cbrt                     each     number    kernel code libm
+    ceil                        ceil                     each     number    kernel code turns
+    clamp                       clamp                    each     number    kernel code turns
+    clz                         count_leading_zeros      each     number    kernel code
+    complex                     complex                  each     number    kernel code
+    conj                        -                        each     number    kernel code
+    convert_element_type        convert                  each     number    kernel code turns
+    copy                        -                        each     number    kernel code turns
+    cos                         cosine                   each     function  kernel code libm
+    cosh                        -                        each     number    kernel code
+    digamma                     -                        each     number
+    div                         divide                   each     number    kernel code turns
+    eq                          compare                  each     number    kernel code turns
+    eq_to                       compare                  vmap     number
+    erf                         -                        each     function  kernel code
+    erf_inv                     -                        each     number    kernel code
+    erfc                        -                        each     number    kernel code
+    exp                         exponential              each     function  kernel code turns
+    exp2                        -                        each     number    kernel code turns
+    expm1                       exponential_minus_one    each     function  kernel code turns
+    floor                       floor                    each     number    kernel code turns
+    ge                          compare                  each     number    kernel code turns
+    gt                          compare                  each     number    kernel code turns
+    igamma                      -                        vmap     number
+    igamma_grad_a               -                        vmap     number
+    igammac                     -                        vmap     number
+    imag                        imag                     each     number    kernel code
+    integer_pow                 -                        each     number    kernel code turns
+    is_finite                   is_finite                each     number    kernel code turns
+    le                          compare                  each     number    kernel code turns
+    le_to                       compare                  each     number    kernel
+    lgamma                      -                        each     number    kernel code
+    log                         log                      each     function  kernel code turns
+    log1p                       log_plus_one             each     function  kernel code turns
+    log2                        -                        vmap     number
+    logistic                    logistic                 each     function  kernel code turns
+    lt                          compare                  each     number    kernel code turns
+    lt_to                       compare                  each     number    kernel
+    max                         maximum                  each     number    kernel code turns
+    min                         minimum                  each     number    kernel code turns
+    mul                         multiply                 each     number    kernel code turns
+    mulhi                       -                        vmap     number
+    ne                          compare                  each     number    kernel code turns
+    neg                         negate                   each     number    kernel code turns
+    nextafter                   -                        each     number    kernel code
+    not                         not                      each     number    kernel code turns
+    one_minus_square            -                        vmap     number    code
+    or                          or                       each     number    kernel code turns
+    polygamma                   -                        vmap     number
+    population_count            popcnt                   each     number    kernel code
+    pow                         power                    each     function  kernel code libm
+    real                        real                     each     number    kernel code
+    reduce_precision            reduce_precision         each     number    kernel code
+    regularized_incomplete_beta -                        vmap     number
+    rem                         remainder                each     number    kernel code turns
+    round                       round_nearest_afz,round_nearest_even each     number    kernel code turns
+    rsqrt                       rsqrt                    each     number    kernel code turns
+    select_n                    select                   each     number    kernel code turns
+    shift_left                  shift_left               each     number    kernel code turns
+    shift_right_arithmetic      shift_right_arithmetic   each     number    kernel code turns
+    shift_right_logical         shift_right_logical      each     number    kernel code turns
+    sign                        sign                     each     number    kernel code turns
+    sin                         sine                     each     function  kernel code libm
+    sinh                        -                        each     number    kernel code
+    sqrt                        sqrt                     each     number    kernel code turns
+    square                      -                        each     number    kernel code turns
+    stop_gradient               -                        each     number    kernel code
+    sub                         subtract                 each     number    kernel code turns
+    tan                         tan                      each     function  kernel code libm
+    tanh                        tanh                     each     function  kernel code turns
+    threefry2x32                -                        each     random    kernel code
+    xor                         xor                      each     number    kernel code turns
+    zeta                        -                        vmap     number
+
+    argmax                      reduce                   axes     number    kernel code
+    argmin                      reduce                   axes     number    kernel code
+    concatenate                 concatenate              axes     number    kernel code
+    cumlogsumexp                -                        axes     number    kernel
+    cummax                      -                        axes     number    kernel code
+    cummin                      -                        axes     number    kernel code
+    cumprod                     -                        axes     number    kernel code
+    cumsum                      -                        axes     number    kernel code
+    reduce_and                  reduce                   axes     number    kernel code
+    reduce_max                  reduce                   axes     number    kernel code
+    reduce_min                  reduce                   axes     number    kernel code
+    reduce_or                   reduce                   axes     number    kernel code
+    reduce_prod                 reduce                   axes     number    kernel code
+    reduce_sum                  reduce                   axes     number    kernel code
+    reduce_xor                  reduce                   axes     number    kernel code
+    rev                         reverse                  axes     number    kernel code view fused
+    sort                        sort                     axes     number    code
+    split                       slice                    axes     number    kernel code fused
+    squeeze                     reshape                  axes     number    kernel code view fused free aliases
+
+    bitcast_convert_type        bitcast_convert          own      number    kernel code
+    broadcast_in_dim            broadcast_in_dim         own      number    kernel code turns view fused free aliases
+    dot_general                 dot_general              own      number    kernel code
+    dynamic_slice               dynamic_slice            own      number    kernel code reads view aliases
+    dynamic_update_slice        dynamic_update_slice     own      number    kernel code updates
+    gather                      gather                   own      number    kernel code reads
+    optimization_barrier        optimization_barrier     own      number    kernel code
+    pad                         pad                      own      number    kernel code
+    random_unwrap               -                        own      number    kernel code
+    random_wrap                 -                        own      number    kernel code
+    reshape                     reshape                  own      number    kernel code view fused free aliases
+    scatter                     scatter                  own      number    kernel code updates
+    scatter-add                 scatter                  own      number    kernel code updates
+    scatter-max                 scatter                  own      number    kernel code updates
+    scatter-min                 scatter                  own      number    kernel code updates
+    scatter-mul                 scatter                  own      number    kernel code updates
+    scatter-sub                 scatter                  own      number    kernel code updates
+    slice                       slice                    own      number    kernel code view fused aliases
+    transpose                   transpose                own      number    kernel code view
+
+    cond                        case                     control  number    kernel code
+    scan                        while                    control  number    kernel code loop
+    while                       while                    control  number    kernel code loop
+
+    closed_call                 -                        call     number    kernel
+    custom_jvp_call             -                        call     number    kernel
+    custom_vjp_call             -                        call     number    kernel
+    jit                         -                        call     number    kernel
+    remat2                      -                        call     number    kernel
+
+    random_bits                 -                        words    random    kernel
+    random_fold_in              -                        words    random    kernel
+    random_seed                 -                        words    number    kernel
+    random_split                -                        words    random    kernel
+
+    cholesky                    -                        vmap     number    lapack
+    custom_call                 -                        vmap     number    foreign
+    eig                         -                        vmap     number    lapack
+    eigh                        -                        vmap     number    lapack
+    ffi_call                    -                        vmap     number    foreign
+    geqp3                       -                        vmap     number    lapack
+    geqrf                       -                        vmap     number    lapack
+    hessenberg                  -                        vmap     number    lapack
+    householder_product         -                        vmap     number    lapack
+    iota                        iota                     vmap     number    kernel code
+    iota_2x32_shape             -                        vmap     number    code
+    lu                          -                        vmap     number    lapack
+    ormqr                       -                        vmap     number    lapack
+    platform_index              -                        vmap     number    code
+    qr                          -                        vmap     number    lapack
+    random_clone                -                        vmap     number    kernel
+    reduce                      reduce                   vmap     number    kernel
+    schur                       -                        vmap     number    lapack
+    stack                       -                        vmap     number    kernel code
+    svd                         -                        vmap     number    lapack
+    tile                        -                        vmap     number    kernel
+    triangular_solve            -                        vmap     number    lapack
+    tridiagonal                 -                        vmap     number    lapack
+    tridiagonal_solve           -                        vmap     number    lapack
+    unstack                     -                        vmap     number    kernel code aliases
+"""
+"""What has no operation of its own becomes ``-``. JAX 0.10 and 0.12 have the same primitives but for a few; the last
+that only one of them has are here as well. ``custom_call`` is an operation of code that is read from a module."""
+_BATCHED_ALONE: Final = """
+    accum_grad_in_ref addupdate after_all all_gather all_gather_done all_gather_invariant all_gather_reduced
+    all_gather_reduced_start all_gather_start all_to_all all_to_all_done all_to_all_start approx_top_k axis_index
+    box_get box_set broadcast_to call call_exported call_hi_primitive call_hi_primitive_linearized cholesky_update
+    composite conv_general_dilated create_linear create_token cudnn_fusion custom_jvp_call_jaxpr custom_lin
+    custom_linear_solve custom_partitioning custom_vmap_call dce_sink debug_callback debug_print device_put
+    dim_as_value dimension_size dot_product_attention_bwd dot_product_attention_bwd_wrapper
+    dot_product_attention_fp8_bwd dot_product_attention_fp8_bwd_wrapper dot_product_attention_fp8_fwd
+    dot_product_attention_fp8_fwd_wrapper dot_product_attention_fwd dot_product_attention_fwd_wrapper empty empty2
+    empty_ref eval_jaxpr fft free_ref freeze from_edtype get inspect_sharding io_callback layout_constraint
+    linear_call log_extend log_read lu_pivots_to_permutation name new_box new_log new_ref pbroadcast
+    pbroadcast_done pbroadcast_dynamic pbroadcast_start philox2x32 philox4x32 pin pmax pmin polynomial ppermute
+    ppermute_done ppermute_start precv preduced psend psum psum_done psum_invariant psum_invariant_start
+    psum_start pure_callback pvary ragged_all_to_all ragged_dot_general random_gamma reduce_scatter
+    reduce_scatter_done reduce_scatter_start reduce_window reduce_window_max reduce_window_min reduce_window_sum
+    reduced_vary_cast reduced_vary_cast_p relayout remat_opt reshard rng_bit_generator rng_uniform run_state
+    scaled_dot scaled_matmul scaled_matmul_wrapper select_and_gather_add select_and_scatter select_and_scatter_add
+    shape_assertion shard_map sharding_constraint stage swap symmetric_product threefry4x32 tie to_edtype top_k
+    unpin unreachable unreduced_pmax unreduced_pmin unreduced_psum unreduced_psum_start unreduced_reduce_scatter
+    unreduced_reduce_scatter_start vary_unreduced_cast vary_unreduced_cast_p with_memory_space_constraint
+    zeros_like
+"""
+"""Those that ``jax.vmap`` batches, or that no program of one example has: collectives, references, effects."""
+
+
+def _entry(line: str) -> tuple[str, Primitive]:
+    name, becomes, batched, costs, *traits = line.split()
+    found = Trait.NONE
+    for trait in traits:
+        found |= Trait[trait.upper()]
+    operations = () if becomes == "-" else tuple(f"stablehlo.{each}" for each in becomes.split(","))
+    return name, Primitive(operations, Batched(batched), Costs(costs), found)
+
+
+_LINES: Final = [line for line in map(str.strip, _KNOWN.splitlines()) if line and not line.startswith("#")]
+TABLE: Final[Mapping[str, Primitive]] = dict(map(_entry, _LINES)) | dict.fromkeys(_BATCHED_ALONE.split(), Primitive())
+"""By name of the primitive."""
+
+
+def having(*traits: Trait) -> frozenset[str]:
+    """The primitives that have one of some traits."""
+    return frozenset(name for name, entry in TABLE.items() if any(trait in entry.traits for trait in traits))
+
+
+def batched(*ways: Batched) -> frozenset[str]:
+    """The primitives that become those of all lanes in one of some ways."""
+    return frozenset(name for name, entry in TABLE.items() if entry.batched in ways)
+
+
+def costing(*costs: Costs) -> frozenset[str]:
+    """The primitives of whose results an element takes one of some."""
+    return frozenset(name for name, entry in TABLE.items() if entry.costs in costs)
+
+
+def costs_of(name: str) -> Costs:
+    """What an element of a primitive's result takes."""
+    return TABLE[name].costs if name in TABLE else Costs.NUMBER
+
+
+def operations(names: Iterable[str]) -> frozenset[str]:
+    """The operations of StableHLO that some primitives become."""
+    return frozenset(operation for name in names for operation in TABLE[name].becomes)
+
+
+IN_KERNELS: Final = having(Trait.KERNEL)
+AT_ONCE: Final = having(Trait.TURNS)
+READS: Final = having(Trait.READS)
+UPDATES: Final = having(Trait.UPDATES)
+VIEWS: Final = having(Trait.VIEW)
+FUSED: Final = having(Trait.FUSED)
+FREE: Final = having(Trait.FREE)
+ALIASES: Final = having(Trait.ALIASES)
+LOOPS: Final = having(Trait.LOOP)
