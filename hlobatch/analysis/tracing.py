@@ -6,14 +6,10 @@ the lowering call from then on: each straight-line segment is traced once per ty
 
 from __future__ import annotations
 
-import collections
 import contextlib
 import contextvars
 import enum
-import inspect
 import itertools
-import re
-import traceback
 import types
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -42,22 +38,16 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import generators_of, names_of
 from hlobatch.analysis.evaluation import inlined
+from hlobatch.analysis.explanations import at_its_place, explained, place_of
 from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code
 from hlobatch.analysis.identity import NOTHING, Identity, identity_of, noting
 from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.diagnostics import (
-    UNKNOWN,
-    BatchTypeError,
     HloBatchError,
-    Location,
-    Note,
     UnsupportedSyntaxError,
-    as_also,
-    is_internal,
 )
-from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 
@@ -322,14 +312,14 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         with noting() as notes:
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except (Learned, NotYet) as told:
-        raise (told if isinstance(told, Learned) else NotYet(told.error.at(_place(told, op)))) from None
+        raise (told if isinstance(told, Learned) else NotYet(told.error.at(place_of(told, op)))) from None
     except HloBatchError as error:
-        placed = _placed(error, op, in_types)
+        placed = at_its_place(error, op, in_types)
         if placed is error:
             raise
         raise placed from None
     except Exception as error:
-        raise _explained(error, op, in_types) from error
+        raise explained(error, op, in_types) from error
     finally:
         _one_lane.reset(token)
         _doubts.reset(noted)
@@ -478,189 +468,3 @@ def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:
             f"this code changes {name!r} in place, once for all lanes and turns",
             help="pass what it holds to the batched function, and return what it is to hold.",
         )
-
-
-def _placed(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    """An error of ours with its place, and with the call that it came through."""
-    error.may_grow = error.may_grow or _may_grow(error, op, in_types)
-    if error.location is UNKNOWN:
-        return error.at(_place(error, op))
-    if (error.location.file, error.location.function) == (op.location.file, op.location.function):
-        return error  # it stands in the same function: nothing is called
-    return error.with_note(Note("called from here", op.location))
-
-
-_OF_LENGTH: Final = re.compile(r"pop from (an )?empty|pop index out of range|(list|deque) index out of range|x not in")
-"""What Python says of lists that are too short."""
-_BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, collections.OrderedDict)
-
-
-def _may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tuple[str, int], ...]:
-    """The variables whose containers may have to grow, and at which depth, if that is what is wrong."""
-    kinds: tuple[type, ...] = ()
-    empty = False
-    about = error.about if isinstance(error, HloBatchError) else None
-    if isinstance(about, tuple):
-        return tuple(sorted({(op.vars_in[index].split(":", 1)[0], len(path)) for index, path in about}))
-    if isinstance(error, (IndexError, ValueError)) and _OF_LENGTH.search(str(error)):
-        kinds, empty = (list, collections.deque), True
-    elif about is not None:
-        kinds = (about,)
-    elif isinstance(error, KeyError) or _UNHASHABLE.search(str(error)):
-        kinds = _BY_KEY
-    pairs = zip(op.vars_in, in_types, strict=True) if kinds else ()
-    found = {(n.split(":", 1)[0], depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}
-    return tuple(sorted(found))
-
-
-def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
-    """How deep in a pattern there are containers of some classes, of which none is around the others.
-
-    Args:
-        pattern: The pattern.
-        kinds: The classes.
-        empty: Whether only those without items are meant.
-    """
-    container = pattern.value if isinstance(pattern, Static) else pattern
-    if type(container) in kinds and not (empty and len(container)):
-        return {0}
-    if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):
-        return set()
-    parts = jax.tree.leaves(pattern, is_leaf=lambda part: part is not pattern)
-    return {depth + 1 for part in parts for depth in _depths(part, kinds, empty)}
-
-
-def _explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    """What went wrong in the user's code, at the user's line."""
-    found = _as_ours(error, op, in_types)
-    found.may_grow = _may_grow(error, op, in_types)
-    return found
-
-
-def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
-    place, deeper = _place(error, op), _innermost(error, op)
-    if isinstance(error, jax.errors.TracerBoolConversionError):
-        return UnsupportedSyntaxError(
-            "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
-            place,
-            notes=deeper,
-            help=_instead_of_the_branch(error) if deeper else _NO_BUILTIN,
-        )
-    if isinstance(error, jax.errors.TracerArrayConversionError):
-        return BatchTypeError(
-            "this code makes a NumPy array of a value that differs between lanes",
-            place,
-            notes=deeper,
-            help="use jax.numpy instead of numpy.",
-        )
-    if isinstance(error, _NEEDS_VALUE) or "concrete values" in str(error):
-        return BatchTypeError(
-            "this code needs a number that is known when the program is built, but it differs between lanes",
-            place,
-            notes=deeper,
-            help=_NO_NUMBER,
-        )
-    if isinstance(error, OverflowError):
-        return BatchTypeError(
-            "this code has a Python number that is too large for JAX's integers",
-            place,
-            notes=deeper,
-            help=LARGE_NUMBERS,
-        )
-    if isinstance(error, TypeError) and _UNHASHABLE.search(str(error)):
-        return BatchTypeError(
-            "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
-            place,
-            notes=deeper,
-            help=_NO_KEY,
-        )
-    seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
-    named = ", ".join(text for text in seen if not text.startswith("$"))
-    kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
-    return kind(
-        f"{type(error).__name__}: {_detail(error)}",
-        place,
-        notes=deeper,
-        help=f"the code runs on one example, where {named}." if named else "",
-    )
-
-
-LARGE_NUMBERS: Final = (
-    "write a float, as in 3e9, or jnp.inf for what is larger than all others, or jnp.uint32(n) for all 32 bits; "
-    "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
-)
-"""What to do where a Python number has more bits than JAX gives numbers by default."""
-_NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
-_NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
-_NO_GENERATOR: Final = "write the loop of the generator where its items are used, or a list of known length."
-_NO_BUILTIN: Final = (
-    "a function of a library that branches needs numbers: use one of jax.numpy or jax.lax, or jnp.where for a choice; "
-    "write the `if` in a function of yours."
-)
-_NO_NUMBER: Final = (
-    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure. "
-    "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
-)
-_UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
-_NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
-_JAX_ADVICE: Final = (
-    "If using `jit`",
-    "The error occurred while tracing",
-    "This concrete value",
-    "See https://",
-    "----",
-)
-
-
-def _is_the_users(error: Exception) -> bool:
-    """Whether it was raised by a statement of the user's."""
-    last = traceback.extract_tb(error.__traceback__)[-1:]
-    return any(frame in _user_frames(error) for frame in last)
-
-
-def _detail(error: Exception) -> str:
-    """JAX's message without its advice, which is about code that the user did not write."""
-    lines = itertools.takewhile(lambda line: not line.startswith(_JAX_ADVICE), str(error).strip().splitlines())
-    text = re.sub(r"\b\w*Tracer\b", "array", "\n".join(lines))
-    return text or "no message"
-
-
-def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
-    return [f for f in traceback.extract_tb(error.__traceback__) if not is_internal(f.filename)]
-
-
-def _place(error: BaseException, op: PrimOp) -> Location:
-    """The part of the operation that was running, lambdas in it included."""
-    first, last = op.location.line, op.location.end_line
-    for frame in reversed(_user_frames(error)):
-        if frame.filename == op.location.file and first <= (frame.lineno or 0) <= last:
-            return _location(frame, op.location)
-    return op.location
-
-
-def _innermost(error: Exception, op: PrimOp) -> list[Note]:
-    """The user's own frame deepest in the traceback, if it is not in the operation itself."""
-    frames = _user_frames(error)
-    if not frames or _location(frames[-1], op.location) == _place(error, op):
-        return []
-    return [Note(f"here, in {frames[-1].name}", _location(frames[-1], op.location))]
-
-
-def _instead_of_the_branch(error: Exception) -> str:
-    """What to write in place of a branch in the user's own function that is deepest in the traceback."""
-    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if not is_internal(frame.f_code.co_filename)]
-    code, local = frames[-1].f_code, frames[-1].f_locals
-    if code.co_flags & inspect.CO_GENERATOR and code.co_name != "<genexpr>":
-        return _NO_GENERATOR
-    owner = type(local.get(code.co_varnames[0])) if code.co_argcount else None
-    is_property = isinstance(inspect.getattr_static(owner, code.co_name, None), property)
-    if is_property or (code.co_name.startswith("__") and code.co_name.endswith("__")):
-        return f"Python calls {code.co_name!r} by itself: write a method of another name, and call it by that."
-    return _NO_BRANCH
-
-
-def _location(frame: traceback.FrameSummary, default: Location) -> Location:
-    line, end_line, offset, end_offset = frame.lineno, frame.end_lineno, frame.colno, frame.end_colno
-    if line is None or end_line is None or offset is None or end_offset is None:
-        return default
-    return Location.from_offsets(frame.filename, line, offset, end_line, end_offset, default.function)

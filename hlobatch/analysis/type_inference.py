@@ -23,10 +23,11 @@ import jax
 from hlobatch.analysis.advice import advice
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.facts import Copy, Learned, NotYet
 from hlobatch.analysis.growing_lists import KINDS, grown
 from hlobatch.analysis.optional import differs_by_lane
-from hlobatch.analysis.tracing import LARGE_NUMBERS, TracedFunction, trace, widened, zeros
+from hlobatch.analysis.tracing import TracedFunction, trace, widened, zeros
 from hlobatch.analysis.type_join import (
     DisagreementError,
     EndlessError,

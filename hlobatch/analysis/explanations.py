@@ -1,0 +1,172 @@
+"""What went wrong in the user's code as it was traced -> an error of ours, at the user's line, that says what to do."""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import re
+import traceback
+from collections.abc import Sequence
+from typing import Final
+
+import jax
+
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.may_grow import UNHASHABLE, may_grow
+from hlobatch.diagnostics import (
+    UNKNOWN,
+    BatchTypeError,
+    HloBatchError,
+    Location,
+    Note,
+    UnsupportedSyntaxError,
+    as_also,
+    is_internal,
+)
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.types import Type
+
+
+def at_its_place(error: HloBatchError, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
+    """An error of ours with its place, and with the call that it came through."""
+    error.may_grow = error.may_grow or may_grow(error, op, in_types)
+    if error.location is UNKNOWN:
+        return error.at(place_of(error, op))
+    if (error.location.file, error.location.function) == (op.location.file, op.location.function):
+        return error  # it stands in the same function: nothing is called
+    return error.with_note(Note("called from here", op.location))
+
+
+def explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
+    """What went wrong in the user's code, at the user's line."""
+    found = _as_ours(error, op, in_types)
+    found.may_grow = may_grow(error, op, in_types)
+    return found
+
+
+def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
+    place, deeper = place_of(error, op), _innermost(error, op)
+    if isinstance(error, jax.errors.TracerBoolConversionError):
+        return UnsupportedSyntaxError(
+            "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
+            place,
+            notes=deeper,
+            help=_instead_of_the_branch(error) if deeper else _NO_BUILTIN,
+        )
+    if isinstance(error, jax.errors.TracerArrayConversionError):
+        return BatchTypeError(
+            "this code makes a NumPy array of a value that differs between lanes",
+            place,
+            notes=deeper,
+            help="use jax.numpy instead of numpy.",
+        )
+    if isinstance(error, _NEEDS_VALUE) or "concrete values" in str(error):
+        return BatchTypeError(
+            "this code needs a number that is known when the program is built, but it differs between lanes",
+            place,
+            notes=deeper,
+            help=_NO_NUMBER,
+        )
+    if isinstance(error, OverflowError):
+        return BatchTypeError(
+            "this code has a Python number that is too large for JAX's integers",
+            place,
+            notes=deeper,
+            help=LARGE_NUMBERS,
+        )
+    if isinstance(error, TypeError) and UNHASHABLE.search(str(error)):
+        return BatchTypeError(
+            "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
+            place,
+            notes=deeper,
+            help=_NO_KEY,
+        )
+    seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
+    named = ", ".join(text for text in seen if not text.startswith("$"))
+    kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
+    return kind(
+        f"{type(error).__name__}: {_detail(error)}",
+        place,
+        notes=deeper,
+        help=f"the code runs on one example, where {named}." if named else "",
+    )
+
+
+LARGE_NUMBERS: Final = (
+    "write a float, as in 3e9, or jnp.inf for what is larger than all others, or jnp.uint32(n) for all 32 bits; "
+    "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
+)
+"""What to do where a Python number has more bits than JAX gives numbers by default."""
+_NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
+_NO_GENERATOR: Final = "write the loop of the generator where its items are used, or a list of known length."
+_NO_BUILTIN: Final = (
+    "a function of a library that branches needs numbers: use one of jax.numpy or jax.lax, or jnp.where for a choice; "
+    "write the `if` in a function of yours."
+)
+_NO_NUMBER: Final = (
+    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure. "
+    "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
+)
+_NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
+_JAX_ADVICE: Final = (
+    "If using `jit`",
+    "The error occurred while tracing",
+    "This concrete value",
+    "See https://",
+    "----",
+)
+
+
+def _is_the_users(error: Exception) -> bool:
+    """Whether it was raised by a statement of the user's."""
+    last = traceback.extract_tb(error.__traceback__)[-1:]
+    return any(frame in _user_frames(error) for frame in last)
+
+
+def _detail(error: Exception) -> str:
+    """JAX's message without its advice, which is about code that the user did not write."""
+    lines = itertools.takewhile(lambda line: not line.startswith(_JAX_ADVICE), str(error).strip().splitlines())
+    text = re.sub(r"\b\w*Tracer\b", "array", "\n".join(lines))
+    return text or "no message"
+
+
+def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:
+    return [f for f in traceback.extract_tb(error.__traceback__) if not is_internal(f.filename)]
+
+
+def place_of(error: BaseException, op: PrimOp) -> Location:
+    """The part of the operation that was running, lambdas in it included."""
+    first, last = op.location.line, op.location.end_line
+    for frame in reversed(_user_frames(error)):
+        if frame.filename == op.location.file and first <= (frame.lineno or 0) <= last:
+            return _location(frame, op.location)
+    return op.location
+
+
+def _innermost(error: Exception, op: PrimOp) -> list[Note]:
+    """The user's own frame deepest in the traceback, if it is not in the operation itself."""
+    frames = _user_frames(error)
+    if not frames or _location(frames[-1], op.location) == place_of(error, op):
+        return []
+    return [Note(f"here, in {frames[-1].name}", _location(frames[-1], op.location))]
+
+
+def _instead_of_the_branch(error: Exception) -> str:
+    """What to write in place of a branch in the user's own function that is deepest in the traceback."""
+    frames = [frame for frame, _ in traceback.walk_tb(error.__traceback__) if not is_internal(frame.f_code.co_filename)]
+    code, local = frames[-1].f_code, frames[-1].f_locals
+    if code.co_flags & inspect.CO_GENERATOR and code.co_name != "<genexpr>":
+        return _NO_GENERATOR
+    owner = type(local.get(code.co_varnames[0])) if code.co_argcount else None
+    is_property = isinstance(inspect.getattr_static(owner, code.co_name, None), property)
+    if is_property or (code.co_name.startswith("__") and code.co_name.endswith("__")):
+        return f"Python calls {code.co_name!r} by itself: write a method of another name, and call it by that."
+    return _NO_BRANCH
+
+
+def _location(frame: traceback.FrameSummary, default: Location) -> Location:
+    line, end_line, offset, end_offset = frame.lineno, frame.end_lineno, frame.colno, frame.end_colno
+    if line is None or end_line is None or offset is None or end_offset is None:
+        return default
+    return Location.from_offsets(frame.filename, line, offset, end_line, end_offset, default.function)

@@ -1,0 +1,56 @@
+"""What goes wrong in code that is being traced -> variables whose containers may need a length of each lane's own."""
+
+from __future__ import annotations
+
+import collections
+import re
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax
+
+from hlobatch.diagnostics import HloBatchError
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.types import Static, TensorType, Type
+
+UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
+"""What Python says of a value that differs between lanes where it looks for a key."""
+_OF_LENGTH: Final = re.compile(r"pop from (an )?empty|pop index out of range|(list|deque) index out of range|x not in")
+"""What Python says of lists that are too short."""
+_BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, collections.OrderedDict)
+
+
+def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tuple[str, int], ...]:
+    """The variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    kinds: tuple[type, ...] = ()
+    empty = False
+    about = error.about if isinstance(error, HloBatchError) else None
+    if isinstance(about, tuple):
+        return tuple(sorted({(op.vars_in[index].split(":", 1)[0], len(path)) for index, path in about}))
+    if isinstance(error, (IndexError, ValueError)) and _OF_LENGTH.search(str(error)):
+        kinds, empty = (list, collections.deque), True
+    elif about is not None:
+        kinds = (about,)
+    elif isinstance(error, KeyError) or UNHASHABLE.search(str(error)):
+        kinds = _BY_KEY
+    pairs = zip(op.vars_in, in_types, strict=True) if kinds else ()
+    found = {(n.split(":", 1)[0], depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}
+    return tuple(sorted(found))
+
+
+def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
+    """How deep in a pattern there are containers of some classes, of which none is around the others.
+
+    Args:
+        pattern: The pattern.
+        kinds: The classes.
+        empty: Whether only those without items are meant.
+    """
+    container = pattern.value if isinstance(pattern, Static) else pattern
+    if type(container) in kinds and not (empty and len(container)):
+        return {0}
+    if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):
+        return set()
+    parts = jax.tree.leaves(pattern, is_leaf=lambda part: part is not pattern)
+    return {depth + 1 for part in parts for depth in _depths(part, kinds, empty)}
