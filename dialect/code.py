@@ -34,7 +34,7 @@ from hlobatch._jax import (
     stablehlo,
 )
 from hlobatch.analysis.cost import function_cost
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.patterns import tensor_type, to_leaf
 from hlobatch.ir.physical import from_physical, to_physical

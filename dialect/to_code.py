@@ -15,7 +15,7 @@ import jax
 
 from hlobatch._jax import ir, stablehlo, tracing_context, without_shardings
 from hlobatch.analysis.cost import primitive_cost
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.code import COST, COUNTED, Code, CodeFunction
 from hlobatch.ir.ops import PrimOp

@@ -5,7 +5,7 @@ from __future__ import annotations
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.tracing import is_scalar
+from hlobatch.analysis.leaf_types import is_scalar
 from hlobatch.diagnostics import Location
 from hlobatch.ir.types import Leaf, Static, TensorType, Type
 

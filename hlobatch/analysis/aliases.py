@@ -22,7 +22,7 @@ from hlobatch.analysis import liveness
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.identity import Identity, Node, Path, parts_of_type
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Code
 from hlobatch.analysis.views import overwritten_views, views
 from hlobatch.diagnostics import Location, Note, UnsupportedSyntaxError

@@ -8,7 +8,7 @@
 
 from __future__ import annotations
 
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import is_looked_up_in, tensors
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program

@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
 from hlobatch.analysis.call_frames import CallFrames
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import array_bytes, elements

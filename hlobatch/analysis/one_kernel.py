@@ -16,7 +16,7 @@ from typing import Any, Final
 from hlobatch._jax import Literal, subjaxprs, subjaxprs_of
 from hlobatch.analysis.cost import multiplications, primitives_time
 from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
-from hlobatch.analysis.tracing import KEYS, TracedFunction, variables
+from hlobatch.analysis.traced_function import KEYS, TracedFunction, variables
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.jax_primitives import IN_KERNELS

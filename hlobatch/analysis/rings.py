@@ -26,7 +26,7 @@ from hlobatch.analysis import rows
 from hlobatch.analysis.facts import NotYet
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.tracing import leaf_type
+from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.diagnostics import BatchTypeError, CapacityError, as_also
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType

@@ -13,8 +13,8 @@ import jax.numpy as jnp
 
 from hlobatch._jax import keys_of, weakly
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.optional import any_optional
-from hlobatch.analysis.tracing import leaf_type, widened_leaf
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hlobatch.analysis.call_graph import CallGraph
-from hlobatch.analysis.tracing import TracedFunction, equation_primitives
+from hlobatch.analysis.traced_function import TracedFunction, equation_primitives
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc

@@ -21,7 +21,7 @@ import numpy as np
 
 from hlobatch._jax import Literal
 from hlobatch.analysis.machine_flow import onward, reachable, repeated_blocks
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 

@@ -26,8 +26,10 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.facts import Copy, Learned, NotYet
 from hlobatch.analysis.growing_lists import KINDS, grown
+from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.optional import differs_by_lane
-from hlobatch.analysis.tracing import TracedFunction, trace, widened, zeros
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.tracing import trace, zeros
 from hlobatch.analysis.type_join import (
     DisagreementError,
     EndlessError,

@@ -14,7 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.tracing import is_scalar, widened_leaf
+from hlobatch.analysis.leaf_types import is_scalar, widened_leaf
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.facts import Learned, of_function
-from hlobatch.analysis.tracing import leaf_type
+from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.diagnostics import CapacityError, Location
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either

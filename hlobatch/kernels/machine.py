@@ -25,7 +25,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, physical

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
-from hlobatch.analysis.tracing import KEYS
+from hlobatch.analysis.traced_function import KEYS
 
 
 class NoKernelError(Exception):

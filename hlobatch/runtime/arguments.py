@@ -18,7 +18,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.explanations import LARGE_NUMBERS
-from hlobatch.analysis.tracing import widened_leaf
+from hlobatch.analysis.leaf_types import widened_leaf
 from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical

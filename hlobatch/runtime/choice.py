@@ -28,7 +28,7 @@ from hlobatch.analysis.cost import block_cost, bytes_of, largest_array, primitiv
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.libraries import library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.trip_counts import turns_of_all
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical

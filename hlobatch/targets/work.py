@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import subjaxprs_of
 from hlobatch.analysis.machine_flow import repeated_blocks
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc

@@ -23,7 +23,7 @@ from collections.abc import Iterator
 
 from hlobatch.analysis.allocation import COUNTER
 from hlobatch.analysis.machine_liveness import points
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical

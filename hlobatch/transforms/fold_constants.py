@@ -25,7 +25,7 @@ import numpy as np
 from hlobatch._jax import ClosedJaxpr, is_key, is_tracer, jaxpr_as_fun
 from hlobatch.analysis.cost import bytes_of, primitive_cost
 from hlobatch.analysis.sharing import shared_roots, surely_ends
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.transforms.split_shared import LARGEST

@@ -44,9 +44,10 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.cost import primitive_cost
+from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import surely_ends
-from hlobatch.analysis.tracing import TracedFunction, leaf_type
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program

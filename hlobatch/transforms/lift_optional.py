@@ -16,7 +16,7 @@ from collections.abc import Mapping, Sequence
 import jax
 
 from hlobatch.analysis.optional import has_to_be_lifted, is_made_on_the_way, lift
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program

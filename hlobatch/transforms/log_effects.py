@@ -20,7 +20,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import done_on_host, has_host_do, keys_of
 from hlobatch.analysis.evaluation import as_it_is, evaluated, known_at_first, traced
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
 from hlobatch.ir.names import unused

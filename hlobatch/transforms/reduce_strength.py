@@ -25,7 +25,7 @@ from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
 from hlobatch.analysis.evaluation import evaluated, known_at_first, traced
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 

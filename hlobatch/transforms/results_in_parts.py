@@ -19,7 +19,7 @@ Without the last block, the first is a jump. What a result looks like to the use
 from __future__ import annotations
 
 from hlobatch.analysis.allocation import allocate
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import HALT, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 from hlobatch.ir.types import TensorType

@@ -27,7 +27,7 @@ import jax
 
 from hlobatch._jax import Literal
 from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp

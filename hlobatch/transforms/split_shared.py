@@ -30,7 +30,7 @@ from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
 from hlobatch.analysis.cost import bytes_of, equation_cost
 from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Program
 from hlobatch.ir.types import TensorType, Type

@@ -31,7 +31,7 @@ import jax.numpy as jnp
 
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.analysis.sharing import shared_roots
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.trip_counts import UniformLoop, uniform_loop
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp
 from hlobatch.ir.physical import from_physical, lane_function, physical, to_physical

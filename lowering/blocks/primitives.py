@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up

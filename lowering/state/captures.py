@@ -15,7 +15,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_tracer
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.program import Program

@@ -15,9 +15,11 @@ import hlobatch as hb
 from hlobatch.analysis import allocation, cost
 from hlobatch.analysis.block_groups import alone, small_together
 from hlobatch.analysis.call_graph import CallGraph, call_sites
+from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened, widened_leaf
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.stack_groups import stack_groups
-from hlobatch.analysis.tracing import TracedFunction, is_scalar, leaf_type, trace, widened, widened_leaf
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.tracing import trace
 from hlobatch.analysis.type_join import DisagreementError, adopts, join
 from hlobatch.instructions import (
     HALT,

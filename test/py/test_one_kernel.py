@@ -15,7 +15,7 @@ import hlobatch as hb
 from examples import nuts, targets
 from hlobatch import _jax
 from hlobatch.analysis.one_kernel import fits_one_kernel
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.jax_primitives import IN_KERNELS
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.analysis.tracing import TracedFunction
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.instructions import PrimOp
 
 POWERS = (1, 2, 8, 64)

@@ -1,0 +1,52 @@
+"""One leaf of a pytree -> its type, and what a Python number is as a tensor."""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import jax
+import numpy as np
+
+from hlobatch.ir.types import Leaf, Static, TensorType, Type
+
+
+def leaf_type(value: Any) -> Leaf:
+    """The type of one leaf as it stands: Python scalars and other objects are static."""
+    if isinstance(value, (jax.Array, np.ndarray, np.generic)):
+        aval = jax.typeof(value)
+        return TensorType(aval.dtype, aval.shape, bool(getattr(aval, "weak_type", False)))
+    return Static(value)
+
+
+def is_scalar(leaf: Leaf) -> bool:
+    """Whether a leaf is a static Python number, which can be stored as a tensor."""
+    return isinstance(leaf, Static) and number_kind(leaf.value) is not None
+
+
+def number_kind(value: Any) -> type | None:
+    """The class of Python's numbers that a value is one of; the members of an ``IntEnum`` are integers."""
+    if isinstance(value, enum.IntEnum):
+        return int
+    return type(value) if type(value) in (bool, int, float, complex) else None
+
+
+def widened_leaf(leaf: Leaf) -> Leaf:
+    """A static Python number as the tensor JAX takes it for, or would if it fitted.
+
+    One that takes all bits of JAX's integers is without a sign, and adopts no other dtype.
+    """
+    if not (isinstance(leaf, Static) and is_scalar(leaf)):
+        return leaf
+    kind = number_kind(leaf.value)
+    assert kind is not None
+    aval = jax.typeof(kind())
+    if kind is int and np.iinfo(aval.dtype).max < leaf.value < 1 << 8 * aval.dtype.itemsize:
+        return TensorType(np.dtype(f"u{aval.dtype}"), ())
+    return TensorType(aval.dtype, (), weak=True)
+
+
+def widened(type_: Type) -> Type:
+    """A type with its static Python numbers as tensors."""
+    leaves = tuple(map(widened_leaf, type_.leaves))
+    return type_ if leaves == type_.leaves else Type.of_leaves(leaves, type_.treedef)
