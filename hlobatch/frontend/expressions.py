@@ -199,7 +199,7 @@ class ExpressionLowering:
         known = changes.names if changes else frozenset[str]()
         found = [n for n in inputs if n not in outputs and (n in by_methods or user_name(self.variable(n)) in known)]
         for name in found:
-            self._changes_own(name)
+            self.changes_own(name)
         return found
 
     def _with_sites(self, node: Any) -> Any:
@@ -238,17 +238,17 @@ class ExpressionLowering:
 
     def simple(self, node: ast.expr) -> ast.expr:
         """Lower the control in an expression; what comes back is straight-line code."""
-        if self._is_simple(node):
+        if self.is_simple(node):
             return node
         match node:
             case ast.Name(name):
-                return self._closure(self.scope[name], node)
+                return self.closure(self.scope[name], node)
             case ast.Call() if called := self.called(node):
-                return self._load(self.call(node, called, self.temporary()), node)
+                return self.load(self.call(node, called, self.temporary()), node)
             case ast.IfExp():
-                return self._load(self._choose(node), node)
+                return self.load(self._choose(node), node)
             case ast.BoolOp():
-                return self._load(self._short_circuit(node), node)
+                return self.load(self._short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
                 return helper("__hb_not", [self.simple(node.operand)], node)
             case ast.Compare() if self._is_conditional(node):
@@ -257,14 +257,14 @@ class ExpressionLowering:
                 return self._chained(node)
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
-                return self._load(target.id, node)
+                return self.load(target.id, node)
             case ast.Await() | ast.Yield() | ast.YieldFrom():
                 raise self.unsupported(node)
             case _ if isinstance(node, _TRACE_TIME):
                 return self._trace_time(node)
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
                 return self._reduction(node, items)
-        return self._with_simple_children(node)
+        return self.with_simple_children(node)
 
     def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call of ``print``."""
@@ -276,16 +276,16 @@ class ExpressionLowering:
         name = next((name for reducer, name in REDUCERS.items() if reducer is function), None)
         given = None if name is None else arguments_of(node, name)
         if name is None or given is None or any(assigned_in_expressions(node)):
-            return self._with_simple_children(node)
+            return self.with_simple_children(node)
         site = self.site(items)
         calls = any(self.called(part) for part in ast.walk(items))
         differs = self.callees.facts.of(Looped, site) is not None
         if not calls and not differs:
-            return self._with_simple_children(self._with_known_ranges(node, items, site))
+            return self.with_simple_children(self._with_known_ranges(node, items, site))
         result = self.temporary()
         may_be_empty = differs or any(generator.ifs for generator in items.generators)
         self.statements(as_reduction(name, items, given, result, self.temporary, may_be_empty=may_be_empty))
-        return self._load(result, node)
+        return self.load(result, node)
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
@@ -326,7 +326,7 @@ class ExpressionLowering:
             generators.append(ast.comprehension(generator.target, goes_over, generator.ifs, generator.is_async))
         return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
 
-    def _is_simple(self, node: ast.expr) -> bool:
+    def is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
         control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *_TRACE_TIME)
         for child in ast.walk(node):
@@ -340,7 +340,7 @@ class ExpressionLowering:
                 return False
         return True
 
-    def _with_simple_children(self, node: ast.expr) -> ast.expr:
+    def with_simple_children(self, node: ast.expr) -> ast.expr:
         if self.prints(node):
             return PrintLowering(self, node).lower()
         copy = type(node)(**dict(ast.iter_fields(node)))
@@ -368,12 +368,12 @@ class ExpressionLowering:
         for index, operand in enumerate(operands):
             value = self.simple(operand)
             later = {name for other in operands[index + 1 :] for name in assigned_in_expressions(other)}
-            before_the_rest = [other for other in operands[index + 1 :] if not self._is_simple(other)]
+            before_the_rest = [other for other in operands[index + 1 :] if not self.is_simple(other)]
             later |= self._changed_by(before_the_rest)
             if (before_the_rest and self._changes(value)) or later.intersection(read_names(value)):
                 name = self.temporary()
                 self.assign(name, value, operand)
-                value = self._load(name, operand)
+                value = self.load(name, operand)
             found.append(value)
         return found
 
@@ -425,7 +425,7 @@ class ExpressionLowering:
         reads = [name for name in read_names(node) if name in self.scope]
         if not reads:
             return node
-        kept = {name: self.as_variable(self._closure(self.scope[name], node), node) for name in reads}
+        kept = {name: self.as_variable(self.closure(self.scope[name], node), node) for name in reads}
         return renamed(node, kept)
 
     def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
@@ -438,7 +438,7 @@ class ExpressionLowering:
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
         result = self.temporary()
         self.statements(as_loop(node, result, self.temporary, grows=grows))
-        items = self._load(result, node)
+        items = self.load(result, node)
         if isinstance(node, ast.SetComp):
             return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
         return items
@@ -453,9 +453,9 @@ class ExpressionLowering:
         found = (name for name, template in lambdas if _returned(template.source.node) is function.body)
         return next(found, None)
 
-    def _closure(self, template: Template, node: ast.AST) -> ast.expr:
+    def closure(self, template: Template, node: ast.AST) -> ast.expr:
         """A function that is defined inside of this one, or around it, with what it captures, as a value."""
-        captured = [self._load(name, node) for name in template.captured]
+        captured = [self.load(name, node) for name in template.captured]
         return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
 
     def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
@@ -473,15 +473,15 @@ class ExpressionLowering:
         target = ast.copy_location(ast.Name(result, ast.Store()), node)
         statement = ast.copy_location(ast.Assign([target], node), node)
         self.primitive([statement], [result, *dict.fromkeys(names)], node, self.source.text(node))
-        return self._load(result, node)
+        return self.load(result, node)
 
-    def _load(self, name: str, node: ast.AST) -> ast.expr:
+    def load(self, name: str, node: ast.AST) -> ast.expr:
         return ast.copy_location(ast.Name(name, ast.Load()), node)
 
     def _chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
         values = self.in_order([node.left, *node.comparators])
-        middle = [self._load(self.as_variable(value, node), node) for value in values[1:-1]]
+        middle = [self.load(self.as_variable(value, node), node) for value in values[1:-1]]
         values = [values[0], *middle, values[-1]]
         links: list[ast.expr] = [
             ast.copy_location(ast.Compare(left, [op], [right]), node)
@@ -495,12 +495,12 @@ class ExpressionLowering:
             return False
         others = node.comparators[1:]
         may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
-        return not all(map(self._is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
+        return not all(map(self.is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
 
     def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
         left, middle = self.in_order([node.left, node.comparators[0]])
-        middle = self._load(self.as_variable(middle, node), node)
+        middle = self.load(self.as_variable(middle, node), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
@@ -526,7 +526,7 @@ class ExpressionLowering:
             self.store(result, value, value)
             rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
             targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
-            self.branch(self._load(result, value), *targets)
+            self.branch(self.load(result, value), *targets)
             self.blocks.start(rest, self.location(value))
         self.store(result, node.values[-1], node.values[-1])
         self.blocks.start(done, self.location(node))
@@ -689,7 +689,7 @@ class ExpressionLowering:
                 continue
             if root.id not in self.local and not root.id.startswith(TEMPORARY):
                 raise self._outside(callee, parameter, root, node)
-            self._changes_own(root.id)
+            self.changes_own(root.id)
             found.append((root.id, None) if argument is root else (self.temporary(), argument))
         return found
 
@@ -709,7 +709,7 @@ class ExpressionLowering:
             raise batched_builtins.given_twice(twice).at(self.location(node))
         return found
 
-    def _changes_own(self, name: str) -> None:
+    def changes_own(self, name: str) -> None:
         """Note that a function changes what a parameter stands for, or a variable around it, by a call."""
         callee = self.callee
         parameters = callee.source.signature.parameters
@@ -750,28 +750,28 @@ class ExpressionLowering:
         """What a function that is defined inside another captures: variables as they are now, or what a value holds."""
         callee = called.callee
         if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.scope):
-            return [self._load(name, node) for name in callee.captured]
+            return [self.load(name, node) for name in callee.captured]
         if callee.changed:
             raise UnsupportedSyntaxError(
                 f"{callee.source.node.name!r} assigns variables around it, and is called by another name",
                 self.location(node),
                 help="call it by its own name, or let it return what it assigns.",
             )
-        function = self._load(self.as_variable(self.simple(node.func), node), node)
+        function = self.load(self.as_variable(self.simple(node.func), node), node)
         indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(callee.captured)))
         return [helper("__hb_captured", [function, index], node) for index in indices]
 
     def _argument(self, value: Any, node: ast.Call) -> ast.expr:
         """An argument of a call of a function of the program."""
         if isinstance(value, Default):
-            return self._load(value.name, node)
+            return self.load(value.name, node)
         if not isinstance(value, ast.expr):
             return ast.copy_location(self.constant(value), node)
         if isinstance(value, ast.Lambda) and self.name_of(value) is None:
             template = unnamed_function(self.source, self.callee.key, self.local, self.scope, value)
             for kept, default in template.defaults.items():
                 self.store(kept, default, node)
-            return self._closure(template, value)
+            return self.closure(template, value)
         return value
 
     def _copy(self, callee: Callee, node: ast.Call) -> Callee:
@@ -811,7 +811,7 @@ class ExpressionLowering:
             )
         parts = [self.constant(signature), node.func, *node.args]
         call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
-        found = self._load(self.as_variable(self._with_simple_children(call), node), node)
+        found = self.load(self.as_variable(self.with_simple_children(call), node), node)
         indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))

@@ -48,7 +48,7 @@ class FunctionLowering(ExceptionLowering):
         self.blocks.start(self.blocks.name("entry"), self.location(node))
         self.begin_failures(node)
         for name in objects_changed(node):
-            self.assign(name, helper("__hb_own", [self._load(name, node.body[0])], node.body[0]), node.body[0])
+            self.assign(name, helper("__hb_own", [self.load(name, node.body[0])], node.body[0]), node.body[0])
         self.statements(node.body)
         if self.blocks.is_open:
             self.give_back(ast.copy_location(ast.Constant(None), node.body[-1]), node.body[-1])
@@ -235,7 +235,7 @@ class FunctionLowering(ExceptionLowering):
         for target in targets:
             self._check_places(target)
         given = self.simple(value)
-        if not all(map(self._is_simple, targets)):
+        if not all(map(self.is_simple, targets)):
             self._assign_one_by_one(targets, given, node)
             return
         text = self.source.text(ast.copy_location(ast.Assign(targets, given), node))
@@ -243,7 +243,7 @@ class FunctionLowering(ExceptionLowering):
         if len(targets) > 1:
             name = self.temporary()
             body = [ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], given), node)]
-            given = self._load(name, node)
+            given = self.load(name, node)
         body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
         self.primitive(body, self._bound(body), node, text)
 
@@ -253,10 +253,10 @@ class FunctionLowering(ExceptionLowering):
         self.assign(given, value, node)
         for target in targets:
             pattern, parts = unpacked(target, self.temporary)
-            unpacking = ast.copy_location(ast.Assign([pattern], self._load(given, node)), node)
+            unpacking = ast.copy_location(ast.Assign([pattern], self.load(given, node)), node)
             self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
             for part, name in parts:
-                body = assignments(self.simple(part), self._load(name, part), self.temporary)
+                body = assignments(self.simple(part), self.load(name, part), self.temporary)
                 self.primitive(body, self._bound(body), part, self.source.text(part))
 
     def _bound(self, body: list[ast.stmt]) -> list[str]:
@@ -309,7 +309,7 @@ class FunctionLowering(ExceptionLowering):
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Let an item or an attribute be what a callee made of it."""
         target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
-        self._assign_places([target], self._load(name, node), ast.copy_location(ast.Expr(node), node))
+        self._assign_places([target], self.load(name, node), ast.copy_location(ast.Expr(node), node))
 
     @statement.register
     def _return(self, node: ast.Return) -> None:
@@ -338,7 +338,7 @@ class FunctionLowering(ExceptionLowering):
             self.store(RESULT, operand, operand)
             rest = self.blocks.name("and" if isinstance(value.op, ast.And) else "or")
             targets = (rest, HALT) if isinstance(value.op, ast.And) else (HALT, rest)
-            self.branch(self._load(RESULT, operand), *targets)
+            self.branch(self.load(RESULT, operand), *targets)
             self.blocks.start(rest, self.location(operand))
         self.give_back(value.values[-1], value.values[-1])
 
