@@ -26,11 +26,12 @@ from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees, static_value
-from hlobatch.frontend.expressions import TEMPORARY, ExpressionLowering, placed
+from hlobatch.frontend.expressions import ExpressionLowering
 from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
 from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.primitives import compile_primitive, helper
 from hlobatch.frontend.scopes import read_names
+from hlobatch.frontend.straight_line import TEMPORARY, placed
 from hlobatch.ir.ops import HALT, NO_RESULT, BranchOp, GotoOp, PrimOp, undefined
 
 FAILURE: Final = "_hb_failure"

@@ -1,0 +1,204 @@
+"""A call of a function of the program -> a ``FunctionCallOp``, and what takes back the arguments that it changes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from hlobatch.analysis.facts import Copy, Learned, of_function
+from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
+from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend.callees import Called, Callee
+from hlobatch.frontend.changes import GivesBack, rebinding
+from hlobatch.frontend.nested import Default, unnamed_function
+from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.ir.ops import FunctionCallOp
+
+if TYPE_CHECKING:
+    from hlobatch.frontend.expressions import ExpressionLowering
+
+
+class CallLowering:
+    """Lowers calls of functions of the program."""
+
+    def __init__(self, function: ExpressionLowering) -> None:
+        self.function = function
+
+    def lower(self, node: ast.Call, called: Called, result: str) -> str:
+        """Emit a call of a function of the program; returns the name of the variable that receives its result."""
+        callee, site = self._copy(called.callee, node), self.function.site(node)
+        location = self.function.location(node)
+        callee.called_from = callee.called_from or location
+        bound = self._apart(callee, self._bind(node, called), node)
+        changed = self._taken_back(callee, bound, node)
+        values = (self._argument(value, node) for value in bound.values())
+        arguments = self.function.in_order([*self._captured(node, called), *values])
+        names = [self.function.variable(self.function.as_variable(argument, node)) for argument in arguments]
+        results = (result, *callee.changed, *(name for name, _ in changed), *self.function.told(callee))
+        places = tuple(map(self.function.location, arguments))
+        outputs = tuple(map(self.function.variable, results))
+        self.function.blocks.add(FunctionCallOp(callee.name, tuple(names), outputs, location, places, site))
+        for name, place in changed:
+            if place is not None:
+                self.function.put_back(place, name, node)
+        if callee.raises:
+            self.function.after_call(node)
+        return result
+
+    def _taken_back(
+        self, callee: Callee, bound: Mapping[str, Any], node: ast.Call
+    ) -> list[tuple[str, ast.expr | None]]:
+        """For each parameter that a callee changes: the variable that takes it back, and the place it belongs to.
+
+        Raises:
+            Learned: The callee does not give it back yet, or this function changes a parameter of its own by that.
+            UnsupportedSyntaxError: It cannot be given back.
+        """
+        if callee.changes and not callee.gives_back:
+            raise Learned(of_function(callee.key), GivesBack())
+        found: list[tuple[str, ast.expr | None]] = []
+        for parameter in callee.changes:
+            argument = bound.get(parameter)
+            if parameter in callee.captured:
+                argument = ast.copy_location(ast.Name(parameter, ast.Load()), node)
+            root = root_of(argument) if isinstance(argument, ast.expr) else ast.Constant(None)
+            other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
+            if other is not None:
+                raise self._lost(callee, parameter, other, node)
+            if not isinstance(root, ast.Name):  # what has no name is nobody's
+                found.append((self.function.temporary(), None))
+                continue
+            if root.id not in self.function.local and not root.id.startswith(TEMPORARY):
+                raise self._outside(callee, parameter, root, node)
+            self.function.changes_own(root.id)
+            found.append((root.id, None) if argument is root else (self.function.temporary(), argument))
+        return found
+
+    def _apart(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> dict[str, Any]:
+        """Arguments of which none is a part of another one that the callee changes, which it would not see."""
+        given = (bound.get(name) for name in callee.changes)
+        changed = {value.id for value in given if isinstance(value, ast.Name)}
+        found = dict(bound)
+        for parameter, value in bound.items():
+            if not isinstance(value, ast.expr) or (parameter in callee.changes and isinstance(value, ast.Name)):
+                continue
+            root = root_of(value)
+            if isinstance(root, ast.Name) and root.id in changed:
+                found[parameter] = helper("__hb_apart", [value, self.function.constant(root.id)], value)
+        names = [value.id for value in bound.values() if isinstance(value, ast.Name)]
+        if twice := next((name for name in changed if names.count(name) > 1), None):
+            raise batched_builtins.given_twice(twice).at(self.function.location(node))
+        return found
+
+    def _lost(self, callee: Callee, parameter: str, other: ast.AST, node: ast.Call) -> UnsupportedSyntaxError:
+        return UnsupportedSyntaxError(
+            f"{callee.source.node.name!r} changes its argument {parameter!r}, and gives the name to another value, too",
+            self.function.location(node),
+            notes=[Note("here", callee.source.location(other))],
+            help=f"give the other value a name of its own, or begin with a copy, `{parameter} = {parameter}.copy()`.",
+        )
+
+    def _outside(self, callee: Callee, parameter: str, root: ast.Name, node: ast.Call) -> UnsupportedSyntaxError:
+        return UnsupportedSyntaxError(
+            f"{callee.source.node.name!r} changes its argument {parameter!r} in place, which is {root.id!r}, "
+            "outside of the function, once for all lanes and turns",
+            self.function.location(node),
+            help=f"work on a copy, as in `own = {root.id}.copy()`.",
+        )
+
+    def _captured(self, node: ast.Call, called: Called) -> list[ast.expr]:
+        """What a function that is defined inside another captures: variables as they are now, or what a value holds."""
+        callee = called.callee
+        if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
+            return [self.function.load(name, node) for name in callee.captured]
+        if callee.changed:
+            raise UnsupportedSyntaxError(
+                f"{callee.source.node.name!r} assigns variables around it, and is called by another name",
+                self.function.location(node),
+                help="call it by its own name, or let it return what it assigns.",
+            )
+        function = self.function.load(self.function.as_variable(self.function.simple(node.func), node), node)
+        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(callee.captured)))
+        return [helper("__hb_captured", [function, index], node) for index in indices]
+
+    def _argument(self, value: Any, node: ast.Call) -> ast.expr:
+        """An argument of a call of a function of the program."""
+        if isinstance(value, Default):
+            return self.function.load(value.name, node)
+        if not isinstance(value, ast.expr):
+            return ast.copy_location(self.function.constant(value), node)
+        if isinstance(value, ast.Lambda) and self.function.name_of(value) is None:
+            template = unnamed_function(
+                self.function.source, self.function.callee.key, self.function.local, self.function.scope, value
+            )
+            for kept, default in template.defaults.items():
+                self.function.store(kept, default, node)
+            return self.function.closure(template, value)
+        return value
+
+    def _copy(self, callee: Callee, node: ast.Call) -> Callee:
+        """The copy of a function that a call calls; a recursion stays in its own, unless types say otherwise."""
+        fact = self.function.callees.facts.of(Copy, self.function.site(node))
+        if fact is not None:
+            return self.function.callees.copy(callee, fact)
+        return self.function.callee if callee.source is self.function.source else callee
+
+    def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
+        """Arguments by parameter, in the callee's order; defaults as Python objects."""
+        callee = called.callee
+        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
+        if starred or called.receiver == "bound":
+            return self._bound_by_tracing(node, callee)
+        keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
+        try:
+            bound = callee.source.signature.bind(*_receiver(node.func, called.receiver), *node.args, **keywords)
+        except TypeError as error:
+            raise BatchTypeError(
+                f"{callee.name}() is called wrongly: {error}",
+                self.function.location(node),
+                notes=[Note(f"{callee.name} is defined here", callee.source.definition)],
+                help=f"its parameters are {callee.source.signature}.",
+            ) from None
+        bound.apply_defaults()
+        return {name: _collected(value, node) for name, value in bound.arguments.items()}
+
+    def _bound_by_tracing(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
+        """Arguments by parameter, where only tracing knows which is which."""
+        signature = callee.source.signature
+        if callee.captured:
+            raise UnsupportedSyntaxError(
+                "a function defined inside is called with * or **",
+                self.function.location(node),
+                help="write the arguments out; pass a tuple or a dict as one argument.",
+            )
+        parts = [self.function.constant(signature), node.func, *node.args]
+        call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
+        found = self.function.load(self.function.as_variable(self.function.with_simple_children(call), node), node)
+        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(signature.parameters)))
+        items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
+        return dict(zip(signature.parameters, items, strict=True))
+
+
+def _collected(value: Any, node: ast.Call) -> Any:
+    """What a parameter with a star or two holds, as an expression; anything else as it is."""
+    if isinstance(value, tuple) and value and all(isinstance(item, ast.expr) for item in value):
+        return ast.copy_location(ast.Tuple(list(value), ast.Load()), node)
+    if isinstance(value, dict) and value and all(isinstance(item, ast.expr) for item in value.values()):
+        keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in value]
+        return ast.copy_location(ast.Dict(keys, list(value.values())), node)
+    return value
+
+
+def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
+    """The first argument of a call, where what is called gives it."""
+    match function:
+        case _ if how in ("", "values"):
+            return []
+        case _ if how == "itself":
+            return [function]
+        case ast.Attribute(value):
+            return [value]
+    return [ast.copy_location(ast.Attribute(function, how, ast.Load()), function)]

@@ -1,0 +1,244 @@
+"""Straight-line code of a function -> ``PrimOp``s in the blocks that are being built."""
+
+from __future__ import annotations
+
+import ast
+import copy
+import functools
+import re
+import types
+from collections.abc import Sequence
+from typing import Any, Final, TypeVar
+
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.facts import Changes, Learned, Site, of_code, of_function
+from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful
+from hlobatch.diagnostics import Location, UndefinedVariableError, UnsupportedSyntaxError
+from hlobatch.frontend.blocks import BlockBuilder
+from hlobatch.frontend.callees import Callee, Callees, static_value
+from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
+from hlobatch.frontend.following import called
+from hlobatch.frontend.meanings import Meanings
+from hlobatch.frontend.nested import Template, nested_functions
+from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper, watched
+from hlobatch.frontend.scopes import HELPER, local_names, names_before
+from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.support import refusal
+from hlobatch.ir.ops import PrimOp
+
+Tree = TypeVar("Tree", bound=ast.AST)
+TEMPORARY: Final = "_hb_"
+"""How variables begin that no user can have written."""
+_SITE = re.compile(rf"{HELPER}constant\d+, ")
+"""Where a call stands, as the first argument of what the frontend puts in its place."""
+_LITERAL = (bool, int, float, complex, str, types.NoneType)
+
+
+class StraightLineLowering:
+    """Lowers straight-line code of one function, and knows the names and places in it."""
+
+    __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
+
+    def __init__(self, callee: Callee, callees: Callees) -> None:
+        self.callee = callee
+        self.source: Source = callee.source
+        self.callees = callees
+        self.local = local_names(self.source.node).union(callee.captured)
+        around = callee.template.scope if callee.template else {}
+        self.scope = nested_functions(self.source, callee.key, self.local, around)
+        self.meanings = Meanings(self.source, self.local, callees.facts.of(Careful, PROGRAM) is not None)
+        self.blocks = BlockBuilder()
+        self.path: tuple[int, ...] = ()
+        self.constants: dict[str, Any] = {}
+        self._temporaries = 0
+
+    # Names
+
+    def variable(self, name: str) -> str:
+        """The program's name of a local variable or a temporary."""
+        short = f"${name.removeprefix(TEMPORARY)}" if name.startswith(TEMPORARY) else name
+        return f"{self.callee.name}.{short}"
+
+    def temporary(self, stem: str = "") -> str:
+        """A fresh name that no user can have written."""
+        self._temporaries += 1
+        return f"{TEMPORARY}{stem}{self._temporaries}"
+
+    def constant(self, value: Any) -> ast.expr:
+        """An expression for a Python object."""
+        if type(value) in _LITERAL:
+            return ast.Constant(value)
+        name = f"{HELPER}constant{len(self.constants)}"
+        self.constants[name] = value
+        return ast.Name(name, ast.Load())
+
+    def location(self, node: ast.AST) -> Location:
+        return self.source.location(node)
+
+    def site(self, node: ast.expr | ast.stmt) -> Site:
+        """A place that facts are about."""
+        span = (node.lineno, node.col_offset, node.end_lineno or node.lineno, node.end_col_offset or node.col_offset)
+        return Site(self.callee.key, self.path, span)
+
+    def unsupported(self, node: ast.AST) -> UnsupportedSyntaxError:
+        """The error for a node that is not supported."""
+        what, instead = refusal(node)
+        return UnsupportedSyntaxError(
+            f"{what} is not supported in a batched function", self.location(node), help=instead
+        )
+
+    def load(self, name: str, node: ast.AST) -> ast.expr:
+        return ast.copy_location(ast.Name(name, ast.Load()), node)
+
+    def closure(self, template: Template, node: ast.AST) -> ast.expr:
+        """A function that is defined inside of this one, or around it, with what it captures, as a value."""
+        captured = [self.load(name, node) for name in template.captured]
+        return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
+
+    # Code
+
+    def primitive(
+        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
+    ) -> None:
+        """Emit one ``PrimOp`` for straight-line statements, and a test behind it if they fail in some lanes.
+
+        Args:
+            body: The statements.
+            outputs: The names that they give values to.
+            node: What stands in the source.
+            text: What the program shows of it.
+            tests: Whether this is such a test.
+        """
+        written = body
+        body = self.meanings.of([self._with_sites(statement) for statement in written])
+        reads = names_before(body)
+        inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
+        for name, where in reads.items():
+            if name not in inputs and name not in HELPERS and name not in self.constants:
+                self._check_global(name, where)
+        changed = self._changed_in_place(changed_by_methods(written), inputs, outputs, node)
+        failing = self.callees.facts.of(CanFail, of_code(self.location(node)))
+        status, held = "", dict[str, str]()
+        outputs = [*outputs, *changed]
+        if failing is not None and not tests:
+            status, held = self.temporary("status"), self.held_back(outputs, changed, failing, node)
+            body = [*body, *(assigned(new, ast.Name(name, ast.Load()), node) for name, new in held.items())]
+            outputs = [*(held.get(name, name) for name in outputs), status]
+            body = watched(body, self.constant(failing.failures), status)
+            reads = names_before(body)
+        constants = {name: value for name, value in self.constants.items() if name in reads}
+        function = compile_primitive(self.source, body, inputs, outputs, constants)
+        self.blocks.add(
+            PrimOp(
+                tuple(map(self.variable, inputs)),
+                tuple(map(self.variable, outputs)),
+                function,
+                _SITE.sub("", text).replace(HELPER, "").replace(TEMPORARY, "$"),
+                self.location(node),
+                tuple(self.location(reads[name]) for name in inputs),
+            )
+        )
+        if failing is not None and status:
+            self.test_after(status, failing, node)
+            for name, new in held.items():
+                self.primitive([assigned(name, ast.Name(new, ast.Load()), node)], [name], node, new, tests=True)
+
+    def held_back(
+        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
+    ) -> dict[str, str]:
+        """What straight-line code gives values to only if it does not fail, and the variables that keep it until then.
+
+        Args:
+            outputs: What it gives values to.
+            changed: Those of them of whose values it changes something in place.
+            failing: How it may fail.
+            node: Where it stands.
+        """
+        raise NotImplementedError
+
+    def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
+        """Behind straight-line code that fails in some lanes: on, or to where failures go."""
+        raise NotImplementedError
+
+    def _changed_in_place(
+        self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
+    ) -> list[str]:
+        """Variables that code reads, and of whose values it changes something by a method or by what it calls."""
+        changes = self.callees.facts.of(Changes, of_code(self.location(node)))
+        known = changes.names if changes else frozenset[str]()
+        found = [n for n in inputs if n not in outputs and (n in by_methods or user_name(self.variable(n)) in known)]
+        for name in found:
+            self.changes_own(name)
+        return found
+
+    def _with_sites(self, node: Any) -> Any:
+        """Straight-line code whose calls of what may be a function of the user's know where they stand."""
+        if not any(isinstance(part, ast.Call) and self.may_be_followed(part) for part in ast.walk(node)):
+            return node
+        return _Sites(self).visit(copy.deepcopy(node))
+
+    def may_be_followed(self, node: ast.Call) -> bool:
+        if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
+            return False
+        value = static_value(node.func, self.source, self.local)
+        return value is MISSING or value is functools.partial or called(value) is not None
+
+    def _check_global(self, name: str, node: ast.AST) -> None:
+        if self.source.resolve(name) is MISSING:
+            raise UndefinedVariableError(
+                f"{name!r} is not defined", self.location(node), help="define it before the first call."
+            )
+
+    def assign(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        """Emit ``name = value`` for straight-line code."""
+        target = ast.copy_location(ast.Name(name, ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], value), node)
+        self.primitive([statement], [name], node, self.source.text(value))
+
+    def as_variable(self, value: ast.expr, node: ast.AST) -> str:
+        """A variable that holds the value of straight-line code (the code itself where it is a local name)."""
+        if isinstance(value, ast.Name) and (value.id in self.local or value.id.startswith(TEMPORARY)):
+            return value.id
+        name = self.temporary()
+        self.assign(name, value, node)
+        return name
+
+    def changes_own(self, name: str) -> None:
+        """Note that a function changes what a parameter stands for, or a variable around it, by a call."""
+        callee = self.callee
+        parameters = callee.source.signature.parameters
+        if name in callee.given_back or name in callee.changes:
+            return
+        if name in callee.captured or (name in parameters and rebinding(callee.source.node, name) is None):
+            raise Learned(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
+
+
+def assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
+    """``name = value``, in the place of a node."""
+    return placed(ast.Assign([ast.Name(name, ast.Store())], value), node)
+
+
+def placed(tree: Tree, node: ast.AST) -> Tree:
+    """A tree all of which stands in the place of a node."""
+    for part in ast.walk(tree):
+        if isinstance(part, (ast.expr, ast.stmt)):
+            ast.copy_location(part, node)
+    return tree
+
+
+class _Sites(ast.NodeTransformer):
+    """Lets calls of what may be a function of the user's go through ``following.follow``."""
+
+    def __init__(self, lowering: StraightLineLowering) -> None:
+        self.lowering = lowering
+
+    def visit_Call(self, node: ast.Call) -> ast.Call:
+        site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
+        is_one = self.lowering.may_be_followed(node)
+        new = self.generic_visit(node)
+        assert isinstance(new, ast.Call)
+        if not is_one:
+            return new
+        name = "__hb_follow" if self.lowering.callees.follows else "__hb_see"
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)

@@ -1,0 +1,148 @@
+"""Lambdas and comprehensions -> what Python runs as it is traced, or loops where it cannot."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from hlobatch.analysis.facts import GoesOver, Site
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.callees import static_value
+from hlobatch.frontend.comprehensions import as_loop, renamed
+from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
+from hlobatch.frontend.scopes import assigned_in_expressions, read_names
+
+if TYPE_CHECKING:
+    from hlobatch.frontend.expressions import ExpressionLowering
+
+
+class TraceTimeLowering:
+    """Lowers lambdas and comprehensions."""
+
+    def __init__(self, function: ExpressionLowering) -> None:
+        self.function = function
+
+    def reduction(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp) -> ast.expr:
+        """A call on a comprehension: a loop, if it has to be one and may."""
+        function = static_value(node.func, self.function.source, self.function.local)
+        name = next((name for reducer, name in REDUCERS.items() if reducer is function), None)
+        given = None if name is None else arguments_of(node, name)
+        if name is None or given is None or any(assigned_in_expressions(node)):
+            return self.function.with_simple_children(node)
+        site = self.function.site(items)
+        calls = any(self.function.called(part) for part in ast.walk(items))
+        differs = self.function.callees.facts.of(Looped, site) is not None
+        if not calls and not differs:
+            return self.function.with_simple_children(self._with_known_ranges(node, items, site))
+        result = self.function.temporary()
+        may_be_empty = differs or any(generator.ifs for generator in items.generators)
+        self.function.statements(
+            as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
+        )
+        return self.function.load(result, node)
+
+    def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
+        """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
+        generators = []
+        if self.function.callees.facts.all_of(GoesOver):
+            items = self._marked(items, site)
+        for generator in items.generators:
+            goes_over, known = generator.iter, generator
+            if (
+                isinstance(goes_over, ast.Call)
+                and static_value(goes_over.func, self.function.source, self.function.local) is range
+            ):
+                where = ast.copy_location(self.function.constant(site), goes_over)
+                counted = helper("__hb_range", [where, *goes_over.args], goes_over)
+                known = ast.comprehension(generator.target, counted, generator.ifs, generator.is_async)
+            generators.append(known)
+        marked = ast.copy_location(type(items)(items.elt, generators), items)
+        return ast.copy_location(ast.Call(node.func, [marked, *node.args[1:]], node.keywords), node)
+
+    def _goes_over_others(self, node: ast.Call) -> bool:
+        """Whether a call gives the items of its arguments."""
+        function = static_value(node.func, self.function.source, self.function.local)
+        starred = any(isinstance(part, ast.Starred) for part in node.args)
+        return any(function is known for known in (enumerate, zip, reversed)) and not starred
+
+    def _marked(self, items: Any, site: Site) -> Any:
+        """A comprehension that has to be a loop if what it goes over has another length in each lane."""
+        generators = []
+        for generator in items.generators:
+            where = ast.copy_location(self.function.constant(site), generator.iter)
+            goes_over: ast.expr = generator.iter
+            parts = (
+                goes_over.args if isinstance(goes_over, ast.Call) and self._goes_over_others(goes_over) else [goes_over]
+            )
+            marked = [helper("__hb_gone_over", [where, part], part) for part in parts]
+            if isinstance(goes_over, ast.Call) and parts is goes_over.args:
+                new = ast.Call(goes_over.func, list(marked), goes_over.keywords)
+                goes_over = ast.copy_location(new, goes_over)
+            else:
+                goes_over = marked[0]
+            generators.append(ast.comprehension(generator.target, goes_over, generator.ifs, generator.is_async))
+        return ast.copy_location(type(items)(**{**dict(ast.iter_fields(items)), "generators": generators}), items)
+
+    def lower(self, node: ast.expr) -> ast.expr:
+        """Lambdas and comprehensions run as ordinary Python while JAX traces; batched calls cannot."""
+        assigned = list(assigned_in_expressions(node))
+        if assigned:
+            return self._assigning(node, assigned)
+        for child in ast.walk(node):
+            if self.function.prints(child) and not isinstance(node, ast.Lambda):
+                return self._written_out(node)
+            if isinstance(child, ast.Call) and self.function.called(child):
+                if not isinstance(node, ast.Lambda):
+                    return self._written_out(node)
+                raise UnsupportedSyntaxError(
+                    "a function with branches of its own is called inside a lambda",
+                    self.function.location(child),
+                    help="give the lambda a name, or call it in a loop or in a statement of its own.",
+                )
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.function.callees.facts.all_of(GoesOver):
+            site = self.function.site(node)
+            if self.function.callees.facts.of(Looped, site) is not None:
+                return self._written_out(node, grows=True)
+            node = self._marked(node, site)
+        reads = [name for name in read_names(node) if name in self.function.scope]
+        if not reads:
+            return node
+        kept = {
+            name: self.function.as_variable(self.function.closure(self.function.scope[name], node), node)
+            for name in reads
+        }
+        return renamed(node, kept)
+
+    def _written_out(self, node: ast.expr, *, grows: bool = False) -> ast.expr:
+        """A comprehension with a call that the program carries out: a loop. All items are computed, at once.
+
+        Args:
+            node: The comprehension.
+            grows: Whether how many items there are differs between lanes.
+        """
+        assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
+        result = self.function.temporary()
+        self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
+        items = self.function.load(result, node)
+        if isinstance(node, ast.SetComp):
+            return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
+        return items
+
+    def _assigning(self, node: ast.expr, names: Sequence[str]) -> ast.expr:
+        """A comprehension that assigns names of the function by ``:=``, as it goes over its items."""
+        conditional = (ast.BoolOp, ast.IfExp, ast.Lambda, ast.GeneratorExp)
+        for part in (part for part in ast.walk(node) if isinstance(part, conditional)):
+            for child in ast.walk(part):
+                if isinstance(child, ast.NamedExpr):
+                    raise UnsupportedSyntaxError(
+                        "`:=` stands where it may not be reached inside a comprehension",
+                        self.function.location(child),
+                        help=f"write a `for`, and assign {child.target.id!r} in a statement of its own.",
+                    )
+        result = self.function.temporary()
+        target = ast.copy_location(ast.Name(result, ast.Store()), node)
+        statement = ast.copy_location(ast.Assign([target], node), node)
+        self.function.primitive([statement], [result, *dict.fromkeys(names)], node, self.function.source.text(node))
+        return self.function.load(result, node)
