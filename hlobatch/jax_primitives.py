@@ -105,19 +105,19 @@ _KNOWN: Final = """
     # primitive                 becomes                  batched  costs     traits
 
     abs                         abs                      each     number    kernel code turns
-    acos                        -                        each     number    kernel code
-    acosh                       -                        each     number    kernel code
+    acos                        -                        each     function  kernel code
+    acosh                       -                        each     function  kernel code
     add                         add                      each     number    kernel code turns
     add_any                     add                      each     number    kernel code turns
     and                         and                      each     number    kernel code turns
-    asin                        -                        each     number    kernel code
-    asinh                       -                        each     number    kernel code
-    atan                        -                        each     number    kernel code
-    atan2                       atan2                    each     number    kernel code libm
-    atanh                       -                        each     number    kernel code
-    bessel_i0e                  -                        vmap     number
-    bessel_i1e                  -                        vmap     number
-    cbrt                        cbrt                     each     number    kernel code libm
+    asin                        -                        each     function  kernel code
+    asinh                       -                        each     function  kernel code
+    atan                        -                        each     function  kernel code
+    atan2                       atan2                    each     function  kernel code libm
+    atanh                       -                        each     function  kernel code
+    bessel_i0e                  -                        each     function  kernel
+    bessel_i1e                  -                        each     function  kernel
+    cbrt                        cbrt                     each     function  kernel code libm
     ceil                        ceil                     each     number    kernel code turns
     clamp                       clamp                    each     number    kernel code turns
     clz                         count_leading_zeros      each     number    kernel code
@@ -126,51 +126,51 @@ _KNOWN: Final = """
     convert_element_type        convert                  each     number    kernel code turns
     copy                        -                        each     number    kernel code turns
     cos                         cosine                   each     function  kernel code libm
-    cosh                        -                        each     number    kernel code
-    digamma                     -                        each     number
+    cosh                        -                        each     function  kernel code
+    digamma                     -                        each     function  kernel
     div                         divide                   each     number    kernel code turns
     eq                          compare                  each     number    kernel code turns
-    eq_to                       compare                  vmap     number
+    eq_to                       compare                  each     number    kernel
     erf                         -                        each     function  kernel code
-    erf_inv                     -                        each     number    kernel code
-    erfc                        -                        each     number    kernel code
+    erf_inv                     -                        each     function  kernel code
+    erfc                        -                        each     function  kernel code
     exp                         exponential              each     function  kernel code turns
-    exp2                        -                        each     number    kernel code turns
+    exp2                        -                        each     function  kernel code turns
     expm1                       exponential_minus_one    each     function  kernel code turns
     floor                       floor                    each     number    kernel code turns
     ge                          compare                  each     number    kernel code turns
     gt                          compare                  each     number    kernel code turns
-    igamma                      -                        vmap     number
-    igamma_grad_a               -                        vmap     number
-    igammac                     -                        vmap     number
+    igamma                      -                        each     function
+    igamma_grad_a               -                        each     function
+    igammac                     -                        each     function
     imag                        imag                     each     number    kernel code
     integer_pow                 -                        each     number    kernel code turns
     is_finite                   is_finite                each     number    kernel code turns
     le                          compare                  each     number    kernel code turns
     le_to                       compare                  each     number    kernel
-    lgamma                      -                        each     number    kernel code
+    lgamma                      -                        each     function  kernel code
     log                         log                      each     function  kernel code turns
     log1p                       log_plus_one             each     function  kernel code turns
-    log2                        -                        vmap     number
+    log2                        -                        each     function  kernel
     logistic                    logistic                 each     function  kernel code turns
     lt                          compare                  each     number    kernel code turns
     lt_to                       compare                  each     number    kernel
     max                         maximum                  each     number    kernel code turns
     min                         minimum                  each     number    kernel code turns
     mul                         multiply                 each     number    kernel code turns
-    mulhi                       -                        vmap     number
+    mulhi                       -                        each     number
     ne                          compare                  each     number    kernel code turns
     neg                         negate                   each     number    kernel code turns
     nextafter                   -                        each     number    kernel code
     not                         not                      each     number    kernel code turns
-    one_minus_square            -                        vmap     number    code
+    one_minus_square            -                        each     number    kernel code
     or                          or                       each     number    kernel code turns
-    polygamma                   -                        vmap     number
+    polygamma                   -                        each     function
     population_count            popcnt                   each     number    kernel code
     pow                         power                    each     function  kernel code libm
     real                        real                     each     number    kernel code
     reduce_precision            reduce_precision         each     number    kernel code
-    regularized_incomplete_beta -                        vmap     number
+    regularized_incomplete_beta -                        each     function
     rem                         remainder                each     number    kernel code turns
     round                       round_nearest_afz,round_nearest_even each     number    kernel code turns
     rsqrt                       rsqrt                    each     number    kernel code turns
@@ -180,7 +180,7 @@ _KNOWN: Final = """
     shift_right_logical         shift_right_logical      each     number    kernel code turns
     sign                        sign                     each     number    kernel code turns
     sin                         sine                     each     function  kernel code libm
-    sinh                        -                        each     number    kernel code
+    sinh                        -                        each     function  kernel code
     sqrt                        sqrt                     each     number    kernel code turns
     square                      -                        each     number    kernel code turns
     stop_gradient               -                        each     number    kernel code
@@ -189,7 +189,7 @@ _KNOWN: Final = """
     tanh                        tanh                     each     function  kernel code turns
     threefry2x32                -                        each     random    kernel code
     xor                         xor                      each     number    kernel code turns
-    zeta                        -                        vmap     number
+    zeta                        -                        each     function
 
     argmax                      reduce                   axes     number    kernel code
     argmin                      reduce                   axes     number    kernel code

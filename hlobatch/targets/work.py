@@ -15,18 +15,10 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.jax_primitives import READS, UPDATES, Costs, costing
 
-FUNCTIONS: Final = frozenset(
-    {
-        "acos", "acosh", "asin", "asinh", "atan", "atan2", "atanh", "cbrt", "cos", "cosh", "erf", "erf_inv", "erfc",
-        "exp", "exp2", "expm1", "log", "log1p", "logistic", "pow", "sin", "sinh", "tan",
-    }
-)  # fmt: skip
-"""Primitives that a lane by itself calls a library for, for each element."""
-READS: Final = frozenset({"gather", "dynamic_slice"})
-"""Primitives that find elements by index."""
-UPDATES: Final = frozenset({"scatter", "scatter-add", "dynamic_update_slice"})
-"""Those that change them."""
+FUNCTIONS: Final = costing(Costs.FUNCTION)
+"""Primitives of which a lane by itself calls a library, or evaluates a polynomial, for each element."""
 WIDE: Final = 8
 """Elements of one lane that vectors are for."""
 

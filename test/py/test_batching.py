@@ -119,6 +119,10 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
     "draw_from_one_of_many": (draw_from_one_of_many, (((2,), np.uint32), ONE)),
     "seed": (lambda i: jax.random.uniform(jax.random.key(i), (3,)), (ONE,)),
     "legacy_keys": (lambda k: jax.random.split(k)[1], (((2,), np.uint32),)),
+    "special_functions": (
+        lambda x, y: (lax.igamma(x**2 + 1, y**2 + 1), lax.zeta(x**2 + 2, y**2 + 1), lax.bessel_i0e(y)),
+        (Y, Y),
+    ),
     "no_rule": (lambda x: jnp.linalg.qr(x)[1], (X,)),
     "loop_over_keys": (
         lambda k: lax.fori_loop(0, 3, lambda j, key: jax.random.fold_in(key, j), jax.random.wrap_key_data(k)),

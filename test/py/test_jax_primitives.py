@@ -4,7 +4,7 @@ import jax
 import pytest
 
 from hlobatch import _jax
-from hlobatch.jax_primitives import IN_KERNELS, TABLE, Batched, Primitive, Trait, batched, having, operations
+from hlobatch.jax_primitives import IN_KERNELS, TABLE, Batched, Costs, Primitive, Trait, batched, having, operations
 from hlobatch.kernels import machine  # whose imports register all rules  # noqa: F401
 from hlobatch.kernels.rules import ARRAYS, NUMBERS
 from hlobatch.lowering.cpu.batching import _CONTROL
@@ -46,6 +46,7 @@ def is_consistent(entry: Primitive) -> bool:
     return all(
         [
             not in_vectors or (Trait.KERNEL in entry.traits and not of_libm),
+            not of_libm or entry.costs is Costs.FUNCTION,
             not entry.traits & (Trait.LAPACK | Trait.FOREIGN) or not entry.traits & (Trait.KERNEL | Trait.CODE),
             Trait.LOOP not in entry.traits or entry.batched is Batched.CONTROL,
             not entry.traits & (Trait.READS | Trait.UPDATES) or entry.batched is Batched.OWN,
@@ -54,7 +55,7 @@ def is_consistent(entry: Primitive) -> bool:
 
 
 def test_functions_take_long_wherever_that_is_asked() -> None:
-    assert {"tanh", "random_bits"} <= _TAKING_LONG
+    assert {"tanh", "cbrt", "erfc", "random_bits"} <= _TAKING_LONG
     assert "add" not in _TAKING_LONG
 
 
