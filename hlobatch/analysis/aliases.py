@@ -238,23 +238,30 @@ class _Aliases:
             variable = other[0]
             notes = [Note("it became one here", place)] if (place := self._made(change.part, other)) else []
             if variable.startswith(_OUTSIDE):
+                outside = variable.removeprefix(_OUTSIDE)
+                copied = f"copy.deepcopy({outside})" if other[1] else f"{outside}.copy()"
                 raise UnsupportedSyntaxError(
-                    f"this changes {variable.removeprefix(_OUTSIDE)!r} in place, which stands outside of the function, "
-                    "once for all lanes and turns",
+                    f"this changes {outside!r} in place, which stands outside of the function, once for all lanes and "
+                    "turns",
                     change.place,
                     notes=notes,
-                    help="work on a copy, as in `own = TABLE.copy()`, and return what it is to be.",
+                    help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )
             is_argument = isinstance(op, FunctionCallOp) and variable in op.vars_in and variable not in op.defs
             if (variable in live and variable not in op.defs) or other in survivors or is_argument:
                 what = f"{_name(variable)} is another name, or a part"
-                what = "another part is the same object" if variable == root else what
+                instead = (
+                    "change it by the name or the item that is read later, or make one of them of a copy, as with "
+                    "`.copy()`."
+                )
+                if variable == root:
+                    what = "another part is the same object"
+                    instead = "let each part be one of its own, as in `[[0] * 2 for _ in range(3)]`, or a copy."
                 raise UnsupportedSyntaxError(
                     f"this changes {_name(root)} in place, of which {what}",
                     change.place,
                     notes=notes,
-                    help="change it by the name or the item that is read later, or make one of them of a copy, as with "
-                    "`.copy()`.",
+                    help=instead,
                 )
 
     def _put_back(self, block: Block, index: int, op: Op) -> set[str]:

@@ -105,7 +105,7 @@ _NO_BUILTIN: Final = (
     "write the `if` in a function of yours."
 )
 _NO_NUMBER: Final = (
-    "shapes and the like are the same in all lanes: pass them through static_argnames, or take them from the closure. "
+    "shapes and lengths are the same in all lanes: pass them through static_argnames, or take them from the closure. "
     "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
 )
 _NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."

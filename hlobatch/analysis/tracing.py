@@ -194,7 +194,7 @@ def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
         raise UnsupportedSyntaxError(
             f"{op.text!r} asks for what other lanes or devices have",
             op.location,
-            help="a lane runs by itself: combine the results of the batched function, with jax.lax.psum and the like.",
+            help="a lane runs by itself: combine the results of the batched function, as with jax.lax.psum.",
         )
     if not effects and not any("debug" in name or "callback" in name for name in traced.primitives):
         return

@@ -115,7 +115,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         doubt(
             BatchTypeError(
                 "an integer to a power that may be negative: of which kind the result is depends on the lane",
-                help="make the base a float, as in `2.0 ** -i`; JAX gives 0 for negative powers of integers.",
+                help="make the base a float, as in `2.0 ** i`; JAX gives 0 for negative powers of integers.",
             )
         )
     if type(exponent) is not int or exponent >= 0:

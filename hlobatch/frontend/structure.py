@@ -40,7 +40,7 @@ def is_sequence(subject: Any, least: int, or_more: bool) -> bool:
 def _refused_length(subject: Growing) -> UnsupportedSyntaxError:
     return UnsupportedSyntaxError(
         f"a `match` looks into a {subject.python.__name__} of another length in each lane",
-        help="ask for its length and its items, as in `if len(items) == 2 and items[0] == 1`.",
+        help="ask for its length and take its items, as in `if len(items) > 0` and `first = items[0]`.",
     )
 
 

@@ -295,10 +295,12 @@ class FunctionLowering(ExceptionLowering):
             if isinstance(root, ast.Name) and root.id in self.local:
                 continue
             if isinstance(root, ast.Name):
+                is_nested = part.value is not root
+                copied = f"copy.deepcopy({root.id})" if is_nested else f"{root.id}.copy()"
                 raise UnsupportedSyntaxError(
                     f"this changes {root.id!r}, which stands outside of the function, once for all lanes and turns",
                     self.location(part),
-                    help=f"work on a copy, as in `own = {root.id}.copy()`, and return what it is to be.",
+                    help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )
             raise UnsupportedSyntaxError(
                 "this changes a part of a value that has no name",

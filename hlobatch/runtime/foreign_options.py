@@ -9,7 +9,7 @@ from typing import Any, Final
 from hlobatch.diagnostics import BatchTypeError, Location
 
 _AROUND: Final = "give it to a `jax.jit` around the batched function."
-_ALONE: Final = "a lane runs by itself: combine the results of the batched function, with jnp.sum and the like."
+_ALONE: Final = "a lane runs by itself: combine the results of the batched function, as with jnp.sum."
 _INSTEAD: Final[Mapping[str, str]] = {
     "static_argnums": "name the parameters, as in `static_argnames={names}`.",
     "out_axes": "results have the batch as their axis 0: move it, as in `jnp.moveaxis(result, 0, 1)`.",

@@ -1,4 +1,4 @@
-"""Texts of users' files that mark the spans an error is about, and the errors they are to give.
+r"""Texts of users' files that mark the spans an error is about, and the errors they are to give.
 
 Marks are « and » for the error's own span, and single ones of that kind for those of its notes, in order. A file of
 mistakes (``errors/*.test``) holds cases like this one::
@@ -11,11 +11,17 @@ mistakes (``errors/*.test``) holds cases like this one::
         return «y»
     [UndefinedVariableError] 'y' may be read before it has a value
     [help] give 'y' a value
+    [rewrite]     if n > 1: => y = 0\n    if n > 1:
+
+A case whose error prints code says what the program is once that is written: each ``[rewrite] old => new`` changes a
+text that stands there once (``\n`` is the end of a line). Where that is not to give what Python makes of the program as
+it was, ``[other values]`` says why. A case whose code cannot be applied by itself says why in ``[no rewrite]``.
 """
 
 import importlib.util
 import re
 import types
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -101,6 +107,9 @@ class Mistake:
         error: The class that is raised.
         message: Part of what it says.
         help: Part of what it advises.
+        rewritten: The user's file as the advice would have it, if a case says.
+        other_values: Why that does not give what Python makes of the source; empty where it does.
+        no_rewrite: Why there is none; empty where there is one, or none is asked for.
     """
 
     name: str
@@ -108,6 +117,15 @@ class Mistake:
     error: type[hb.HloBatchError]
     message: str
     help: str
+    rewritten: Marked | None
+    other_values: str
+    no_rewrite: str
+
+    @property
+    def written(self) -> list[str]:
+        """The lines that the rewrite adds."""
+        assert self.rewritten is not None
+        return [*(Counter(self.rewritten.text.splitlines()) - Counter(self.source.text.splitlines()))]
 
 
 def mistakes(file: Path) -> list[Mistake]:
@@ -120,12 +138,30 @@ def mistakes(file: Path) -> list[Mistake]:
         assert match is not None, f"case {title!r} of {file.name} names no error"
         error = getattr(hb, match["error"])
         source = marked(match["source"])
-        found.append(Mistake(f"{file.stem}: {title}", source, error, match["message"], match["help"] or ""))
+        rewritten, notes = _rewritten(source, match["rest"], title)
+        found.append(
+            Mistake(f"{file.stem}: {title}", source, error, match["message"], match["help"] or "", rewritten, *notes)
+        )
     return found
 
 
+def _rewritten(source: Marked, rest: str, title: str) -> tuple[Marked | None, tuple[str, str]]:
+    """What stands behind the advice of a case: the file that comes of it, and what is said of that."""
+    text, notes = source.text, {"other values": "", "no rewrite": ""}
+    for line in rest.strip().splitlines():
+        kind, what = line.removeprefix("[").split("] ", 1)
+        if kind != "rewrite":
+            assert kind in notes, f"case {title!r} has a line {line!r}"
+            notes[kind] = what
+            continue
+        old, new = (part.replace("\\n", "\n") for part in what.split(" => ", 1))
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in case {title!r}"
+        text = text.replace(old, new)
+    return (None if text == source.text else Marked(text, None, ())), (notes["other values"], notes["no rewrite"])
+
+
 _CASE = re.compile(
-    r"(?P<source>.*?)^\[(?P<error>\w+Error)\] (?P<message>[^\n]*)(\n\[help\] (?P<help>[^\n]*))?",
+    r"(?P<source>.*?)^\[(?P<error>\w+Error)\] (?P<message>[^\n]*)(\n\[help\] (?P<help>[^\n]*))?(?P<rest>(\n\[[^\n]*)*)",
     re.MULTILINE | re.DOTALL,
 )
 

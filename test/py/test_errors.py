@@ -5,15 +5,21 @@ called, or else ``f(jnp.arange(4))``; a correct call that has to work afterwards
 """
 
 import ast
+import builtins
+import keyword
+import re
 import traceback
 import types
+import warnings
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from marked import Mistake, check, marked, mistakes, span
+from marked import Marked, Mistake, check, marked, mistakes, span
 
 import hlobatch as hb
 from hlobatch.diagnostics import UNKNOWN, ErrorCollector, Location, Note, name_lanes
@@ -43,6 +49,71 @@ def test_error(name: str, tmp_path: Path) -> None:
     assert mistake.message in error.message
     assert mistake.help in error.help
     _check_nothing_is_left(mistake, module, str(error))
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_what_is_advised_works(name: str, tmp_path: Path) -> None:
+    """The rewrite that an error prints is applied: the program runs then, as Python runs it and the one before."""
+    mistake = MISTAKES[name]
+    with pytest.raises(hb.HloBatchError) as caught:
+        go(mistake.source.module(tmp_path))
+    printed = [code for code in re.findall(r"`([^`]+)`", caught.value.help) if not code.isidentifier()]
+    if mistake.rewritten is None:
+        assert not printed or mistake.no_rewrite, f"no rewrite is tried, and one is printed: {caught.value.help}"
+        return
+    written = "\n".join(mistake.written)
+    assert not printed or any(re.search(_like(code), written) or _is_left_out(code, mistake) for code in printed), (
+        printed,
+        written,
+    )
+    found = values_of(mistake.rewritten.module(tmp_path, "rewritten"))
+    _assert_equal(found, values_of(_in_plain_python(mistake.rewritten).module(tmp_path, "plain")))
+    if not mistake.other_values:
+        _assert_equal(found, values_of(_in_plain_python(mistake.source).module(tmp_path, "before")))
+
+
+def _in_plain_python(source: Marked) -> Marked:
+    """A file whose functions Python runs, lane by lane."""
+    return replace(source, text=source.text.replace("import hlobatch as hb", "import lane_by_lane as hb"))
+
+
+def _is_left_out(code: str, mistake: Mistake) -> bool:
+    """Whether a rewrite is to leave some code out."""
+    assert mistake.rewritten is not None
+    return code in mistake.source.text and code not in mistake.rewritten.text
+
+
+def _like(code: str) -> str:
+    """A pattern of code that is like some other: with other variables, numbers, and anything in place of ``…``."""
+    tokens = re.findall(r"[\w.]+|…|\s+|[^\w\s]+?", code)
+    pattern = ""
+    for token in tokens:
+        root, dot, attribute = token.partition(".")
+        if token.isspace():
+            pattern += r"\s*"
+        elif token in "\"'":
+            pattern += "[\"']"
+        elif token == "…" or token[0].isdigit():
+            pattern += r".+?"
+        elif root in ("jnp", "np", "jax", "hb", "") or keyword.iskeyword(token) or hasattr(builtins, token):
+            pattern += re.escape(token)
+        elif re.match(r"\w", token):
+            pattern += r".+?" + re.escape(dot + attribute)
+        else:
+            pattern += re.escape(token)
+    return pattern
+
+
+def values_of(module: types.ModuleType) -> Any:
+    """What a file's function gives for four lanes."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return module.go() if hasattr(module, "go") else module.f(jnp.arange(4))
+
+
+def _assert_equal(found: Any, expected: Any) -> None:
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(expected), strict=True):
+        np.testing.assert_allclose(np.asarray(one), np.asarray(other), rtol=1e-5)
 
 
 def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str) -> None:
