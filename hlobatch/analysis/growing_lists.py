@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import functools
 from collections import deque
-from collections.abc import Iterator
 from typing import Any, ClassVar, Final, Self
 
 import jax
@@ -22,8 +21,9 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
+from hlobatch.analysis.containers import SIZE, number
 from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.rings import SIZE, Ring, number
+from hlobatch.analysis.rings import Ring
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType
@@ -34,8 +34,6 @@ class GrowingList(Ring):
     """A list."""
 
     python: ClassVar[Any] = list
-    name = "list"
-    __hash__ = None
 
     # What it says
 
@@ -79,26 +77,6 @@ class GrowingList(Ring):
         self.need("no item")
         return self.taken(self.place(number))
 
-    def __len__(self) -> int:
-        raise BatchTypeError(
-            f"the length of a {self.name} differs between lanes, and here a Python number is needed",
-            help="use it in a function of yours, where `len` gives the lane's own.",
-        )
-
-    def __bool__(self) -> bool:
-        raise UnsupportedSyntaxError(
-            f"a Python `if` asks whether a {self.name} is empty, whose length differs between lanes",
-            help="decorate the function that contains it with @hb.batch.",
-        )
-
-    def __iter__(self) -> Iterator[Any]:
-        error = BatchTypeError(
-            f"all items of a {self.name} are gone over, and how many there are differs between lanes",
-            help="write a `for` over it.",
-        )
-        error.goes_over = True
-        raise error
-
     # What changes it
 
     def append(self, value: Any) -> None:
@@ -121,7 +99,7 @@ class GrowingList(Ring):
         if self.items is None:
             self.put_at_end(value)
             return
-        at = jnp.clip(jnp.where(index < 0, index + self.size, index), 0, self.size)
+        at = self._bound(index, 0)
         self.put_at_end(value)
         order = jnp.arange(self.capacity)
         last = self.size - 1
@@ -146,7 +124,7 @@ class GrowingList(Ring):
         values = values.copy()
         self.make_room(values.kind, values.capacity)
         given, places = values.place(jnp.arange(values.capacity)), jnp.arange(values.capacity)
-        self.check_room(values.size)
+        self.check_room(self.size + values.size > self.capacity)
         targets = jnp.where(places < values.size, self.place(self.size + places), self.capacity)
         self.set_items(rows.put(self.items, targets, rows.rearranged(values.items, given)), [values.items])
         self.size = self.size + values.size
@@ -252,7 +230,6 @@ class GrowingDeque(GrowingList):
     """A ``collections.deque``."""
 
     python = deque
-    name = "deque"
 
     def popleft(self) -> Any:
         self.need("pop from an empty deque")
@@ -267,7 +244,7 @@ class GrowingDeque(GrowingList):
 
     def appendleft(self, value: Any) -> None:
         self.make_room(rows.kind_of(value))
-        self.check_room()
+        self.check_room(self.size >= self.capacity)
         start = jnp.int32(0) if self.start is None else self.start
         self.start = jnp.where(start == 0, self.capacity - 1, start - 1)
         self.set_items(rows.put(self.items, self.start, value), [value])

@@ -10,7 +10,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis import rows
-from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.containers import not_yet
 from hlobatch.analysis.growing_lists import KINDS, GrowingList
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails
@@ -26,7 +26,6 @@ class GrowingSet(Table):
     """A set."""
 
     python: ClassVar[Any] = set
-    name = "set"
 
     def turn(self, number: Any) -> Any:
         raise UnsupportedSyntaxError(
@@ -45,7 +44,7 @@ class GrowingSet(Table):
     def remove(self, item: Any) -> None:
         """Take out an item."""
         if self.keys_ is None:
-            raise NotYet(self.missing(KeyError, "nothing is in the set"))
+            raise not_yet(KeyError, "nothing is in the set")
         found, place = self.find(item)
         fails(KeyError, "what is to be removed is not in the set", ~found)
         self.take_out(place, found)
@@ -105,7 +104,7 @@ class GrowingSet(Table):
             new.clear()
             return new
         found = jax.vmap(lambda key: other.find(key)[0])(self.keys_)
-        kept = (jnp.arange(self.capacity) < self.size) & (found if are_in_it else ~found)
+        kept = self.in_use() & (found if are_in_it else ~found)
         new.keys_ = rows.rearranged(self.keys_, jnp.argsort(~kept, stable=True))
         new.size = jnp.sum(kept).astype(jnp.int32)
         return new
@@ -116,11 +115,10 @@ class GrowingDict(Table):
     """A dict."""
 
     python: ClassVar[Any] = dict
-    name = "dict"
 
     def item(self, key: Any) -> Any:
         if self.keys_ is None and self.factory is None:
-            raise NotYet(self.missing(KeyError, "the dict has no key"))
+            raise not_yet(KeyError, "the dict has no key")
         if self.factory is not None:
             return self.setdefault(key, self.factory())
         found, place = self.find(key)
@@ -154,7 +152,7 @@ class GrowingDict(Table):
     def pop(self, key: Any, default: Any = _NONE) -> Any:
         if self.keys_ is None:
             if default is _NONE:
-                raise NotYet(self.missing(KeyError, "the dict has no key"))
+                raise not_yet(KeyError, "the dict has no key")
             return default
         found, place = self.find(key)
         value = self._taken(place)
@@ -199,7 +197,6 @@ class GrowingDefaults(GrowingDict):
     """A ``collections.defaultdict``."""
 
     python: ClassVar[Any] = defaultdict
-    name = "defaultdict"
 
 
 @jax.tree_util.register_pytree_node_class
@@ -207,7 +204,6 @@ class GrowingCounter(GrowingDict):
     """A ``collections.Counter``."""
 
     python: ClassVar[Any] = Counter
-    name = "Counter"
 
     def item(self, key: Any) -> Any:
         return self.get(key, 0)
@@ -227,7 +223,7 @@ class GrowingCounter(GrowingDict):
         return pairs if n is None else pairs.item(slice(None, n))
 
     def total(self) -> Any:
-        return 0 if self.keys_ is None else jnp.sum(jnp.where(jnp.arange(self.capacity) < self.size, self.values_, 0))
+        return 0 if self.keys_ is None else jnp.sum(jnp.where(self.in_use(), self.values_, 0))
 
 
 @jax.tree_util.register_pytree_node_class
@@ -235,7 +231,6 @@ class GrowingOrdered(GrowingDict):
     """A ``collections.OrderedDict``."""
 
     python: ClassVar[Any] = OrderedDict
-    name = "OrderedDict"
 
 
 TABLES: Final = {

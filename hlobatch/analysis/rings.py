@@ -10,48 +10,23 @@ the same says what a variable holds.
 
 from __future__ import annotations
 
-import contextlib
-import contextvars
-import math
 import operator
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, ClassVar, Final, Self
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
-from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.leaf_types import leaf_type
-from hlobatch.diagnostics import BatchTypeError, CapacityError, as_also
-from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import Static, TensorType
-
-SIZE: Final = TensorType(np.dtype(np.int32))
-"""The type of a number of items."""
-_room: contextvars.ContextVar[int] = contextvars.ContextVar("hlobatch_room", default=1)
-_FEW: Final = 64
-"""Numbers that containers of no known capacity have room for at first."""
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.types import Static
 
 
-@contextlib.contextmanager
-def with_room(times: int) -> Iterator[None]:
-    """Within it, containers of no known capacity have room for so many times as much."""
-    token = _room.set(times)
-    try:
-        yield
-    finally:
-        _room.reset(token)
-
-
-FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where it is made, for n items at most"
-
-
-class Ring(Growing):
+class Ring(Container):
     """Items in a ring; its methods change it, and none of its arrays.
 
     Attributes:
@@ -61,8 +36,6 @@ class Ring(Growing):
         bound: The capacity that the user gave it, if one was given.
     """
 
-    python: ClassVar[Any]
-    name: ClassVar[str]
     __hash__ = None  # type: ignore[assignment]
 
     def __init__(self, items: Any = None, size: Any = None, start: Any = None, bound: int | None = None) -> None:
@@ -103,8 +76,7 @@ class Ring(Growing):
             other = type(self).type_of(other)
         if type(other) is not type(self):
             raise BatchTypeError(f"one is a {self.name} whose length differs between lanes, the other {other}")
-        bounds = [side.bound for side in (self, other) if side.bound is not None]
-        bound = max(bounds, default=None)
+        bound = max((side.bound for side in (self, other) if side.bound is not None), default=None)
         known = [side for side in (self, other) if side.items is not None]
         if not known:
             return type(self)(bound=bound)
@@ -157,7 +129,7 @@ class Ring(Growing):
         return rows.capacity_of(self.items)
 
     def length(self) -> Any:
-        return 0 if self.items is None else weakly(self.size, jax.dtypes.canonicalize_dtype(int))
+        return 0 if self.items is None else number(self.size)
 
     def as_python(self) -> Any:
         if self.items is None:
@@ -178,8 +150,7 @@ class Ring(Growing):
     def need(self, text: str, kind: type[Exception] = IndexError) -> None:
         """Wait until the type of its items is known; if that is never, there are none."""
         if self.items is None:
-            error = as_also(BatchTypeError, kind)
-            raise NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."))
+            raise not_yet(kind, text)
 
     def index_of(self, key: Any, text: str = "") -> Any:
         """An index as a number of items from the beginning, which is surely that of one."""
@@ -237,13 +208,9 @@ class Ring(Growing):
 
     def put_at_end(self, value: Any) -> None:
         self.make_room(rows.kind_of(value))
-        self.check_room()
+        self.check_room(self.size >= self.capacity)
         self.set_items(rows.put(self.items, self.place(self.size), value), [value])
         self.size = self.size + 1
-
-    def check_room(self, more: Any = 1) -> None:
-        full = self.size + more > self.capacity
-        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
 
     def pop_last(self) -> Any:
         """Take out the last item, if there is one."""
@@ -273,10 +240,6 @@ class Ring(Growing):
         """An array with a row for each item, in the order of the items."""
         return leaf if self.start is None else leaf[self.place(jnp.arange(self.capacity))]
 
-    def in_use(self) -> Any:
-        """Which rows, in order, are those of items."""
-        return jnp.arange(self.capacity) < self.size
-
     def equal(self, item: Any) -> Any:
         """Which items, from the beginning, are equal to another: ``bool[capacity]``."""
         try:
@@ -288,22 +251,3 @@ class Ring(Growing):
             equal = self.arranged(leaf) == value
             same &= jnp.all(equal.reshape(self.capacity, -1), axis=1)
         return same
-
-
-def capacity(kind: Any, size: int, bound: int | None) -> int:
-    """For how many items of a type there is room at first, if some are there."""
-    if bound is not None:
-        return max(bound, size, 1)
-    taken = max(sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(kind)), 1)
-    least: int = max(_FEW // max(taken // 16, 1), 4) * _room.get()
-    return max(least, 2 * size)
-
-
-def number(value: Any) -> Any:
-    """A number as one of Python's."""
-    return weakly(value, jax.dtypes.canonicalize_dtype(int))
-
-
-def static(value: Any) -> Any:
-    """The type of what a container of Python's holds that is the same in every lane."""
-    return jax.tree.map(leaf_type, value)

@@ -11,20 +11,18 @@ Keys are numbers, or tuples of them. They are kept in the order in which they ca
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any, ClassVar, Final, Self
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Self
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis import rows
-from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import is_one_of
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.rings import FULL, SIZE, capacity, number, static
-from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
 
@@ -32,7 +30,7 @@ UNIT: Final = ()
 """What stands for the value of a key in a set."""
 
 
-class Table(Growing):
+class Table(Container):
     """Rows with keys.
 
     Attributes:
@@ -43,8 +41,8 @@ class Table(Growing):
         factory: What makes the value of a key that is not there yet.
     """
 
-    python: ClassVar[Any]
-    name: ClassVar[str]
+    differs = "keys differ"
+    parts = "keys"
 
     def __init__(
         self,
@@ -157,7 +155,7 @@ class Table(Growing):
 
     def turn(self, number: Any) -> Any:
         if self.keys_ is None:
-            raise NotYet(self.missing(KeyError, "there is no key"))
+            raise not_yet(KeyError, "there is no key")
         return rows.taken(self.keys_, number)
 
     def item(self, key: Any) -> Any:
@@ -191,31 +189,11 @@ class Table(Growing):
         """Its keys, as a list."""
         return GrowingList(self.keys_, self.size, None, self.bound)
 
-    def __len__(self) -> int:
-        raise BatchTypeError(
-            f"the length of a {self.name} differs between lanes, and here a Python number is needed",
-            help="use it in a function of yours, where `len` gives the lane's own.",
-        )
-
-    def __bool__(self) -> bool:
-        raise UnsupportedSyntaxError(
-            f"a Python `if` asks whether a {self.name} is empty, whose keys differ between lanes",
-            help="decorate the function that contains it with @hb.batch.",
-        )
-
     def __contains__(self, item: Any) -> bool:
         raise UnsupportedSyntaxError(
             f"a Python `if` asks what is in a {self.name} whose keys differ between lanes",
             help="decorate the function that contains it with @hb.batch.",
         )
-
-    def __iter__(self) -> Iterator[Any]:
-        error = BatchTypeError(
-            f"all keys of a {self.name} are gone over, and how many there are differs between lanes",
-            help="write a `for` over it.",
-        )
-        error.goes_over = True
-        raise error
 
     # What changes it
 
@@ -254,7 +232,7 @@ class Table(Growing):
             part.put(rows.taken(keys, turn), rows.taken(values, turn), checks=False)
 
         self._one_by_one(other.capacity, other.size, entry)
-        self._check_room(self.size > self.capacity)
+        self.check_room(self.size > self.capacity)
 
     def _one_by_one(self, most: int, count: Any, entry: Callable[[Self, Any], None]) -> None:
         """Let a function change it, turn after turn, by what is put into it: nothing is of another type then."""
@@ -286,7 +264,7 @@ class Table(Growing):
         structures: list[Any] = [jax.tree.structure(kind) for kind in (rows.kind_of(key), self.key_kind)]
         if structures[0] != structures[1]:
             return jnp.bool_(False), jnp.int32(0)
-        same = jnp.arange(self.capacity) < self.size
+        same = self.in_use()
         for leaf, value in zip(jax.tree.leaves(self.keys_), jax.tree.leaves(key), strict=True):
             if leaf.ndim > 1:
                 raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
@@ -297,7 +275,7 @@ class Table(Growing):
         self.make_room(rows.kind_of(key), UNIT if value is UNIT else rows.kind_of(value))
         found, place = self.find(key)
         if checks:
-            self._check_room(~found & (self.size >= self.capacity))
+            self.check_room(~found & (self.size >= self.capacity))
         place = jnp.where(found, place, self.size)
         if there is not True:
             place, found = jnp.where(there, place, self.capacity), found | ~jnp.asarray(there)
@@ -306,20 +284,12 @@ class Table(Growing):
         is_one_of(self.values_, [before, value])
         self.size = self.size + ~found
 
-    def _check_room(self, full: Any) -> None:
-        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
-
     def take_out(self, place: Any, found: Any) -> None:
         """Let what comes behind a row move up, where there is something to take out."""
         order = jnp.arange(self.capacity)
         order = jnp.minimum(jnp.where(found & (order >= place), order + 1, order), self.capacity - 1)
         self.keys_, self.values_ = rows.rearranged(self.keys_, order), rows.rearranged(self.values_, order)
         self.size = self.size - found
-
-    def missing(self, kind: type[Exception], text: str) -> BatchTypeError:
-        return as_also(BatchTypeError, kind)(
-            f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."
-        )
 
 
 def _pairs(entries: Any) -> list[tuple[Any, Any]]:

@@ -189,20 +189,20 @@ def total(items: Growing, start: Any) -> Any:
     if items.items is None:
         return start
     leaf = _numbers(items, "sum")
-    value = jnp.sum(jnp.where(_there(items), leaf, 0), axis=0, dtype=leaf.dtype if leaf.dtype != bool else jnp.int32)
+    value = jnp.sum(jnp.where(items.in_use(), leaf, 0), axis=0, dtype=leaf.dtype if leaf.dtype != bool else jnp.int32)
     return start + (weakly(value, value.dtype) if leaf.weak_type or leaf.dtype == bool else value)
 
 
 def any_of(items: Growing) -> Any:
     """``any``."""
     items = in_rows(items)
-    return False if items.items is None else jnp.any(_there(items) & (_numbers(items, "any") != 0))
+    return False if items.items is None else jnp.any(items.in_use() & (_numbers(items, "any") != 0))
 
 
 def all_of(items: Growing) -> Any:
     """``all``."""
     items = in_rows(items)
-    return True if items.items is None else jnp.all(~_there(items) | (_numbers(items, "all") != 0))
+    return True if items.items is None else jnp.all(~items.in_use() | (_numbers(items, "all") != 0))
 
 
 def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default: Any = _NONE) -> Any:
@@ -216,7 +216,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
     ranks = items.items if key is None else jax.vmap(key)(items.items)
-    left = _there(items)
+    left = items.in_use()
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:
             raise BatchTypeError(
@@ -237,10 +237,6 @@ def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) ->
     new = in_rows(items).copy()
     new.sort(key=key, reverse=reverse)
     return new
-
-
-def _there(items: GrowingList) -> Any:
-    return jnp.arange(items.capacity) < items.size
 
 
 def _numbers(items: GrowingList, name: str) -> Any:

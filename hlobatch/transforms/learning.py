@@ -21,6 +21,7 @@ from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
+from hlobatch.analysis.containers import with_room
 from hlobatch.analysis.facts import (
     MOST_STATEMENTS,
     Facts,
@@ -32,7 +33,6 @@ from hlobatch.analysis.facts import (
     Turns,
     counted,
 )
-from hlobatch.analysis.rings import with_room
 from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError

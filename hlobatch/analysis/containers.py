@@ -1,0 +1,125 @@
+"""What all containers have in common that grow: room for so many items or entries, of which some are in use."""
+
+from __future__ import annotations
+
+import contextlib
+import contextvars
+import math
+from abc import abstractmethod
+from collections.abc import Iterator
+from typing import Any, ClassVar, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import weakly
+from hlobatch.analysis.facts import NotYet
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.leaf_types import leaf_type
+from hlobatch.diagnostics import BatchTypeError, CapacityError, UnsupportedSyntaxError, as_also
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import TensorType
+
+SIZE: Final = TensorType(np.dtype(np.int32))
+"""The type of a number of items."""
+_room: contextvars.ContextVar[int] = contextvars.ContextVar("hlobatch_room", default=1)
+_FEW: Final = 64
+"""Numbers that containers of no known capacity have room for at first."""
+
+
+@contextlib.contextmanager
+def with_room(times: int) -> Iterator[None]:
+    """Within it, containers of no known capacity have room for so many times as much."""
+    token = _room.set(times)
+    try:
+        yield
+    finally:
+        _room.reset(token)
+
+
+FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where it is made, for n items at most"
+
+
+class Container(Growing):
+    """A container with so much room.
+
+    Attributes:
+        size: How many of its rows are in use, ``i32[]``.
+        bound: The capacity that the user gave it, if one was given.
+        differs: What of it is another in each lane, and that it is, in the user's words.
+        parts: What is gone over, likewise.
+    """
+
+    differs: ClassVar[str] = "length differs"
+    parts: ClassVar[str] = "items"
+    size: Any
+    bound: int | None
+
+    @property
+    def name(self) -> str:
+        """What Python calls it."""
+        return str(self.python.__name__)
+
+    @property
+    @abstractmethod
+    def capacity(self) -> int:
+        """For how many items or entries there is room."""
+
+    def in_use(self) -> Any:
+        """Which rows, in order, are in use: ``bool[capacity]``."""
+        return jnp.arange(self.capacity) < self.size
+
+    def check_room(self, full: Any) -> None:
+        """Say in which lanes there is no room for what is about to be put into it."""
+        fails(CapacityError, FULL.format(self.name, self.capacity), full, self.bound is None)
+
+    def __len__(self) -> int:
+        raise BatchTypeError(
+            f"the length of a {self.name} differs between lanes, and here a Python number is needed",
+            help="use it in a function of yours, where `len` gives the lane's own.",
+        )
+
+    def __bool__(self) -> bool:
+        raise UnsupportedSyntaxError(
+            f"a Python `if` asks whether a {self.name} is empty, whose {self.differs} between lanes",
+            help="decorate the function that contains it with @hb.batch.",
+        )
+
+    def __iter__(self) -> Iterator[Any]:
+        error = BatchTypeError(
+            f"all {self.parts} of a {self.name} are gone over, and how many there are differs between lanes",
+            help="write a `for` over it.",
+        )
+        error.goes_over = True
+        raise error
+
+
+def not_yet(kind: type[Exception], text: str) -> NotYet:
+    """What is raised where something is taken out of a container, and the type of what is in it is not known.
+
+    Args:
+        kind: What is wrong if nothing ever is put into it.
+        text: What Python says then.
+    """
+    error = as_also(BatchTypeError, kind)
+    return NotYet(error(f"{kind.__name__}: {text}", help="nothing is put into it on any path that leads here."))
+
+
+def capacity(kind: Any, size: int, bound: int | None) -> int:
+    """For how many items of a type there is room at first, if some are there."""
+    if bound is not None:
+        return max(bound, size, 1)
+    taken = max(sum(math.prod(leaf.shape) for leaf in jax.tree.leaves(kind)), 1)
+    least: int = max(_FEW // max(taken // 16, 1), 4) * _room.get()
+    return max(least, 2 * size)
+
+
+def number(value: Any) -> Any:
+    """A number as one of Python's."""
+    return weakly(value, jax.dtypes.canonicalize_dtype(int))
+
+
+def static(value: Any) -> Any:
+    """The type of what a container of Python's holds that is the same in every lane."""
+    return jax.tree.map(leaf_type, value)
