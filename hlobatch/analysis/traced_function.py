@@ -12,6 +12,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import (
+    HOST_EFFECTS,
     ClosedJaxpr,
     Literal,
     has_host_do,
@@ -123,7 +124,7 @@ class TracedFunction:
     @cached_property
     def has_host_do(self) -> bool:
         """Whether it has the host do something, such as to print."""
-        return any(map(has_host_do, self.inlined.jaxpr.eqns))
+        return not self.primitives.isdisjoint(HOST_EFFECTS) and any(map(has_host_do, self.inlined.jaxpr.eqns))
 
     @cached_property
     def primitives(self) -> frozenset[str]:

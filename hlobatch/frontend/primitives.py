@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis import lane_failures, optional, tracing
@@ -152,15 +152,17 @@ def compile_primitive(
         outputs: Names returned.
         constants: Objects bound to names that appear in ``body``.
     """
-    around = {name: source.resolve(name) for name in source.free_names}
-    bound = {**{k: v for k, v in around.items() if v is not MISSING}, **HELPERS, **constants}
-    named = {node.id for statement in body for node in ast.walk(statement) if isinstance(node, ast.Name)}
-    bound = {name: value for name, value in bound.items() if name in named.difference(inputs)}
+    nodes = [node for statement in body for node in ast.walk(statement)]
+    named = {node.id for node in nodes if isinstance(node, ast.Name)}.difference(inputs)
+    around = {name: source.resolve(name) for name in source.free_names if name in named}
+    bound = {name: value for name, value in around.items() if value is not MISSING}
+    bound |= {name: value for known in (HELPERS, constants) for name, value in known.items() if name in named}
     result = ast.Return(ast.Tuple([ast.Name(n, ast.Load()) for n in outputs], ast.Load()))
-    inner = _definition("__hb_code", inputs, [*body, result])
+    inner = _definition("__hb_code", inputs, [result])
     factory = _definition("__hb_factory", tuple(bound), [inner, ast.Return(ast.Name("__hb_code", ast.Load()))])
     module = ast.Module([ast.copy_location(factory, body[0])], type_ignores=[])
-    _place(module, body[0])
+    _place((*nodes, *ast.walk(module)), body[0])
+    inner.body[:0] = body
     namespace: dict[str, Any] = {}
     with ONE_AT_A_TIME:
         code = compile(module, source.file, "exec")
@@ -180,8 +182,8 @@ def _definition(name: str, parameters: Sequence[str], body: Sequence[ast.stmt]) 
     return ast.FunctionDef(name, arguments, list(body), [], None, None)
 
 
-def _place(tree: ast.AST, where: ast.AST) -> None:
+def _place(nodes: Iterable[ast.AST], where: ast.AST) -> None:
     """Give nodes without a place that of ``where``."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, (ast.expr, ast.stmt, ast.arg)) and not hasattr(node, "lineno"):
             ast.copy_location(node, where)
