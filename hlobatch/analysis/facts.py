@@ -86,6 +86,9 @@ class Facts:
         return Facts({**self.known, (type(learned.fact), learned.site): learned.fact})
 
 
+NONE_KNOWN: Final = Facts()
+
+
 @dataclass(frozen=True, slots=True)
 class Copy:
     """The fact that a call is one of a copy of its function that is made for some types.

@@ -24,7 +24,7 @@ from hlobatch.analysis.advice import advice
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
-from hlobatch.analysis.facts import Copy, Learned, NotYet
+from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
 from hlobatch.analysis.growing_lists import KINDS, grown
 from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.optional import differs_by_lane
@@ -75,40 +75,29 @@ class Inference:
     conflict: HloBatchError | None = None
 
 
-def infer_types(
-    program: Program,
-    in_types: Mapping[str, Type],
-    optional: Collection[str] = (),
-    growing: Collection[tuple[str, int]] = (),
-) -> Inference:
+def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
     """Types of all variables.
 
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of ``program.vars_in``.
-        optional: The variables, by their names before that, that may be None in some lanes and a value in others.
-        growing: Likewise those whose containers have another length in each lane, and at which depth.
+        facts: What is known about its variables, by their names before that: which may be None in some lanes, and
+            whose containers grow.
 
     Returns:
         What was found. Where two values that reach a variable have types that do not fit together, or code does not
         accept its inputs, inference ends early and ``conflict`` says why.
     """
-    return _Inferrer(program, in_types, optional, growing).run()
+    return _Inferrer(program, in_types, facts).run()
 
 
 class _Inferrer:
-    def __init__(
-        self,
-        program: Program,
-        in_types: Mapping[str, Type],
-        optional: Collection[str],
-        growing: Collection[tuple[str, int]],
-    ) -> None:
+    def __init__(self, program: Program, in_types: Mapping[str, Type], facts: Facts) -> None:
         self.program = program
-        self.optional = optional
+        self.optional = {fact.variable for fact in facts.all_of(MayBeNone)}
         self.growing: dict[str, list[int]] = {}
-        for name, depth in growing:
-            self.growing.setdefault(name, []).append(depth)
+        for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # what is in others before those
+            self.growing.setdefault(fact.variable, []).append(fact.depth)
         self.waiting: dict[Place, HloBatchError] = {}
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from hlobatch.analysis.facts import Facts
+from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
 from hlobatch.frontend.expressions import parameter_names
@@ -21,7 +21,7 @@ from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 def to_program(
     function: Callable[..., Any],
     type_inference: Callable[..., Any] | None = None,
-    facts: Facts | None = None,
+    facts: Facts = NONE_KNOWN,
     *,
     follow: bool = True,
 ) -> Program:
@@ -38,7 +38,7 @@ def to_program(
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    callees = Callees(facts or Facts(), follow)
+    callees = Callees(facts, follow)
     main = callees.add(function, type_inference)
     lowered: dict[str, Function] = {}
     while pending := [c for c in callees.by_key.values() if c.name not in lowered]:

@@ -24,6 +24,7 @@ from typing import Final
 from hlobatch.analysis.containers import with_room
 from hlobatch.analysis.facts import (
     MOST_STATEMENTS,
+    NONE_KNOWN,
     Facts,
     GoesOver,
     Grows,
@@ -60,7 +61,7 @@ def learned_program(
         HloBatchError: Whatever is wrong with the program.
     """
     with remembered(), with_room(room), counted(writes_out) as turns:
-        attempt = _attempt(make, in_types, Facts(), frozenset(), turns)
+        attempt = _attempt(make, in_types, NONE_KNOWN, frozenset(), turns)
         while attempt.error is not None:
             others = list[_Attempt]()
             for other in _others(attempt, partial(_attempt, make, in_types, turns=turns), turns):
@@ -138,9 +139,7 @@ def _attempt(
             )
         found, error = None, None
         try:
-            optional = {fact.variable for fact in facts.all_of(MayBeNone)}
-            growing = {(fact.variable, fact.depth) for fact in facts.all_of(Grows)}
-            found = specialized_program(program, in_types, optional, growing)
+            found = specialized_program(program, in_types, facts)
         except Learned as learned:
             facts = facts.and_also(learned)
             continue

@@ -14,6 +14,7 @@ from functools import partial, reduce
 
 from hlobatch import config
 from hlobatch.analysis.allocation import allocate
+from hlobatch.analysis.facts import NONE_KNOWN, Facts, MayBeNone
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.ir.verifier import verify
@@ -100,25 +101,19 @@ class Optimizations:
 ALL = Optimizations()
 
 
-def specialized_program(
-    program: Program,
-    in_types: Mapping[str, Type],
-    optional: Collection[str] = (),
-    growing: Collection[tuple[str, int]] = (),
-) -> Program:
+def specialized_program(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Program:
     """From the frontend's program to a typed one, whose primitives no longer run the user's Python.
 
     Args:
         program: The untyped program.
         in_types: Types of its inputs.
-        optional: Variables that may be None in some lanes and a value in others.
-        growing: Variables whose containers have another length in each lane, and at which depth.
+        facts: What is known about its variables.
     """
     passes: dict[str, Pass] = {
         "simplify-cfg": simplify_cfg,
-        **({"separate-narrowed": separate_narrowed} if optional else {}),
+        **({"separate-narrowed": separate_narrowed} if facts.all_of(MayBeNone) else {}),
         "split-live-ranges": split_live_ranges,
-        "specialize": lambda p: specialize(p, in_types, optional, growing),
+        "specialize": lambda p: specialize(p, in_types, facts),
     }
     return run(program, passes)
 

@@ -11,12 +11,13 @@ as do arrays of which only the type matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 
 from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
+from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
@@ -36,26 +37,20 @@ Infer = Callable[[Program], Inference]
 """From a program to what type inference finds."""
 
 
-def specialize(
-    program: Program,
-    in_types: Mapping[str, Type],
-    optional: Collection[str] = (),
-    growing: Collection[tuple[str, int]] = (),
-) -> Program:
+def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Program:
     """The program for inputs of given types.
 
     Args:
         program: Calls not lowered, variables renamed by live range.
         in_types: Types of its inputs.
-        optional: Variables that may be None in some lanes and a value in others.
-        growing: Variables whose containers have another length in each lane, and at which depth.
+        facts: What is known about its variables.
 
     Raises:
         BatchTypeError: Types disagree, or some call never returns.
         UndefinedVariableError: A variable may be read before it has a value.
         UnsupportedSyntaxError: See ``infer_types``.
     """
-    infer = partial(infer_types, in_types=in_types, optional=optional, growing=growing)
+    infer = partial(infer_types, in_types=in_types, facts=facts)
     folded, found = _defined(*_decided(program, infer), infer)
     _check_returns(folded, found)
     check_aliases(folded, found.types, lambda function, block, i: found.traced.get(((function, block), i)))
