@@ -63,6 +63,47 @@ def evaluated(
     return [value(atom) for atom in outputs]
 
 
+def are_alike(one: Any, other: Any) -> bool:
+    """Whether two jaxprs are the same but for the names of their variables."""
+    names: dict[Any, Any] = {}
+    pairs = [(one.jaxpr.constvars, other.jaxpr.constvars), (one.jaxpr.invars, other.jaxpr.invars)]
+    if one.consts or other.consts or not all(_are_named(*pair, names) for pair in pairs):
+        return False
+    if len(one.jaxpr.eqns) != len(other.jaxpr.eqns):
+        return False
+    equations = zip(one.jaxpr.eqns, other.jaxpr.eqns, strict=True)
+    return all(_do_the_same(*pair, names) for pair in equations) and _are_same_atoms(
+        one.jaxpr.outvars, other.jaxpr.outvars, names
+    )
+
+
+def _do_the_same(one: Any, other: Any, names: dict[Any, Any]) -> bool:
+    """Whether two equations are the same, where variables of the one are those of the other; results are named."""
+    if one.primitive is not other.primitive or one.params.keys() != other.params.keys():
+        return False
+    params = ((value, other.params[name]) for name, value in one.params.items())
+    return (
+        _are_same_atoms(one.invars, other.invars, names)
+        and all(are_alike(*pair) if isinstance(pair[0], ClosedJaxpr) else pair[0] == pair[1] for pair in params)
+        and _are_named(one.outvars, other.outvars, names)
+    )
+
+
+def _are_named(variables: Sequence[Any], others: Sequence[Any], names: dict[Any, Any]) -> bool:
+    """Notes which variables stand for which; whether they are as many, of the same types."""
+    names.update(zip(variables, others, strict=False))
+    return [v.aval for v in variables] == [v.aval for v in others]
+
+
+def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any, Any]) -> bool:
+    def is_same(atom: Any, other: Any) -> bool:
+        if isinstance(atom, Literal):
+            return isinstance(other, Literal) and atom.aval == other.aval and bool(atom.val == other.val)
+        return names[atom] is other
+
+    return len(atoms) == len(others) and all(map(is_same, atoms, others))
+
+
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The code with what it calls in the place of the calls."""
     jaxpr: Any = closed.jaxpr

@@ -24,10 +24,10 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
-from hlobatch.analysis.evaluation import evaluated, known_at_first, traced
+from hlobatch.analysis.evaluation import are_alike, evaluated, known_at_first, traced
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Program
 
 _Operation = Callable[[Any, Any], Any]
 _Cheaper = Callable[[Any, int], Any]
@@ -52,12 +52,8 @@ _CHEAPER: Final[Mapping[_Operation, _Cheaper]] = {
 
 def reduce_strength(program: Program) -> Program:
     """The program with shifts and masks for what is divided by powers of two."""
-    changed = program.map_graphs(lambda graph: ControlFlowGraph(tuple(map(_block, graph))))
+    changed = program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_reduced)))
     return program if changed == program else changed
-
-
-def _block(block: Block) -> Block:
-    return block.replace(instructions=tuple(map(_reduced, block.instructions)))
 
 
 def _reduced(op: Op) -> Op:
@@ -88,7 +84,7 @@ def _evaluated(closed: ClosedJaxpr, found: Sequence[_Cheaper | None], arrays: Se
 def _cheaper(equation: Any) -> _Cheaper | None:
     """What an equation comes to, if it divides a whole number by a power of two."""
     called = called_by(equation)
-    if called is None or len(equation.invars) != len(("number", "power")):
+    if called is None or len(equation.invars) != 2:
         return None
     number, power = equation.invars
     if not isinstance(power, Literal):
@@ -98,10 +94,10 @@ def _cheaper(equation: Any) -> _Cheaper | None:
         return None
     if not _is_power_of_two(int(power.val), np.iinfo(types[0]).max):
         return None
-    text = str(called)
     avals: list[Any] = [number.aval, power.aval]
     kinds = [(aval.shape, aval.dtype.name, bool(aval.weak_type)) for aval in avals]
-    return next((cheaper for operation, cheaper in _CHEAPER.items() if text == _text(operation, *kinds)), None)
+    found = (cheaper for operation, cheaper in _CHEAPER.items() if are_alike(called, _code(operation, *kinds)))
+    return next(found, None)
 
 
 def _is_power_of_two(number: int, most: int) -> bool:
@@ -109,8 +105,10 @@ def _is_power_of_two(number: int, most: int) -> bool:
 
 
 @cache
-def _text(operation: _Operation, *kinds: tuple[tuple[int, ...], str, bool]) -> str:
-    """What JAX makes of an operation, in words."""
+def _code(operation: _Operation, *kinds: tuple[tuple[int, ...], str, bool]) -> ClosedJaxpr:
+    """What JAX makes of an operation."""
     avals = [jax.ShapeDtypeStruct(shape, dtype, weak_type=weak) for shape, dtype, weak in kinds]
     (equation,) = jax.make_jaxpr(operation)(*avals).jaxpr.eqns
-    return str(called_by(equation))
+    code = called_by(equation)
+    assert isinstance(code, ClosedJaxpr)
+    return code

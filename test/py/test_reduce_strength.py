@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.analysis.evaluation import are_alike
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.instructions import PrimOp
 
@@ -87,3 +88,24 @@ def test_it_can_be_switched_off() -> None:
     plain = hb.batch(lambda n: n // 2, optimizations=hb.Optimizations(reduce_strength=False))
     found = [op.function.primitives for op in plain.trace(np.arange(4)).plan.lowered.ops if isinstance(op, PrimOp)]
     assert any("div" in names for names in found)
+
+
+def test_code_is_alike_whatever_its_variables_are_called() -> None:
+    """And is not where it does another thing, to other operands, with other parameters, or for other types."""
+    x, n = jnp.float32(1), jnp.int32(1)
+
+    def code(function: Any, *args: Any) -> Any:
+        return jax.make_jaxpr(function)(*args)
+
+    one = code(lambda a, b: jnp.where(a > b, a - b, 2.0), x, x)
+    assert are_alike(one, code(lambda c, d: jnp.where(c > d, c - d, 2.0), x, x))
+    for other in (
+        code(lambda a, b: jnp.where(a > b, b - a, 2.0), x, x),
+        code(lambda a, b: jnp.where(a < b, a - b, 2.0), x, x),
+        code(lambda a, b: jnp.where(a > b, a - b, 3.0), x, x),
+        code(lambda a, b: jnp.where(a > b, a - b, 2), n, n),
+        code(lambda a, b: (jnp.where(a > b, a - b, 2.0), a), x, x),
+        code(lambda a, b: jnp.where(a > b, a - b, 2.0) + b, x, x),
+    ):
+        assert not are_alike(one, other)
+    assert not are_alike(code(lambda a: a.astype(jnp.int32), x), code(lambda a: a.astype(jnp.int16), x))
