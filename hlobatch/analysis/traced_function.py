@@ -24,7 +24,7 @@ from hlobatch._jax import (
 from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.identity import NOTHING, Identity
 from hlobatch.diagnostics import HloBatchError
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped, rebuilt
 
 KEYS: Final = "key<fry>"
 """The dtype of typed random keys of JAX's default generator, which draws for each lane by itself."""
@@ -52,8 +52,7 @@ class TracedFunction:
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """Run on one lane's pytrees."""
         tensors = [t for type_, value in zip(self.in_types, values, strict=True) for t in type_.flatten(value)]
-        supply = iter(self.flat(*tensors))
-        return tuple(type_.rebuild([next(supply) for _ in type_.tensor_leaves]) for type_ in self.out_types)
+        return tuple(rebuilt(self.flat(*tensors), self.out_types))
 
     def flat(self, *tensors: Any) -> list[Any]:
         """Run on one lane's tensors, all parameters' in order."""
@@ -102,8 +101,8 @@ class TracedFunction:
     @property
     def _own_variables(self) -> list[list[Any]]:
         """For each parameter its arrays' variables in the jaxpr."""
-        supply = iter(self.jaxpr.jaxpr.invars)
-        return [[next(supply) for _ in type_.tensor_leaves] for type_ in self.in_types]
+        variables: list[Any] = self.jaxpr.jaxpr.invars
+        return grouped(variables, self.in_types)
 
     @property
     def written_types(self) -> tuple[Type, ...]:

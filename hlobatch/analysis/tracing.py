@@ -33,7 +33,7 @@ from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.traced_function import TracedFunction, equation_primitives
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 
@@ -97,8 +97,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     identity: list[Identity] = []
 
     def on_tensors(*tensors: Any) -> list[Any]:
-        supply = iter(tensors)
-        values = [t.rebuild([next(supply) for _ in t.tensor_leaves]) for t in in_types]
+        values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
         outside = _outside(op.function)
         code = watched_alone(op.function, op.location)

@@ -6,7 +6,7 @@ it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,8 +15,9 @@ import numpy as np
 from hlobatch.interpreters.backends import Backend, BatchFunction, Mask
 from hlobatch.ir.effects import Emission
 from hlobatch.ir.ops import LogOp, Op, PrimOp
-from hlobatch.ir.physical import lane_function, width
+from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import Block, Program
+from hlobatch.ir.types import grouped
 
 Environment = dict[str, list[Any]]
 """The arrays ``[lanes, *event]`` of each variable."""
@@ -75,20 +76,22 @@ def run_segment(
     if key not in cache:
         cache[key] = (segment.block, backend.wrap_straightline_callable(_lane_code(program, segment)))
     arrays = [array for name in segment.inputs for array in env[name]]
-    supply = iter(cache[key][1](arrays, mask))
-    return {name: [next(supply) for _ in range(width(program.var_defs[name]))] for name in segment.outputs}
+    return _by_name(program, segment.outputs, cache[key][1](arrays, mask))
+
+
+def _by_name(program: Program, names: Sequence[str], arrays: Iterable[Any]) -> dict[str, list[Any]]:
+    """The arrays of each of some variables, of those of all."""
+    return dict(zip(names, grouped(arrays, [program.var_defs[name] for name in names]), strict=True))
 
 
 def _lane_code(program: Program, segment: Segment) -> Any:
     functions = [(op, lane_function(op, program.var_defs)) for op in segment.ops]
 
     def run(*arrays: Any) -> list[Any]:
-        supply = iter(arrays)
-        env = {name: [next(supply) for _ in range(width(program.var_defs[name]))] for name in segment.inputs}
+        env = _by_name(program, segment.inputs, arrays)
         for op, function in functions:
-            results = iter(function(*(array for name in op.vars_in for array in env[name])))
-            for name in op.vars_out:
-                env[name] = [next(results) for _ in range(width(program.var_defs[name]))]
+            results = function(*(array for name in op.vars_in for array in env[name]))
+            env.update(_by_name(program, op.vars_out, results))
         return [array for name in segment.outputs for array in env[name]]
 
     return run

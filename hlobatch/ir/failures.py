@@ -15,7 +15,7 @@ import numpy as np
 
 from hlobatch.diagnostics import UNKNOWN, LaneError, Location, Note, as_also, name_lanes
 from hlobatch.ir.fate import NUMBER, Fate, Stop, stop_of
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import Type, rebuilt
 from hlobatch.ir.words import decoded
 
 FAILURE: Final = "$failure"
@@ -57,8 +57,7 @@ class Failure:
         Args:
             words: What it gave back, ``i32[words]``.
         """
-        supply = iter(decoded(words, self.in_types))
-        values = [type_.rebuild([next(supply) for _ in type_.tensor_leaves]) for type_ in self.in_types]
+        values = rebuilt(decoded(words, self.in_types), self.in_types)
         try:
             return self.make(*values)
         except Exception as error:  # noqa: BLE001  # the user's own code, on values of which some may be missing

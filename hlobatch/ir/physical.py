@@ -18,7 +18,7 @@ import numpy as np
 from hlobatch._jax import keys_of
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import TensorType, Type, grouped
 
 
 @lru_cache(maxsize=4096)
@@ -88,8 +88,7 @@ def lane_function(op: PrimOp, types: Mapping[str, Type]) -> Callable[..., list[A
     out_types = [types[name] for name in op.vars_out]
 
     def run(*arrays: Any) -> list[Any]:
-        supply = iter(arrays)
-        values = [rebuild([next(supply) for _ in range(width(t))], t) for t in in_types]
+        values = list(map(rebuild, grouped(arrays, in_types), in_types))
         results = op.function(*values)
         return [array for value, t in zip(results, out_types, strict=True) for array in flatten(value, t)]
 

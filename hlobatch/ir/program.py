@@ -100,6 +100,10 @@ class Block:
     def replace(self, **changes: Any) -> Block:
         return replace(self, **changes)
 
+    def map_instructions(self, transform: Callable[[Op], Op]) -> Block:
+        """The block with another operation in the place of each instruction."""
+        return self.replace(instructions=tuple(map(transform, self.instructions)))
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Block:
         """The block with its variables renamed."""
         return self.replace(
@@ -117,6 +121,10 @@ class ControlFlowGraph:
     @cached_property
     def _index(self) -> Mapping[str, int]:
         return MappingProxyType({block.name: i for i, block in enumerate(self.blocks)})
+
+    def map_blocks(self, transform: Callable[[Block], Block]) -> ControlFlowGraph:
+        """The graph with another block in the place of each."""
+        return ControlFlowGraph(tuple(map(transform, self.blocks)))
 
     def enter_block(self) -> Block:
         """The block where execution starts."""

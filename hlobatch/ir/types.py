@@ -9,10 +9,10 @@ Tensors. … The shape excludes the batch dimension."
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -25,6 +25,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
 
+_Tensor = TypeVar("_Tensor")
 _FLOATS: Final = (float, complex, np.inexact)
 _SHORT_NAMES: Final = {"float": "f", "int": "i", "uint": "u", "bfloat": "bf", "complex": "c"}
 
@@ -234,3 +235,14 @@ def _pattern(tree: Any) -> str:
 def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:
     """The type of a variable that holds one array per lane."""
     return Type(TensorType(jnp.dtype(dtype), shape))
+
+
+def grouped(tensors: Iterable[_Tensor], types: Iterable[Type]) -> list[list[_Tensor]]:
+    """Tensors in a row, those of each of some types together."""
+    supply = iter(tensors)
+    return [[next(supply) for _ in type_.tensor_leaves] for type_ in types]
+
+
+def rebuilt(tensors: Iterable[Any], types: Sequence[Type]) -> list[Any]:
+    """The values of some types that have these tensors, in order."""
+    return [type_.rebuild(own) for type_, own in zip(types, grouped(tensors, types), strict=True)]

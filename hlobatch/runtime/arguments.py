@@ -22,7 +22,7 @@ from hlobatch.analysis.leaf_types import widened_leaf
 from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
 
 
 @dataclass(frozen=True)
@@ -313,10 +313,8 @@ class Binder:
 
 def as_batches(call: Call) -> list[Any]:
     """A call's arguments as pytrees whose every array has a batch axis, for the eager interpreters."""
-    supply = iter(call.physical())
     values = []
-    for name, type_ in call.types:
-        arrays = [next(supply) for _ in type_.tensor_leaves]
+    for (name, type_), arrays in zip(call.types, grouped(call.physical(), [t for _, t in call.types]), strict=True):
         if name in call.shared:
             arrays = [jnp.broadcast_to(array, (call.size, *array.shape)) for array in arrays]
         values.append(rebuild(arrays, type_))

@@ -22,7 +22,7 @@ from hlobatch.diagnostics import LaneError, as_also, name_lanes
 from hlobatch.interpreters.definitional import interpret
 from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import rebuild
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.runtime.plan import Plan
 
 MOST: Final = 100_000
@@ -111,7 +111,7 @@ def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
         return block.replace(instructions=tuple(op(o) for o in block.instructions if not isinstance(o, LogOp)))
 
     def function(function: Function) -> Function:
-        return function.replace(graph=ControlFlowGraph(tuple(map(block, function.graph))))
+        return function.replace(graph=function.graph.map_blocks(block))
 
     return program.with_functions({f.name: function(f) for f in program.all_functions})
 

@@ -27,7 +27,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.transforms.lower_calls import move
@@ -37,7 +37,7 @@ Interference = dict[str, set[str]]
 
 def coalesce_copies(program: Program) -> Program:
     """The lowered program with fewer variables and fewer copies."""
-    program = program.replace(graph=ControlFlowGraph(tuple(map(_with_moves, program.graph))))
+    program = program.replace(graph=program.graph.map_blocks(_with_moves))
     merged = _Merging(program)
     for target, source in (*_copies(program), *_updates(program)):
         merged.try_merge(target, source)
@@ -145,7 +145,7 @@ class _Merging:
             allocation[root] = max(allocation[root], self.source.alloc(name))
         return self.source.replace(
             var_alloc=allocation,
-            graph=ControlFlowGraph(tuple(map(rename, self.source.graph))),
+            graph=self.source.graph.map_blocks(rename),
             var_defs=kept,
             vars_in=tuple(map(self.find, self.source.vars_in)),
             vars_out=tuple(map(self.find, self.source.vars_out)),

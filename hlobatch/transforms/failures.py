@@ -18,7 +18,7 @@ from hlobatch.diagnostics import BatchTypeError, as_also
 from hlobatch.frontend.failures import Recorder
 from hlobatch.ir.failures import DETAILS, FAILURE, Failure
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import TensorType
 
 
@@ -84,7 +84,7 @@ def without_failures(program: Program) -> Program:
         return old.replace(instructions=tuple(ops))
 
     def function(old: Function) -> Function:
-        graph = ControlFlowGraph(tuple(map(block, old.graph)))
+        graph = old.graph.map_blocks(block)
         return old.replace(graph=graph, vars_out=results(old.vars_out))
 
     changed = program.with_functions({f.name: function(f) for f in program.all_functions})

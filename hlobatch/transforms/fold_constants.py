@@ -28,6 +28,7 @@ from hlobatch.analysis.sharing import shared_roots, surely_ends
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
+from hlobatch.ir.types import grouped
 from hlobatch.transforms.split_shared import LARGEST
 
 LEAST: Final = 2.0**16
@@ -49,8 +50,8 @@ def fold_constants(program: Program) -> Program:
             return op
         with jax.ensure_compile_time_eval():
             results = _computed(op.function, [tensor for v in op.vars_in for tensor in known[v]])
-        supply, types = iter(results), op.function.out_types
-        known.update({v: [next(supply) for _ in t.tensor_leaves] for v, t in zip(op.vars_out, types, strict=True)})
+        types = op.function.out_types
+        known.update(zip(op.vars_out, grouped(results, types), strict=True))
         return op.replace(vars_in=(), function=TracedFunction((), types, jax.make_jaxpr(lambda: results)()))
 
     entry, *rest = program.graph.blocks

@@ -18,7 +18,7 @@ from collections.abc import Mapping
 
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp, renaming
-from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 
 
 def hoist_shared(program: Program) -> Program:
@@ -36,7 +36,7 @@ def hoist_shared(program: Program) -> Program:
     entry, *rest = main.graph.blocks
     moved = tuple(op.rename(rename, rename) for op in _in_order(hoisted))
     entry = entry.replace(instructions=(*moved, *entry.instructions))
-    functions[MAIN] = main.replace(graph=type(main.graph)((entry, *rest)))
+    functions[MAIN] = main.replace(graph=ControlFlowGraph((entry, *rest)))
     kept = {v: t for v, t in program.var_defs.items() if v not in aliases}
     return program.with_functions(functions).replace(var_defs=kept)
 
@@ -58,13 +58,13 @@ def _without(
     def rewritten(block: Block) -> Block:
         return block.replace(instructions=tuple(o for op in block.instructions if (o := kept(op)) is not None))
 
-    graph = type(function.graph)(tuple(map(rewritten, function.graph)))
+    graph = function.graph.map_blocks(rewritten)
     return function.replace(graph=graph, vars_in=tuple(v for v in function.vars_in if v not in aliases))
 
 
 def _renamed(function: Function, rename: object) -> Function:
     assert callable(rename)
-    graph = type(function.graph)(tuple(block.rename(rename, rename) for block in function.graph))
+    graph = function.graph.map_blocks(lambda block: block.rename(rename, rename))
     return function.replace(graph=graph)
 
 

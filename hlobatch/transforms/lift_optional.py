@@ -20,7 +20,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import Type, rebuilt
 
 
 def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
@@ -33,8 +33,7 @@ def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
         return function
 
     def on_tensors(*tensors: jax.Array) -> list[jax.Array]:
-        supply = iter(function.flat(*tensors))
-        values = [type_.rebuild([next(supply) for _ in type_.tensor_leaves]) for type_ in function.out_types]
+        values = rebuilt(function.flat(*tensors), function.out_types)
         values = [
             lift(value, target) if target is not type_ else value
             for value, target, type_ in zip(values, targets, function.out_types, strict=True)

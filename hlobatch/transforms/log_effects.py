@@ -25,7 +25,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import LogOp, Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.ir.words import encoded, words_for
 
@@ -57,7 +57,7 @@ class _Logging:
             ops = [new for op in block.instructions for new in self._ops(op, function.name)]
             return block.replace(instructions=tuple(ops))
 
-        return function.replace(graph=ControlFlowGraph(tuple(map(logging, function.graph))))
+        return function.replace(graph=function.graph.map_blocks(logging))
 
     def _ops(self, op: Op, name: str) -> Iterator[Op]:
         if not _has_host_do(op):

@@ -110,7 +110,7 @@ def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> Cont
             return GotoOp(terminator.true_block, location=terminator.location)
         return terminator
 
-    return ControlFlowGraph(tuple(b.replace(terminator=threaded(b)) for b in graph))
+    return graph.map_blocks(lambda block: block.replace(terminator=threaded(block)))
 
 
 def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:

@@ -162,7 +162,7 @@ def _bent(function: Function, taken: Mapping[Place, bool]) -> Function:
         side = branch.true_block if holds else branch.false_block
         return block.replace(terminator=branch.replace(true_block=side, false_block=side))
 
-    return function.replace(graph=reachable(ControlFlowGraph(tuple(map(bend, function.graph)))))
+    return function.replace(graph=reachable(function.graph.map_blocks(bend)))
 
 
 def _folded(function: Function, found: Inference) -> Function:
@@ -176,7 +176,7 @@ def _folded(function: Function, found: Inference) -> Function:
         side = branch.true_block if holds else branch.false_block
         return block.replace(terminator=GotoOp(side, location=branch.location))
 
-    return function.replace(graph=reachable(ControlFlowGraph(tuple(map(fold, function.graph)))))
+    return function.replace(graph=reachable(function.graph.map_blocks(fold)))
 
 
 def _check_returns(program: Program, found: Inference) -> None:

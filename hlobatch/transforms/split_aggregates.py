@@ -32,7 +32,7 @@ from hlobatch.analysis.updates import tensors
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type, grouped
 from hlobatch.transforms.coalesce import is_copy
 from hlobatch.transforms.if_conversion import is_traced, select
 from hlobatch.transforms.lower_calls import move
@@ -283,5 +283,4 @@ def _grouped(
     variables: Sequence[str], types: Sequence[Type], atoms: Sequence[Any]
 ) -> list[tuple[str, Type, list[Any]]]:
     """For each variable its type and its atoms, of those of all."""
-    supply = iter(atoms)
-    return [(v, t, [next(supply) for _ in t.tensor_leaves]) for v, t in zip(variables, types, strict=True)]
+    return list(zip(variables, types, grouped(atoms, types), strict=True))

@@ -19,7 +19,7 @@ from collections.abc import Iterable
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import Op
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 
 Definition = tuple[str, str, int]
 """A variable, and where it is written: block and position; block "" means a parameter, or no write at all."""
@@ -88,7 +88,7 @@ class _Webs:
             self.unite(definitions)
         self.names = self._names()
         return self.function.replace(
-            graph=ControlFlowGraph(tuple(map(self._renamed_block, self.function.graph))),
+            graph=self.function.graph.map_blocks(self._renamed_block),
             vars_out=tuple(self.names[self.find(min(given_back[name]))] for name in self.function.vars_out),
         )
 

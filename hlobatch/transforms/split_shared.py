@@ -32,7 +32,7 @@ from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variable
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.program import MAIN, Block, Program
+from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.jax_primitives import FUSED, Costs, costing
 
@@ -54,16 +54,14 @@ def split_shared(program: Program) -> Program:
     first = program.graph.enter_block().instructions
     before = tuple(takewhile(lambda op: isinstance(op, PrimOp) and roots.keys() >= {*op.defs}, first))
     splitter = _Splitter(program, roots.keys() & {*program.vars_in, *(v for op in before for v in op.defs)})
-    functions = {
-        f.name: f.replace(graph=type(f.graph)(tuple(map(splitter.block, f.graph)))) for f in program.all_functions
-    }
+    functions = {f.name: f.replace(graph=f.graph.map_blocks(splitter.block)) for f in program.all_functions}
     if not splitter.moved:
         return program
     main = functions[MAIN]
     entry, *rest = main.graph.blocks
     after = entry.instructions[len(before) :]
     entry = entry.replace(instructions=(*before, *splitter.moved, *after))
-    functions[MAIN] = main.replace(graph=type(main.graph)((entry, *rest)))
+    functions[MAIN] = main.replace(graph=ControlFlowGraph((entry, *rest)))
     return program.with_functions(functions).replace(var_defs={**program.var_defs, **splitter.types})
 
 
@@ -86,7 +84,7 @@ class _Splitter:
     known: dict[Any, str] = field(default_factory=dict)
 
     def block(self, block: Block) -> Block:
-        return block.replace(instructions=tuple(map(self._op, block.instructions)))
+        return block.map_instructions(self._op)
 
     def _op(self, op: Op) -> Op:
         if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:

@@ -36,7 +36,7 @@ from hlobatch.analysis.trip_counts import UniformLoop, uniform_loop
 from hlobatch.ir.ops import HALT, GotoOp, PrimOp
 from hlobatch.ir.physical import from_physical, lane_function, physical, to_physical
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import TensorType, Type, grouped
 from hlobatch.jax_primitives import LOOPS
 from hlobatch.transforms.dead_code import needed
 from hlobatch.transforms.if_conversion import is_traced
@@ -209,8 +209,8 @@ class _Code:
         return holds
 
     def _apply(self, op: PrimOp, values: Values) -> None:
-        supply = iter(lane_function(op, self.types)(*(array for v in op.vars_in for array in values[v])))
-        values.update({v: [next(supply) for _ in self._leaves(v)] for v in op.vars_out})
+        results = lane_function(op, self.types)(*(array for v in op.vars_in for array in values[v]))
+        values.update(zip(op.vars_out, grouped(results, [self.types[v] for v in op.vars_out]), strict=True))
 
     def _leaves(self, variable: str) -> Sequence[TensorType]:
         return self.types[variable].tensor_leaves

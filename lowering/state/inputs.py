@@ -9,6 +9,7 @@ from typing import Any
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import grouped
 from hlobatch.lowering.state.captures import Captures
 from hlobatch.lowering.state.layout import Layout, Slots
 
@@ -35,9 +36,9 @@ class Inputs:
 
     def by_variable(self, arrays: Sequence[Any]) -> dict[str, list[Any]]:
         """The arrays of each variable."""
-        supply = iter(arrays)
-        types = self.layout.program.var_defs
-        return {v: [next(supply) for _ in types[v].tensor_leaves] for v in self.layout.program.vars_in}
+        program = self.layout.program
+        types = [program.var_defs[v] for v in program.vars_in]
+        return dict(zip(program.vars_in, grouped(arrays, types), strict=True))
 
     def entering(self, given: Slots) -> dict[str, Any]:
         """Arrays ``[inputs, *event]``, by the slot that a lane takes its own to."""
@@ -58,9 +59,9 @@ class Inputs:
             if isinstance(op, PrimOp) and op.vars_out and all(map(self._is_shared, op.vars_out)):
                 op = captures.substituted(op, captured)
                 operands = [a for v in op.vars_in for a in values.get(v, [])]
-                supply = iter(lane_function(op, program.var_defs)(*operands))
-                for v in op.vars_out:
-                    values[v] = [next(supply) for _ in self.layout.tops(v)]
+                results = lane_function(op, program.var_defs)(*operands)
+                types = [program.var_defs[v] for v in op.vars_out]
+                values.update(zip(op.vars_out, grouped(results, types), strict=True))
         return [array for v in self.layout.shared for array in values[v]]
 
     def _is_shared(self, variable: str) -> bool:
