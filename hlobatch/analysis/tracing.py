@@ -30,6 +30,7 @@ from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
+from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
 from hlobatch.analysis.traced_function import TracedFunction, equation_primitives
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.ops import PrimOp
@@ -120,13 +121,9 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except (Learned, NotYet) as told:
         raise (told if isinstance(told, Learned) else NotYet(told.error.at(place_of(told, op)))) from None
-    except HloBatchError as error:
-        placed = at_its_place(error, op, in_types)
-        if placed is error:
-            raise
-        raise placed from None
-    except Exception as error:
-        raise explained(error, op, in_types) from error
+    except Exception as error:  # noqa: BLE001  # another one is raised
+        wrong = _wrong(error, op, in_types)
+        raise wrong from wrong.__cause__
     finally:
         _one_lane.reset(token)
         _doubts.reset(noted)
@@ -139,6 +136,22 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     )
     _check_effects(op, function)
     return function
+
+
+def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
+    """What is wrong with some code, at its place.
+
+    Raises:
+        Learned: It failed in a method that Python calls by itself, which may be followed.
+    """
+    if isinstance(error, HloBatchError):
+        wrong = at_its_place(error, op, in_types)
+    else:
+        wrong = explained(error, op, in_types)
+        wrong.__cause__ = error
+    if name := called_by_itself(error) or needs_number(error, op.text, in_types):
+        raise Learned(of_operations(op.location, name), Overloaded(wrong)) from None
+    return wrong
 
 
 def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:

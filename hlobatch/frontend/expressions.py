@@ -18,11 +18,12 @@ from typing import Any, TypeGuard
 from hlobatch.analysis.facts import MayBeNone
 from hlobatch.analysis.lane_failures import CanFail
 from hlobatch.analysis.optional import narrow
+from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import (
     Note,
 )
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import heaps
+from hlobatch.frontend import heaps, special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.following import Calls
@@ -64,6 +65,10 @@ class ExpressionLowering(StraightLineLowering):
         """Lower the control in an expression; what comes back is straight-line code."""
         if self.is_simple(node):
             return node
+        special = self._special(node)
+        return self._with_control(node) if special is None else self.as_method_call(node, *special)
+
+    def _with_control(self, node: ast.expr) -> ast.expr:
         match node:
             case ast.Name(name):
                 return self.closure(self.scope[name], node)
@@ -74,7 +79,7 @@ class ExpressionLowering(StraightLineLowering):
             case ast.BoolOp():
                 return self.load(self._short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
-                return helper("__hb_not", [self.simple(node.operand)], node)
+                return helper("__hb_not", [self.simple(self._asked(node.operand))], node)
             case ast.Compare() if self._is_conditional(node):
                 return self.simple(self._as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
@@ -90,6 +95,40 @@ class ExpressionLowering(StraightLineLowering):
                 return TraceTimeLowering(self).reduction(node, items)
         return self.with_simple_children(node)
 
+    def _special(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
+        """What an expression is, and its operands, if Python calls a method for it that has to be followed."""
+        if not self.callees.facts.all_of(Overloaded) or id(node) in self._functions:
+            return None
+        found = special_methods.operation(node)
+        match node:
+            case ast.Call(function, [value], []) if static_value(function, self.source, self.local) is len:
+                found = (LEN,), "len", [value]
+        return found[1:] if found is not None and self.is_overloaded(found[0], node) else None
+
+    def is_overloaded(self, names: Sequence[str], node: ast.AST) -> bool:
+        """Whether one of some methods, which Python may call for an operation, has to be followed."""
+        place = self.location(node)
+        return any(self.callees.facts.of(Overloaded, of_operations(place, name)) for name in names)
+
+    def as_method_call(self, node: ast.expr | ast.stmt, operation: str, operands: Sequence[ast.expr]) -> ast.expr:
+        """An operation as a call of what it stands for, which tracing finds out."""
+        names = [self.as_variable(operand, node) for operand in self.in_order(operands)]
+        name = ast.copy_location(ast.Constant(operation), node)
+        method = helper("__hb_method", [name, *(self.load(operand, node) for operand in names)], node)
+        given = reversed(names) if operation == "contains" else names
+        call = ast.copy_location(ast.Call(method, [self.load(operand, node) for operand in given], []), node)
+        result = self.simple(call)
+        if operation == "ne":
+            return helper("__hb_result", [name, result, *(self.load(operand, node) for operand in names)], node)
+        is_inverse = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn)
+        return helper("__hb_not", [result], node) if is_inverse else result
+
+    def _asked(self, test: ast.expr) -> ast.expr:
+        """A condition; a variable whose truth a method of the user's says is what that gives."""
+        if not isinstance(test, ast.Name) or not self.callees.facts.all_of(Overloaded):
+            return test
+        return self.as_method_call(test, "truth", [test]) if self.is_overloaded((BOOL, LEN), test) else test
+
     def prints(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call of ``print``."""
         return isinstance(node, ast.Call) and static_value(node.func, self.source, self.local) is print
@@ -101,6 +140,10 @@ class ExpressionLowering(StraightLineLowering):
             if isinstance(child, ast.Name) and child.id in self.scope:
                 return False
             if isinstance(child, control) or self.called(child) or self.prints(child):
+                return False
+            if isinstance(child, ast.Call):
+                self._functions[id(child.func)] = child.func
+            if self._special(child):
                 return False
             if isinstance(child, ast.UnaryOp) and isinstance(child.op, ast.Not):
                 return False
@@ -290,6 +333,7 @@ class ExpressionLowering(StraightLineLowering):
             case ast.Compare() if self._is_conditional(test):
                 self.branch(self._as_conjunction(test), true, false)
             case _:
+                test = self._asked(test)
                 asked = self._asked_for_none(test)
                 condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
                 name = self.temporary("if")

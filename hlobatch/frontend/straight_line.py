@@ -51,6 +51,7 @@ class StraightLineLowering:
         self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
+        self._functions: dict[int, ast.expr] = {}  # what is called: an attribute there is no property
 
     # Names
 

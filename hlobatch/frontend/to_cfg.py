@@ -14,6 +14,7 @@ from typing import Final, TypeVar
 
 from hlobatch.analysis.facts import Grows
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
@@ -276,6 +277,12 @@ class FunctionLowering(ExceptionLowering):
 
     @statement.register
     def _augmented(self, node: ast.AugAssign) -> None:
+        if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
+            names, operation = special
+            if self.is_overloaded(names, node):
+                operand = self.load(node.target.id, node)
+                self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
+                return
         if isinstance(node.target, ast.Name):
             statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
             text = self.source.text(ast.BinOp(node.target, node.op, statement.value))

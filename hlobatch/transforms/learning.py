@@ -34,6 +34,7 @@ from hlobatch.analysis.facts import (
     Turns,
     counted,
 )
+from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
@@ -141,8 +142,11 @@ def _attempt(
         try:
             found = specialized_program(program, in_types, facts)
         except Learned as learned:
-            facts = facts.and_also(learned)
-            continue
+            known = facts.of(Overloaded, learned.site) if isinstance(learned.fact, Overloaded) else None
+            if known is None:
+                facts = facts.and_also(learned)
+                continue
+            error = known.error  # to know of the method does not help
         except HloBatchError as wrong:
             error = wrong
         if _with_turns(facts, loops, turns) is facts:

@@ -1,0 +1,78 @@
+"""What went wrong in code that is being traced -> the method that Python called by itself there, if it was in one.
+
+Properties, operators, ``len`` and conditions call methods of the user's classes. One that branches on a lane's value
+cannot be traced: the code that calls it has to be made anew, with that operation as a call (``special_methods.py``).
+"""
+
+from __future__ import annotations
+
+import inspect
+import traceback
+import types
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+import jax
+
+from hlobatch.analysis.facts import Site
+from hlobatch.diagnostics import HloBatchError, Location, is_internal
+from hlobatch.ir.boxed import Boxed
+from hlobatch.ir.types import Type
+
+LEN: Final = "__len__"
+BOOL: Final = "__bool__"
+
+
+@dataclass(frozen=True, slots=True)
+class Overloaded:
+    """The fact that operations of one kind may call a method of the user's, which has to be followed.
+
+    Attributes:
+        error: What is wrong with the code as long as they do not.
+    """
+
+    error: HloBatchError = field(compare=False)
+
+
+def of_operations(place: Location, name: str) -> Site:
+    """The site of what is known about the operations in a function that call the method of a name.
+
+    Args:
+        place: A place in the function.
+        name: ``__add__``, or a property's.
+    """
+    return Site((place.file, place.function, name), (), (0, 0, 0, 0))
+
+
+def called_by_itself(error: BaseException) -> str | None:
+    """The first method of the user's that Python called by itself on the way to an error."""
+    for frame, _ in traceback.walk_tb(error.__traceback__):
+        code = frame.f_code
+        if is_internal(code.co_filename) or not code.co_argcount:
+            continue
+        owner = type(frame.f_locals.get(code.co_varnames[0]))
+        found = inspect.getattr_static(owner, code.co_name, None)
+        if isinstance(found, property) or (found is not None and _is_special(code.co_name)):
+            return code.co_name
+    return None
+
+
+def needs_number(error: BaseException, text: str, types_: Iterable[Type]) -> str | None:
+    """``__bool__`` or ``__len__``, if Python wants a number of that, and got a lane's.
+
+    Args:
+        error: What came of it.
+        text: The code.
+        types_: Of what it reads.
+    """
+    if "__bool__ should return bool" in str(error):
+        return BOOL
+    is_index = isinstance(error, jax.errors.TracerIntegerConversionError) or "as an integer" in str(error)
+    classes = (type_.tensors.cls for type_ in types_ if isinstance(type_.tensors, Boxed))
+    has_length = any(isinstance(getattr(cls, LEN, None), types.FunctionType) for cls in classes)
+    return LEN if is_index and (has_length or "len(" in text) else None
+
+
+def _is_special(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__") and name not in ("__init__", "__call__", "__post_init__")

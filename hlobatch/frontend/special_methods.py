@@ -1,0 +1,125 @@
+"""Operators, properties and ``len`` of the user's own objects -> calls of the methods that Python calls for them.
+
+::
+
+    low < high          Card.__lt__ branches on a lane's value:
+    prim "low < high"   ==>   %$1 = call @__lt__(%low, %high)
+
+Code is traced as it is first. Where that fails in such a method, the function is lowered anew, with its operators of
+that kind as calls; what each stands for then shows as for any other call (``following.py``).
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from hlobatch.analysis.overloads import BOOL, LEN
+from hlobatch.frontend import builtins as batched_builtins
+from hlobatch.frontend import python_numbers, sequences
+from hlobatch.frontend.calls import call
+from hlobatch.frontend.files import is_users
+from hlobatch.frontend.items import item
+from hlobatch.frontend.members import NAMES, member
+
+_OPERATORS: Final[dict[type[ast.AST], str]] = {
+    ast.Add: "add",
+    ast.Sub: "sub",
+    ast.Mult: "mul",
+    ast.Div: "truediv",
+    ast.FloorDiv: "floordiv",
+    ast.Mod: "mod",
+    ast.MatMult: "matmul",
+    ast.BitAnd: "and",
+    ast.BitOr: "or",
+    ast.BitXor: "xor",
+    ast.LShift: "lshift",
+    ast.RShift: "rshift",
+    ast.USub: "neg",
+    ast.UAdd: "pos",
+    ast.Invert: "invert",
+}
+_COMPARISONS: Final[dict[type[ast.AST], str]] = {
+    ast.Lt: "lt",
+    ast.LtE: "le",
+    ast.Gt: "gt",
+    ast.GtE: "ge",
+    ast.Eq: "eq",
+    ast.NotEq: "ne",
+}
+_EQ: Final = "__eq__"
+_NE: Final = "__ne__"
+
+
+def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] | None:
+    """The methods that Python may call for an expression, what it is, and its operands, the method's object first."""
+    match node:
+        case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
+            name = _OPERATORS[type(op)]
+            return (f"__{name}__",), name, (left, right)
+        case ast.UnaryOp(op, operand) if type(op) in _OPERATORS:
+            name = _OPERATORS[type(op)]
+            return (f"__{name}__",), name, (operand,)
+        case ast.Compare(left, [op], [right]) if type(op) in _COMPARISONS:
+            name = _COMPARISONS[type(op)]
+            return ((_NE, _EQ) if name == "ne" else (f"__{name}__",)), name, (left, right)
+        case ast.Compare(left, [ast.In() | ast.NotIn()], [right]):
+            return ("__contains__",), "contains", (left, right)
+        case ast.Subscript(value, index, ast.Load()) if not isinstance(index, (ast.Slice, ast.Starred)):
+            return ("__getitem__",), "getitem", (value, index)
+        case ast.Attribute(value, name, ast.Load()):
+            return (name,), f".{name}", (value,)
+    return None
+
+
+def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
+    """The methods that Python may call for ``target += value``, and what it is."""
+    name = _OPERATORS.get(type(node.op))
+    return None if name is None else ((f"__i{name}__", f"__{name}__"), f"{name}=")
+
+
+def method(name: str, *operands: Any) -> Callable[..., Any]:
+    """What an operation calls: a function of the user's, or what Python's operator means on other values."""
+    value = operands[1] if name == "contains" else operands[0]
+    if name.startswith("."):
+        found = getattr(type(value), name[1:], None)
+        if isinstance(found, property) and isinstance(found.fget, types.FunctionType) and is_users(found.fget):
+            return found.fget
+        return functools.partial(_attribute, name[1:])
+    operator = name.removesuffix("=")
+    in_place = (f"__i{operator}__",) if operator != name else ()
+    for special in (*in_place, *_SPECIALS.get(name, (f"__{operator}__",))):
+        if own := own_method(value, special):
+            return own
+    if in_place:
+        return functools.partial(python_numbers.augment, operator)
+    return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
+
+
+def own_method(value: Any, name: str) -> types.FunctionType | None:
+    """The method of a value's class, if that is one of the user's functions."""
+    found = getattr(type(value), name, None)
+    return found if isinstance(found, types.FunctionType) and is_users(found) else None
+
+
+def _attribute(name: str, value: Any) -> Any:
+    return member(value, name) if name in NAMES else getattr(value, name)
+
+
+def as_result(name: str, result: Any, *operands: Any) -> Any:
+    """What an operation gives, from what its method gave."""
+    is_inverse = name == "ne" and own_method(operands[0], _EQ) and not own_method(operands[0], _NE)
+    return batched_builtins.logical_not(result) if is_inverse else result
+
+
+_SPECIALS: Final = {"ne": (_NE, _EQ), "truth": (BOOL, LEN), "contains": ("__contains__",)}
+_MEANINGS: Final[dict[str, Callable[..., Any]]] = {
+    **{name: functools.partial(sequences.compare, name) for name in _COMPARISONS.values()},
+    "contains": sequences.contains,
+    "getitem": item,
+    "len": functools.partial(call, len),
+    "truth": batched_builtins.truth,
+}
