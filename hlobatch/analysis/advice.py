@@ -31,6 +31,8 @@ def advice(side: Side, other: Side, name: str) -> str:
             "or do in each branch what depends on it."
         )
     pairs = list(zip(left.leaves, right.leaves, strict=True))
+    if len(pairs) == 1 and {_kind(leaf) for leaf in pairs[0]} == {"i", "f"}:
+        return "let both be floats, as in `float(x)` for the integer: before the loop, if it changes in one."
     if all(_shape(a) == _shape(b) for a, b in pairs):
         return "make both the same, with jnp.asarray(…, dtype) or .astype(…)."
     if len(pairs) == 1 and () in (_shape(left.leaves[0]), _shape(right.leaves[0])):
@@ -70,6 +72,11 @@ def _dtype(number: Static, array: TensorType, usual: type) -> str:
     """A further argument that says the dtype, where it is not the usual one."""
     dtype = jnp.result_type(array.dtype, type(number.value))
     return "" if dtype == jnp.result_type(usual) else f", jnp.{np.dtype(dtype).name}"
+
+
+def _kind(leaf: Leaf) -> str:
+    """Of a single number ``i`` for an integer and ``f`` for a float."""
+    return leaf.dtype.kind if isinstance(leaf, TensorType) and leaf.shape == () and not leaf.is_key else ""
 
 
 def _shape(leaf: Leaf) -> tuple[int, ...]:
