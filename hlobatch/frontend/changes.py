@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from hlobatch.frontend.scopes import places_in, root_of, target_names
+from hlobatch.frontend.scopes import own_parts, places_in, root_of, target_names
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +100,7 @@ def objects_changed(node: ast.FunctionDef) -> list[str]:
 
 def rebinding(node: ast.FunctionDef, name: str) -> ast.AST | None:
     """A statement that binds a name to another object, if there is one."""
-    return next((part for statement in node.body for part in _own(statement) if name in _bound_by(part)), None)
+    return next((part for statement in node.body for part in own_parts(statement) if name in _bound_by(part)), None)
 
 
 def _before_changes(node: ast.FunctionDef) -> Iterator[ast.stmt]:
@@ -124,19 +124,9 @@ def _bound_by(node: ast.AST) -> list[str]:
 def _targets(body: list[ast.stmt], *, inside: bool) -> Iterator[ast.expr]:
     """What statements assign to, at any depth of control."""
     for statement in body:
-        for node in ast.walk(statement) if inside else _own(statement):
+        for node in ast.walk(statement) if inside else own_parts(statement):
             match node:
                 case ast.Assign(targets):
                     yield from targets
                 case ast.AugAssign(target) | ast.AnnAssign(target, value=ast.expr()) | ast.For(target):
                     yield target
-
-
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """What a statement consists of, in order, without what is in functions inside."""
-    pending = [node]  # no recursion: a chain of `elif`s may be long
-    while pending:
-        node = pending.pop()
-        yield node
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
-            pending.extend([*ast.iter_child_nodes(node)][::-1])

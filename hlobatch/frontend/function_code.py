@@ -14,7 +14,7 @@ from typing import Any
 from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.meanings import Meanings, is_comprehension
 from hlobatch.frontend.primitives import helper
-from hlobatch.frontend.scopes import HELPER, local_names
+from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 
 
@@ -35,12 +35,12 @@ class _Meanings(Meanings):
                 test = helper("__hb_is_traced_alone", [ast.copy_location(ast.Constant("try"), node)], node)
                 return ast.copy_location(ast.If(test, [node], []), node)
             case ast.Match():
-                new = copy.copy(self._with_parts(node))
+                new = copy.copy(with_parts(node, self._rewritten))
                 new.subject = helper("__hb_matched", [new.subject], node.subject)
                 return new
             case ast.pattern() | ast.Call(ast.Name("super")):
                 return node
-        new = self._within(node)._with_parts(node)
+        new = with_parts(node, self._within(node)._rewritten)
         if isinstance(node, (ast.If, ast.While, ast.IfExp, ast.Assert)) and new is not node:
             new.test = helper("__hb_decided", [new.test], node.test)  # whose place is that of what is asked
         return self._as_meant(new, node)

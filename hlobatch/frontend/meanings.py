@@ -31,7 +31,7 @@ from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
 from hlobatch.frontend.primitives import helper
-from hlobatch.frontend.scopes import HELPER, target_names
+from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
 
 _ARITHMETIC: Final[dict[type[ast.operator], str]] = {
@@ -166,7 +166,7 @@ class Meanings:
     def _rewritten(self, node: Any) -> Any:
         """A node as it should mean: of which at least one field is another, or the node itself."""
         inner = self._within(node)
-        copy = inner._with_parts(node)
+        copy = with_parts(node, inner._rewritten)
         if isinstance(node, _COMPREHENSIONS):
             has_ifs = any(generator.ifs for generator in node.generators)
             if isinstance(node, (ast.SetComp, ast.DictComp)):
@@ -176,19 +176,6 @@ class Meanings:
             if has_ifs:
                 return helper("__hb_whole", [_with_possible_items(copy)], node)
         return self._as_meant(copy, node)
-
-    def _with_parts(self, node: Any) -> Any:
-        changed = dict[str, Any]()
-        for name, value in ast.iter_fields(node):
-            new: Any = value
-            if isinstance(value, ast.AST):
-                new = self._rewritten(value)
-            elif isinstance(value, list):
-                new = [self._rewritten(part) if isinstance(part, ast.AST) else part for part in value]
-                new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
-            if new is not value:
-                changed[name] = new
-        return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **changed}), node) if changed else node
 
     def _as_meant(self, node: Any, written: Any) -> Any:
         """A node whose parts mean what they should, as it should."""

@@ -19,16 +19,16 @@ import ast
 import types
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, Final
+from typing import Any
 
 import jax
 
 from hlobatch.diagnostics import Note, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changes_of
+from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.source import Source, as_definition, check_kind, holds
 
 Node = ast.FunctionDef | ast.Lambda
-_SCOPES: Final = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,7 +248,7 @@ def _reached(part: _Part, parts: Sequence[_Part]) -> list[_Part]:
 
 def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
     """The functions that are defined in a function itself, and lambdas that are given a name once and for all."""
-    nodes = [node for statement in source.node.body for node in _own(statement)]
+    nodes = [node for statement in source.node.body for node in own_parts(statement)]
     stores: dict[str, list[ast.AST]] = {}
     for node in nodes:
         if isinstance(node, ast.FunctionDef):
@@ -269,14 +269,6 @@ def _definitions(source: Source) -> Iterator[tuple[str, Node]]:
         match node:
             case ast.Assign([ast.Name(name)], ast.Lambda() as function) if len(stores[name]) == 1:
                 yield name, function
-
-
-def _own(node: ast.AST) -> Iterator[ast.AST]:
-    """A node and those in it, without what is inside of functions."""
-    yield node
-    if not isinstance(node, _SCOPES):
-        for child in ast.iter_child_nodes(node):
-            yield from _own(child)
 
 
 def _function(source: Source, node: Node, local: frozenset[str]) -> types.FunctionType:

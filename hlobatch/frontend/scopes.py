@@ -7,9 +7,10 @@ name. Lambdas and comprehensions have scopes of their own.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Sequence
-from typing import Final
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final, TypeVar
 
+Tree = TypeVar("Tree", bound=ast.AST)
 HELPER: Final = "__hb_"
 """How names begin by which compiled code reaches objects of the frontend."""
 
@@ -41,6 +42,31 @@ def root_of(node: ast.expr) -> ast.expr:
     while isinstance(node, (ast.Subscript, ast.Attribute)):
         node = node.value
     return node
+
+
+def own_parts(node: ast.AST) -> Iterator[ast.AST]:
+    """A node and those in it, in order, without what is inside of functions and classes in it."""
+    pending = [node]  # no recursion: a chain of `elif`s may be long
+    while pending:
+        node = pending.pop()
+        yield node
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Lambda)):
+            pending.extend([*ast.iter_child_nodes(node)][::-1])
+
+
+def with_parts(node: Tree, changed: Callable[[Any], Any]) -> Tree:
+    """A node of which each part is what a function makes of it; the node itself if all are as they were."""
+    others = dict[str, Any]()
+    for name, value in ast.iter_fields(node):
+        new: Any = value
+        if isinstance(value, ast.AST):
+            new = changed(value)
+        elif isinstance(value, list):
+            new = [changed(part) if isinstance(part, ast.AST) else part for part in value]
+            new = value if all(a is b for a, b in zip(new, value, strict=True)) else new
+        if new is not value:
+            others[name] = new
+    return ast.copy_location(type(node)(**{**dict(ast.iter_fields(node)), **others}), node) if others else node
 
 
 def local_names(node: ast.FunctionDef) -> frozenset[str]:

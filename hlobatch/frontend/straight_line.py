@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import copy
 import functools
 import re
 import types
@@ -21,7 +20,7 @@ from hlobatch.frontend.following import called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper, watched
-from hlobatch.frontend.scopes import HELPER, local_names, names_before
+from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
 from hlobatch.ir.ops import PrimOp
@@ -173,10 +172,17 @@ class StraightLineLowering:
         return found
 
     def _with_sites(self, node: Any) -> Any:
-        """Straight-line code whose calls of what may be a function of the user's know where they stand."""
-        if not any(isinstance(part, ast.Call) and self.may_be_followed(part) for part in ast.walk(node)):
-            return node
-        return _Sites(self).visit(copy.deepcopy(node))
+        """Straight-line code whose calls of what may be a function of the user's know where they stand.
+
+        They go through ``following.follow``.
+        """
+        new = with_parts(node, self._with_sites)
+        if not isinstance(node, ast.Call) or not self.may_be_followed(node):
+            return new
+        site = ast.copy_location(self.constant(self.site(node)), node)
+        name = "__hb_follow" if self.callees.follows else "__hb_see"
+        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
 
     def may_be_followed(self, node: ast.Call) -> bool:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
@@ -225,21 +231,3 @@ def placed(tree: Tree, node: ast.AST) -> Tree:
         if isinstance(part, (ast.expr, ast.stmt)):
             ast.copy_location(part, node)
     return tree
-
-
-class _Sites(ast.NodeTransformer):
-    """Lets calls of what may be a function of the user's go through ``following.follow``."""
-
-    def __init__(self, lowering: StraightLineLowering) -> None:
-        self.lowering = lowering
-
-    def visit_Call(self, node: ast.Call) -> ast.Call:
-        site = ast.copy_location(self.lowering.constant(self.lowering.site(node)), node)
-        is_one = self.lowering.may_be_followed(node)
-        new = self.generic_visit(node)
-        assert isinstance(new, ast.Call)
-        if not is_one:
-            return new
-        name = "__hb_follow" if self.lowering.callees.follows else "__hb_see"
-        function = ast.copy_location(ast.Name(name, ast.Load()), node)
-        return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
