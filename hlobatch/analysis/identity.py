@@ -114,6 +114,8 @@ class Identity:
 
 
 NOTHING: Final = Identity()
+_LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
+"""What consists of nothing, of all that statements are given most."""
 
 
 def see(arguments: Sequence[Any]) -> None:
@@ -197,10 +199,12 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         return
     if isinstance(value, Choice):  # objects that do not change
         return
+    if isinstance(value, (jax.Array, np.ndarray)):
+        if value.ndim:
+            yield path, value
+        return
     children = children_of(value)
     if children is None:
-        if isinstance(value, (jax.Array, np.ndarray)) and value.ndim:
-            yield path, value
         return
     if not isinstance(value, (tuple, type(None))):
         yield path, value
@@ -210,6 +214,8 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def children_of(value: Any) -> list[Any] | None:
     """What a pytree consists of, one level down; None of a leaf."""
+    if isinstance(value, _LEAVES):
+        return None
     if is_boxable(value):
         return list(attributes_of(value).values())
     try:

@@ -12,10 +12,9 @@ import jax
 import numpy as np
 
 from hlobatch._jax import (
-    HOST_EFFECTS,
     ClosedJaxpr,
     Literal,
-    has_host_do,
+    is_debug_effect,
     is_key,
     jaxpr_as_fun,
     subjaxprs,
@@ -123,7 +122,7 @@ class TracedFunction:
     @cached_property
     def has_host_do(self) -> bool:
         """Whether it has the host do something, such as to print."""
-        return not self.primitives.isdisjoint(HOST_EFFECTS) and any(map(has_host_do, self.inlined.jaxpr.eqns))
+        return any(map(is_debug_effect, self.jaxpr.effects))
 
     @cached_property
     def primitives(self) -> frozenset[str]:
