@@ -1,0 +1,104 @@
+"""Flags, Python numbers and their powers are what they are in Python and in NumPy."""
+
+import numpy as np
+import pytest
+from small_functions import ints
+
+import hlobatch as hb
+
+
+def test_questions_about_the_type_of_a_number_were_answered_for_arrays() -> None:
+    @hb.batch
+    def f(n):
+        count = 0
+        for i in range(n):
+            if isinstance(i, int) and type(i) is int and not hasattr(i, "shape"):
+                count = count + 1
+        k = 1
+        if n > 2:
+            k = 2
+        scale = 0.5 if n > 3 else 2.5
+        flag = n > 1 and True
+        return count, isinstance(k, (int, str)), isinstance(scale, int), type(scale) is float, isinstance(flag, tuple)
+
+    found = f(ints(0, 1, 3, 5))
+    assert [x.tolist() for x in found] == [[0, 1, 3, 5], [True] * 4, [False] * 4, [True] * 4, [False] * 4]
+
+
+def test_flags_are_numbers_beside_numbers() -> None:
+    @hb.batch
+    def f(n):
+        flag = False
+        if n > 2:
+            flag = True
+        n += flag
+        return flag * 3 + 1, n, 2 - flag, n > 1 and ~(n > 4)
+
+    tripled, added, taken, middle = f(ints(0, 3, 5))
+    assert tripled.tolist() == [1, 4, 4]
+    assert added.tolist() == [0, 4, 6]
+    assert taken.tolist() == [2, 1, 1]
+    assert middle.tolist() == [False, True, False]
+
+
+def sums_of_flags(a, b):
+    """All that Python does on numbers, of bools: written out, compared, chosen and combined."""
+    first, second = a > 1, b > 1
+    chosen = False
+    if a > 2:
+        chosen = True
+    votes = first + second + (a > 3)
+    both = (first & second) + (first | chosen)
+    votes_in_place = first
+    votes_in_place += second
+    whole = first // (b >= -9) + first % (b >= -9) * 3 + (first << second) + (first >> second)
+    powers = first**2 + 2**first + first**second + (b >= -9) ** -1
+    return votes, both, votes_in_place, whole, powers, first - chosen, -first, +first, first * chosen, first / True
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.float32, np.uint8])
+def test_flags_are_numbers_among_themselves(dtype) -> None:
+    """``(a > 1) + (b > 1)`` was a flag, or refused, and is 2 in Python."""
+    a, b = (x.ravel() for x in np.meshgrid(np.arange(5), np.arange(3)))
+    found = [x.tolist() for x in hb.batch(sums_of_flags)(a.astype(dtype), b.astype(dtype))]
+    for m, n, *given in zip(a.tolist(), b.tolist(), *found, strict=True):
+        assert given == list(sums_of_flags(m, n))
+
+
+def test_arrays_of_flags_are_added_as_in_numpy() -> None:
+    def f(x, single):
+        return (x > 1) + (x > 2), (x > 1) * (x > 2), sum([single, single, True]), sum(x > 1), single + (x > 1)
+
+    x = np.arange(4)
+    found = hb.batch(f)(x[None], np.array([True]))
+    for given, wanted in zip(found, f(x, True), strict=True):
+        assert given[0].tolist() == np.asarray(wanted).tolist()
+
+
+def test_a_flag_that_becomes_an_array_of_one_is_one() -> None:
+    @hb.batch
+    def f(n):
+        done, k = False, 0
+        while ~done:
+            k = k + 1
+            done = done | (k > n)
+        left = ~done
+        return k, left
+
+    k, left = f(ints(0, 3, 5))
+    assert k.tolist() == [1, 4, 6]
+    assert left.tolist() == [False] * 3
+
+
+def test_constant_powers_of_python_integers_are_floats() -> None:
+    @hb.batch
+    def f(n):
+        total = 0.0
+        for i in range(1, n):
+            total += i**-2
+        return total, 2 ** (n + 1), n**2
+
+    total, power, square = f(ints(1, 2, 4))
+    np.testing.assert_allclose(total, [0.0, 1.0, 1.0 + 1 / 4 + 1 / 9], rtol=1e-6)
+    assert power.tolist() == [4, 8, 32]
+    assert square.tolist() == [1, 4, 16]

@@ -1,0 +1,43 @@
+"""Programs of very many operations or choices."""
+
+import pytest
+from small_functions import ints
+
+import hlobatch as hb
+from hlobatch.frontend.to_program import to_program
+from hlobatch.ir.ops import BranchOp
+
+
+def chain_of(count, folder):
+    """A function with so many ``elif``s, of its own file."""
+    tests = "".join(f"    elif n == {i}:\n        k = {i * i % 97}\n" for i in range(1, count + 1))
+    file = folder / "chain.py"
+    file.write_text(
+        f"def chain(n):\n    if n == 0:\n        k = 0\n{tests}    else:\n        k = -1\n    return k + 1\n"
+    )
+    found = {}
+    exec(compile(file.read_text(), str(file), "exec"), found)
+    return found["chain"]
+
+
+def test_a_chain_of_choices_is_no_nest(tmp_path):
+    """500 of them were "an expression nested too deeply": each is one in the other side of the last."""
+    program = to_program(chain_of(500, tmp_path))
+    (function,) = program.functions
+    assert sum(isinstance(block.terminator, BranchOp) for block in function.graph) == 501
+
+
+@pytest.mark.slow
+def test_a_chain_of_choices_is_run(tmp_path):
+    numbers = ints(0, 3, 250, 500, 501)
+    function = chain_of(500, tmp_path)
+    assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+
+
+def test_long_expressions_ended_in_a_recursion_error(tmp_path):
+    path = tmp_path / "long_expression.py"
+    path.write_text("def f(n):\n    return " + "+".join(["n"] * 2500) + "\n")
+    space = {}
+    exec(compile(path.read_text(), str(path), "exec"), space)
+    with pytest.raises(hb.UnsupportedSyntaxError, match="'f' is nested too deeply"):
+        hb.batch(space["f"])(ints(1))

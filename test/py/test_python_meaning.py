@@ -1,0 +1,211 @@
+"""What a statement means in Python it means in each lane; each test is named after what once was wrong."""
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from jax.numpy import exp
+from small_functions import ints
+
+import hlobatch as hb
+
+
+def change(entries):
+    entries["n"] = entries["n"] + 1
+    return 0
+
+
+def test_change_in_place_was_lost() -> None:
+    @hb.batch
+    def pop(n):
+        items = [n, n + 1]
+        last = items.pop()
+        return last + len(items)
+
+    @hb.batch
+    def helper(n):
+        entries = {"n": n}
+        zero = change(entries)
+        return entries["n"] + zero
+
+    @hb.batch
+    def alias(n):
+        items = [n]
+        same = items
+        items += [n]
+        return n + len(same)
+
+    assert pop(ints(1, 2)).tolist() == [3, 4]
+    assert helper(ints(1, 2)).tolist() == [2, 3]
+    with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'items' in place, of which 'same' is another name"):
+        alias(ints(1, 2))
+
+
+def test_walrus_in_a_comprehension_was_lost() -> None:
+    @hb.batch
+    def total(n):
+        s = sum([(n := n + k) for k in (1, 2)])
+        return s + n
+
+    assert total(ints(1)).tolist() == [2 + 4 + 4]
+
+
+def test_kept_lambda_did_not_see_a_later_value() -> None:
+    @hb.batch
+    def late(x):
+        k = 1
+        add = lambda y: y + k  # noqa: E731
+        k = 2
+        return add(x)
+
+    assert late(ints(1)).tolist() == [3]
+
+
+def test_chained_comparison_evaluated_what_it_need_not() -> None:
+    @hb.batch
+    def count(n):
+        if 0 < n < count(n - 1) + 100:
+            return n
+        return 0
+
+    assert count(ints(3, 0, -2)).tolist() == [3, 0, 0]
+
+
+class Operations:
+    @staticmethod
+    @hb.batch
+    def exp(x):
+        if x > 0:
+            return exp(x)
+        return x
+
+
+def test_global_of_the_functions_own_name() -> None:
+    assert Operations.exp(np.float32([0, -2])).tolist() == [0, -2]
+    np.testing.assert_allclose(Operations.exp(np.float32([1])), [np.e], rtol=1e-6)
+
+
+def test_loop_variable_wrapped_like_its_start() -> None:
+    @hb.batch
+    def doubles(start, stop):
+        total = jnp.int32(0)
+        for i in range(start, stop):
+            total = total + i * 2
+        return total
+
+    assert doubles(np.uint8([100]), np.uint8([200])).tolist() == [sum(i * 2 for i in range(100, 200))]
+
+
+def test_negative_zero_was_taken_for_zero() -> None:
+    @hb.batch
+    def signed(x, zero):
+        return jnp.copysign(x, zero)
+
+    @hb.batch
+    def both(x):
+        return signed(x, 0.0), signed(x, -0.0)
+
+    plus, minus = both(np.float32([1]))
+    assert (float(plus[0]), float(minus[0])) == (1, -1)
+
+
+TURNS = 2
+
+
+def test_number_of_turns_of_an_earlier_trace(monkeypatch: pytest.MonkeyPatch) -> None:
+    @hb.batch
+    def step(x):
+        for _ in range(TURNS):
+            x = x + 1
+        return x
+
+    assert step(ints(0)).tolist() == [2]
+    monkeypatch.setitem(globals(), "TURNS", 0)
+    assert step(np.float32([0])).tolist() == [0]
+
+
+class Lazy:
+    @property
+    def f(self):
+        raise ValueError("not loaded")
+
+
+LAZY = Lazy()
+
+
+def test_error_of_a_property_had_no_place() -> None:
+    @hb.batch
+    def use(x):
+        return LAZY.f(x)
+
+    with pytest.raises(hb.BatchTypeError, match="ValueError: not loaded"):
+        use(ints(1))
+
+
+@hb.batch
+def plus_one(n, y):
+    if n <= 0:
+        return n
+    return y + 1
+
+
+@hb.batch
+def assigned_in_a_loop(b):
+    y = b
+    for _ in range(4 % 3, 3):
+        b = 7
+    return plus_one(b % 4, y)
+
+
+def test_number_assigned_once_to_a_parameter_was_lost() -> None:
+    assert assigned_in_a_loop(ints(0, 1, 2)).tolist() == [1, 2, 3]
+
+
+def test_a_loop_that_has_no_turn_was_traced() -> None:
+    @hb.batch
+    def f(values):
+        total, last = 0.0, -1
+        for i in range(values.shape[0]):
+            total, last = total + values[i], i
+        else:
+            total = total + 1
+        return total, last
+
+    total, last = f(np.zeros((3, 0), np.float32))
+    assert total.tolist() == [1, 1, 1]
+    assert last.tolist() == [-1, -1, -1]
+    assert f(np.ones((3, 2), np.float32))[0].tolist() == [3, 3, 3]
+
+
+def test_texts_and_lambdas_of_what_is_known() -> None:
+    @hb.batch
+    def f(n):
+        k = 3
+        table = {f"x{k}": n, "%d" % 4: n + 1, str(k): n + 2}  # noqa: UP031
+        k = 4
+        pair = jax.vmap(lambda v: v * k)(jnp.stack([n, n]))
+        k = n + 5
+        return table["x3"] + table["4"] + table["3"], pair[0] + k
+
+    first, second = f(ints(0, 1))
+    assert first.tolist() == [3, 6]
+    assert second.tolist() == [5, 10]
+
+
+def test_a_default_that_was_changed_was_seen_by_some_calls_only() -> None:
+    shift = [1.0]
+
+    @hb.batch
+    def f(a, b=shift):
+        return a + b[0]
+
+    x = jnp.zeros(2)
+    assert f(x).tolist() == f(x).tolist() == [1, 1]
+    shift[0] = 5.0
+    assert f(x).tolist() == f.with_stats(x)[0].tolist() == [5, 5]
+
+
+def test_static_zeros_of_both_signs_were_one() -> None:
+    f = hb.batch(lambda x, k: jnp.arctan2(jnp.float32(k), x), static_argnames="k")
+    x = -np.ones(1, np.float32)
+    assert [round(float(f(x, k)[0]), 2) for k in (np.float32(0.0), np.float32(-0.0))] == [3.14, -3.14]
