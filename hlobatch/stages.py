@@ -16,8 +16,9 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.course import Course
-from hlobatch.runtime.division import Division, divide, has_several_devices, placed_like
-from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, most_threads, text_of
+from hlobatch.runtime.division import Division, divide
+from hlobatch.runtime.kernel_plan import KernelRunner, most_threads, runs_as_kernel, text_of
+from hlobatch.runtime.places import has_several_devices, placed_like
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
 
@@ -171,8 +172,8 @@ class Lowered:
         """
         with self.plan.as_typed():
             division = self._division
-            if is_kernel(self.plan):
-                runner = KernelRunner.of(self.plan, self.plan.batch_size(self._inputs))
+            if runs_as_kernel(self.plan, self._inputs):
+                runner = KernelRunner.of(self.plan, self._inputs)
                 return Compiled(self.plan, self.call, self.bind, self._room.depth, division, runner)
             executable = self._jax.compile() if division.threads == 1 else division.compile(self._room, self._inputs)
         return Compiled(self.plan, self.call, self.bind, self._room.depth, division, executable)

@@ -25,10 +25,8 @@ from hlobatch._jax import (
     compiler_options,
     default_device,
     is_jit_disabled,
-    is_key,
     is_out_of_memory,
     looked_for,
-    words_of,
 )
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.state import fates
@@ -39,6 +37,7 @@ from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing
+from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.tail import Tail, width_for
@@ -359,7 +358,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     """
     size = plan.batch_size(inputs)
     threads = plan.choice.threads_for(size)
-    devices = _devices([*plan.captured, *inputs]) if has_several_devices() else frozenset()
+    devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
@@ -441,23 +440,3 @@ def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
 def _number(number: int) -> Any:
     """The number of a part, or of turns, as an array that is on the device already."""
     return jax.device_put(np.int32(number))
-
-
-@cache
-def has_several_devices() -> bool:
-    """Whether arrays can be in different places."""
-    return jax.device_count() > 1
-
-
-def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
-    """What an array as it is stored is like, and where it is to be: where one was put on purpose."""
-    if isinstance(array, jax.Array) and is_key(array):
-        array = words_of(array)
-    place = getattr(array, "sharding", None) if getattr(array, "committed", True) else None
-    return aval if place is None else jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=place)
-
-
-def _devices(operands: Arrays) -> frozenset[Any]:
-    """Where the arrays are, or will be, that are somewhere."""
-    places = (getattr(x, "sharding", None) for x in operands)
-    return frozenset().union(*(place.device_set for place in places if place is not None))

@@ -22,7 +22,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
-from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of
+from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of, runs_as_kernel
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -59,7 +59,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
     """
     if plan.batch_size(inputs) == 0:
         return Outcome([jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)], _no_stats(plan) if stats else None)
-    if is_kernel(plan):
+    if runs_as_kernel(plan, inputs):
         run = partial(_by_kernel, plan, inputs, stats=stats)
     else:
         run = partial(_run, divide(plan, inputs, stats=stats), inputs)
@@ -73,8 +73,8 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
 
 def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches of the types, the size and the place of ``inputs``, to what the user gets."""
-    if is_kernel(plan):
-        return _prepared_kernel(plan, plan.batch_size(inputs))
+    if runs_as_kernel(plan, inputs):
+        return _prepared_kernel(plan, inputs)
     division, out_type = divide(plan, inputs), plan.out_type
     if division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
         return lambda inputs: plan.result(_run(division, inputs).results)
@@ -86,9 +86,9 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     return lambda inputs: treedef.unflatten(entry(*captured, *inputs))  # nothing to look at: ten microseconds less
 
 
-def _prepared_kernel(plan: Plan, size: int) -> Callable[[Sequence[Any]], Any]:
+def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches by a kernel."""
-    runner, out_type = KernelRunner.of(plan, size), plan.out_type
+    runner, out_type = KernelRunner.of(plan, inputs), plan.out_type
     if not out_type.is_stored_as_it_is:
         return lambda inputs: plan.result(runner(inputs)[0])
     unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
@@ -97,7 +97,7 @@ def _prepared_kernel(plan: Plan, size: int) -> Callable[[Sequence[Any]], Any]:
 
 def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
     """Run a batch by a kernel."""
-    runner = KernelRunner.of(plan, plan.batch_size(inputs), counts=stats)
+    runner = KernelRunner.of(plan, inputs, counts=stats)
     results, run = runner(inputs)
     return Outcome(results, runner.stats(run) if stats else None)
 

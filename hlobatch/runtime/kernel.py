@@ -198,7 +198,7 @@ class Run:
     def finish(self) -> None:
         """Run all of it."""
         todo: np.ndarray[Any, Any] | None = None
-        while True:
+        while self.size:
             self._pass(todo)
             if self.is_interrupted:
                 return

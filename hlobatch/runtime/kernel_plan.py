@@ -25,6 +25,7 @@ from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.choice import KERNEL
 from hlobatch.runtime.kernel import ALIGNED, Kernel, Run, table
+from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.processor import cores
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -101,6 +102,11 @@ def is_kernel(plan: Plan) -> bool:
     return form_of(plan).by_themselves
 
 
+def runs_as_kernel(plan: Plan, inputs: Sequence[Any]) -> bool:
+    """Whether a batch runs as a kernel: one that lies on several devices does where the user asks for that."""
+    return is_kernel(plan) and (plan.options.dispatch == KERNEL or len(devices_of(plan, inputs)) <= 1)
+
+
 def form_of(plan: Plan) -> Verdict:
     """Whether a plan runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
     if plan.options.dispatch == KERNEL:
@@ -152,20 +158,29 @@ class KernelRunner:
         plan: The plan.
         kernel: Its code.
         size: Inputs in a batch.
+        device: Where results are put; None for where JAX puts what is nowhere yet.
     """
 
     plan: Plan
     kernel: Kernel
     size: int
+    device: Any = None
 
     @classmethod
-    def of(cls, plan: Plan, size: int, *, counts: bool = False) -> KernelRunner:
-        """That of a plan.
+    def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner:
+        """That of a plan, for batches like one.
+
+        Args:
+            plan: The plan.
+            inputs: Arrays as they are stored, or what they are like and where.
+            counts: Whether the kernel counts what it does.
 
         Raises:
             KernelError: It has no kernel.
         """
-        return cls(plan, kernel_of(plan, counts=counts), size)
+        devices = devices_of(plan, inputs)
+        device = next(iter(devices)) if len(devices) == 1 else None
+        return cls(plan, kernel_of(plan, counts=counts), plan.batch_size(inputs), device)
 
     def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
         """The results of a batch as they are stored, and what was run.
@@ -187,15 +202,20 @@ class KernelRunner:
         kept = kept_results(plan, results)
         if run.status.any():
             raise self._error(run, kept)
-        return [_as_jax(array) for array in kept], run
+        return self._as_jax(kept), run
 
     def _error(self, run: Run, results: Sequence[np.ndarray[Any, Any]]) -> LaneError | KeyboardInterrupt:
-        stored = [_as_jax(array) for array in results]
+        stored = self._as_jax(results)
         if run.is_interrupted:
             return interruption(self.plan, run.status, stored)
         status = np.where(run.status & _FATE == Fate.PARKED, Fate.PARKED, run.status)
         depth = max(run.frames.depths, default=0)
         return stop_error(self.plan, status, depth=depth, results=stored, is_full=run.is_full)
+
+    def _as_jax(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
+        """Results as JAX's arrays, which nobody moves from one memory to another; where that is forbidden, too."""
+        with jax.transfer_guard_host_to_device("allow"):
+            return [_as_jax(array, self.device) for array in arrays]
 
     def as_text(self) -> str:
         """The machine code."""
@@ -299,5 +319,7 @@ def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     return array
 
 
-def _as_jax(array: np.ndarray[Any, Any]) -> Any:
-    return jax.device_put(array) if array.nbytes >= LARGE else jnp.asarray(array)
+def _as_jax(array: np.ndarray[Any, Any], device: Any) -> Any:
+    if device is not None or array.nbytes >= LARGE:
+        return jax.device_put(array, device)
+    return jnp.asarray(array)

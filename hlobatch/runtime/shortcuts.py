@@ -22,8 +22,8 @@ import numpy as np
 from hlobatch._jax import abstract, is_key, is_tracing, tracing_context, words_of
 from hlobatch.ir.types import metadata_of
 from hlobatch.runtime.arguments import Call
-from hlobatch.runtime.division import has_several_devices
 from hlobatch.runtime.execute import prepared
+from hlobatch.runtime.places import has_several_devices
 from hlobatch.runtime.plan import Plan
 
 _AROUND: Final = 3

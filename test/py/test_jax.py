@@ -13,6 +13,7 @@ import jax.export
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from zoo import LOOP
 
 import hlobatch as hb
 
@@ -185,7 +186,7 @@ def test_how_deep_it_goes_inside_a_transformation_does_not_depend_on_calls_befor
         "jax.export": lambda f: jax.export.export(jax.jit(f))(jax.ShapeDtypeStruct((b,), jnp.int32)).call(INPUTS),
     }
     for name, run in inside.items():
-        once_called = hb.batch(fibonacci.function, max_stack_depth=4)
+        once_called = hb.batch(fibonacci.function, max_stack_depth=4, optimizations=LOOP)
         assert once_called(INPUTS).tolist() == FIBONACCI.tolist()
         if name == "jax.export":
             assert np.min(run(once_called)) == np.iinfo(np.int32).min

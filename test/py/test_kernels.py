@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from own_code import WITHOUT, checking, needs_llvm
-from zoo import ZOO, ZooProgram
+from zoo import LOOP, ZOO, ZooProgram
 
 import hlobatch as hb
 from hlobatch.kernels import jit
@@ -117,7 +117,7 @@ def test_same_bits_inside_jit() -> None:
 IN_SHARDS = """
 import os
 os.environ["XLA_FLAGS"] = "--xla_force_host_platform_device_count=8"
-import jax, jax.numpy as jnp, hlobatch as hb
+import jax, jax.numpy as jnp, numpy as np, hlobatch as hb
 from jax.sharding import Mesh, NamedSharding, PartitionSpec as P
 
 @hb.batch(dispatch="kernel", max_stack_depth=4)
@@ -134,13 +134,23 @@ expected = [(1, 1, 2, 3, 5)[k % 5] for k in range(32)]
 for _ in range(3):
     assert mapped(placed).tolist() == expected
 assert fibonacci(placed).tolist() == expected
+third = jax.devices()[3]
+assert fibonacci(jax.device_put(n, third)).devices() == {third}
+with jax.default_device(third):
+    assert fibonacci(np.arange(5)).devices() == {third}
+free = hb.batch(fibonacci.function, optimizations=hb.Optimizations(kernels=True))
+assert "dispatch 'kernel'" in free.with_stats(n)[1].choice
+assert "dispatch 'kernel'" not in free.with_stats(placed)[1].choice
+for _ in range(2):
+    assert free(placed).tolist() == expected
+    assert free(placed).sharding == placed.sharding
 assert jax.jit(fibonacci)(placed).tolist() == expected
 print("ok")
 """
 
 
 def test_in_shards(tmp_path: Path) -> None:
-    """Eight devices call it at the same time."""
+    """Eight devices call it at the same time; by itself it runs where its inputs are, if that is one of them."""
     script = tmp_path / "script.py"
     script.write_text(IN_SHARDS)
     run = subprocess.run([sys.executable, script], capture_output=True, text=True, timeout=300, check=False)
@@ -321,6 +331,20 @@ def test_compiled() -> None:
     assert compiled.threads >= 1
 
 
+def test_an_empty_batch() -> None:
+    nothing = jnp.zeros(0, jnp.int32)
+    assert kernel(fibonacci)(nothing).tolist() == []
+    assert kernel(fibonacci).trace(nothing).lower().compile()(nothing).tolist() == []
+
+
+def test_nothing_is_moved_behind_the_users_back() -> None:
+    """Results are memory that JAX takes as it is: no transfer, and none that is forbidden."""
+    batched, n = kernel(fibonacci, max_stack_depth=2), jnp.asarray(NUMBERS)
+    with jax.transfer_guard("disallow_explicit"):
+        found = batched(n), batched(n)
+    assert [x.tolist() for x in found] == [FIBONACCI] * 2
+
+
 def test_what_has_no_kernel_says_why() -> None:
     def f(x):
         while x.sum() > 10:
@@ -376,15 +400,15 @@ CHOSEN = hb.Optimizations(kernels=True)
 
 
 def test_chosen_where_the_target_says_so() -> None:
-    """Recursion on numbers is the kernel's, by itself and inside jit; what is off by default takes the loop."""
+    """Recursion on numbers is the kernel's, by itself and inside jit, unless that is switched off."""
     batched = hb.batch(fibonacci, optimizations=CHOSEN)
     result, stats = batched.with_stats(NUMBERS)
     assert result.tolist() == FIBONACCI
     assert "dispatch 'kernel': a loop over all lanes would take" in stats.choice
     assert TARGET in jax.jit(batched).lower(NUMBERS).as_text()
     assert jax.jit(batched)(NUMBERS).tolist() == FIBONACCI
-    assert "dispatch 'kernel'" not in hb.batch(fibonacci).with_stats(NUMBERS)[1].choice
-    assert TARGET not in jax.jit(hb.batch(fibonacci)).lower(NUMBERS).as_text()
+    assert "dispatch 'kernel'" not in hb.batch(fibonacci, optimizations=LOOP).with_stats(NUMBERS)[1].choice
+    assert TARGET not in jax.jit(hb.batch(fibonacci, optimizations=LOOP)).lower(NUMBERS).as_text()
     queued = hb.batch(fibonacci, optimizations=CHOSEN, lanes=4).with_stats(NUMBERS)[1]
     assert "how the loop over all lanes runs is asked for" in queued.choice
 

@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+from zoo import LOOP
 
 import hlobatch as hb
 from benchmarks.workloads import interpreter
@@ -37,7 +38,8 @@ TRUTH = [fib(int(n)) for n in INPUTS]
 
 
 def variant(**options: object) -> hb.BatchedFunction:
-    return hb.batch(fibonacci.function, **options)
+    """As XLA's loop over all lanes; ``test_kernels.py`` is about the other form."""
+    return hb.batch(fibonacci.function, **{"optimizations": LOOP, **options})
 
 
 @pytest.mark.usefixtures("state_given_back")
@@ -420,7 +422,7 @@ def test_stats_say_what_was_chosen_and_why() -> None:
     assert "dispatch 'chain', schedule 'most_lanes': " in str(chosen)
     assert "cheap, but with stacks, which are pushed and popped lane by lane" in str(chosen)
     assert "a single kernel, lanes are the first axis of arrays, taking inputs from a queue" in str(chosen)
-    _, several = variant(optimizations=hb.Optimizations(one_kernel=False)).with_stats(INPUTS)
+    _, several = variant(optimizations=replace(LOOP, one_kernel=False)).with_stats(INPUTS)
     assert "dispatch 'sweep', schedule 'sweep': " in str(several)
     assert "cheap enough to run every block each time" in str(several)
     assert "several kernels" in str(several)
@@ -485,7 +487,7 @@ def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself(monkeypatch: py
 
 
 def test_stages() -> None:
-    traced = fibonacci.trace(jax.ShapeDtypeStruct((6,), jnp.int32))
+    traced = variant().trace(jax.ShapeDtypeStruct((6,), jnp.int32))
     lowered = traced.lower()
     assert "push" in lowered.as_text("autobatch")
     assert "stablehlo.while" in lowered.as_text("stablehlo")
@@ -505,7 +507,7 @@ def test_stages() -> None:
 def test_what_is_printed_is_what_is_compiled(threads: int, one_kernel: bool) -> None:
     """A part of the batch, in as many kernels."""
     inputs = np.arange(1000, dtype=np.int32) % 9
-    lowered = variant(threads=threads, optimizations=hb.Optimizations(one_kernel=one_kernel)).trace(inputs).lower()
+    lowered = variant(threads=threads, optimizations=replace(LOOP, one_kernel=one_kernel)).trace(inputs).lower()
     text, compiled = lowered.as_text(), lowered.compile()
     assert compiled.threads == threads
     assert ("xla_cpu_small_call" in text) == ("xla_cpu_small_call" in compiled.as_text()) == one_kernel

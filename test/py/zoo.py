@@ -33,6 +33,8 @@ ROWS = 17
 PASSES = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
 """The optimizations that may be switched off."""
 UNOPTIMIZED = hb.Optimizations(**dict.fromkeys(PASSES, False))
+LOOP = hb.Optimizations(kernels=False)
+"""For tests of what XLA's loop over all lanes does, which lanes that run by themselves may do otherwise."""
 
 Column = Callable[[np.random.Generator], Any]
 """Makes the rows of one argument, or of one array in it."""

@@ -1,0 +1,34 @@
+"""The arrays of a run -> the devices that they are on, where this machine has several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+from typing import Any
+
+import jax
+
+from hlobatch._jax import is_key, words_of
+from hlobatch.runtime.plan import Plan
+
+
+@cache
+def has_several_devices() -> bool:
+    """Whether arrays can be in different places."""
+    return jax.device_count() > 1
+
+
+def placed_like(aval: jax.ShapeDtypeStruct, array: Any) -> jax.ShapeDtypeStruct:
+    """What an array as it is stored is like, and where it is to be: where one was put on purpose."""
+    if isinstance(array, jax.Array) and is_key(array):
+        array = words_of(array)
+    place = getattr(array, "sharding", None) if getattr(array, "committed", True) else None
+    return aval if place is None else jax.ShapeDtypeStruct(aval.shape, aval.dtype, sharding=place)
+
+
+def devices_of(plan: Plan, inputs: Sequence[Any]) -> frozenset[Any]:
+    """Where the arrays of a run are, or will be, that are somewhere, if this machine has several devices."""
+    if not has_several_devices():
+        return frozenset()
+    places = (getattr(x, "sharding", None) for x in (*plan.captured, *inputs))
+    return frozenset().union(*(place.device_set for place in places if place is not None))
