@@ -27,7 +27,7 @@ def combination_of(operation: Any) -> str | None:
     first = block.operations[0].operation
     name = str(first.name.removeprefix("stablehlo."))
     returns = name == "return"
-    plain = len(block.operations) == 1 if returns else len(block.operations) == 1 + len(("return",))
+    plain = len(block.operations) == (1 if returns else 2)  # the other is the return
     given = list(block.arguments)
     operands = given[1:] if returns else given
     return name if plain and name in COMBINATIONS and list(first.operands) == operands else None

@@ -96,7 +96,7 @@ class Reduction:
 
 def reduction_of(operation: Any) -> Reduction | None:
     """What a ``stablehlo.reduce`` does; None where a loop of ours does not pay, or it combines in a way of its own."""
-    if len(operation.operands) > len(("array", "begin")):
+    if len(operation.operands) > 2:  # an array, and what its reduction begins with
         return None
     axes = tuple(sorted(ir.DenseI64ArrayAttr(operation.attributes["dimensions"])))
     array, combination = aval_of(operation.operands[0]), combination_of(operation)
