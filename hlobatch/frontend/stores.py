@@ -183,6 +183,11 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         new = copy.copy(base)
         new[key] = value
         return new
+    if hasattr(type(base), "__setitem__") and not is_array(base):
+        raise UnsupportedSyntaxError(
+            f"this assigns to an item of a {type(base).__name__!r}, whose `__setitem__` is not followed",
+            help="write a method of another name, and call it by that, as in `x.put(i, value)`.",
+        )
     raise TypeError(f"{_kind(base)!r} object does not support item assignment")
 
 

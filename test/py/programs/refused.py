@@ -9,7 +9,7 @@ REFUSED: dict[str, str] = {
     "merge_sort_bottom_up": "BatchTypeError",
     "optimal_game": "UnsupportedSyntaxError",
     "traffic_light": "BatchTypeError",
-    "tennis_game": "UnsupportedSyntaxError",
+    "tennis_game": "BatchTypeError",
     "shape_area": "BatchTypeError",
     "calculator": "UnsupportedSyntaxError",
     "change_base": "BatchTypeError",
