@@ -14,7 +14,8 @@ Reference: may-alias sets, as in Muchnick, Advanced Compiler Design and Implemen
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -115,6 +116,7 @@ class _Aliases:
     traced: Traced
     summaries: Mapping[str, Summary]
     made: dict[Pair, Location] = field(default_factory=dict)
+    surely: set[Pair] = field(default_factory=set)
 
     def summary(self) -> Summary:
         """What a call of the function does."""
@@ -174,15 +176,23 @@ class _Aliases:
             return None if one is None else _with_views(one)
         return None
 
+    def _noted(self, block: Block, index: int) -> Mapping[Node, Sequence[Node]]:
+        """The parts of what a primitive gives that are objects that it was given, without views."""
+        one = self.traced(self.function.name, block.name, index)
+        return {} if one is None else one.identity.sources
+
     def _after(self, block: Block, index: int, op: Op, state: State) -> State:
         """The pairs after an operation."""
         origins, alike, joined = dict[Part, set[Part]](), set[Pair](), set[Pair]()
+        views = set[Part]()
         match op:
             case PrimOp():
                 identity = self._identity(block, index, op)
                 if identity is not None:
                     for (result, path), nodes in identity.sources.items():
                         origins[op.vars_out[result], path] = {(op.vars_in[i], p) for i, p in nodes}
+                        if (result, path) not in self._noted(block, index):
+                            views.add((op.vars_out[result], path))
                     for (result, path), name in identity.outside.items():
                         origins.setdefault((op.vars_out[result], path), set()).add((f"{_OUTSIDE}{name}", ()))
                     alike = {_pair((op.vars_out[i], p), (op.vars_out[j], q)) for (i, p), (j, q) in identity.alike}
@@ -200,6 +210,7 @@ class _Aliases:
         parts = list(reached.items())
         for k, (part, others) in enumerate(parts):
             new |= {_pair(part, other) for other, theirs in parts[:k] if not others.isdisjoint(theirs)}
+        self.surely |= alike | _same_objects(origins, views)
         for pair in new | alike | joined:
             self.made.setdefault(pair, op.location)  # type: ignore[attr-defined]
         return frozenset(kept | new | alike)
@@ -248,7 +259,8 @@ class _Aliases:
                     help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )
             is_argument = isinstance(op, FunctionCallOp) and variable in op.vars_in and variable not in op.defs
-            if (variable in live and variable not in op.defs) or other in survivors or is_argument:
+            is_one = variable == root and _pair(change.part, other) in self.surely  # which the lane chooses among
+            if (variable in live and variable not in op.defs) or other in survivors or is_argument or is_one:
                 what = f"{_name(variable)} is another name, or a part"
                 instead = (
                     "change it by the name or the item that is read later, or make one of them of a copy, as with "
@@ -318,6 +330,15 @@ def _with_views(one: TracedFunction) -> Identity:
         if node not in sources and node not in one.identity.fresh:
             sources[node] = (given[argument],)
     return replace(one.identity, sources=sources)
+
+
+def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> set[Pair]:
+    """Parts that hold one object for sure, given what each may be: that can be one thing only, and no view of it."""
+    by_object: dict[Part, list[Part]] = {}
+    for part, nodes in origins.items():
+        if len(nodes) == 1 and part not in views:
+            by_object.setdefault(next(iter(nodes)), []).append(part)
+    return {_pair(*two) for parts in by_object.values() for two in itertools.combinations(parts, 2)}
 
 
 def _tensor_nodes(types: Iterable[Type]) -> list[Node]:

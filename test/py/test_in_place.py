@@ -437,3 +437,20 @@ def marked_by_a_function_inside(n):
         mark(i % 3)
     mark(n % 3)
     return seen, grid, count
+
+
+def test_rows_that_are_one_list_are_refused_where_the_lane_chooses_among_them() -> None:
+    def named(i: Any, j: Any) -> Any:
+        row = [0, 0]
+        grid = [row, row]
+        grid[i][j] += 1
+        return grid
+
+    def repeated(i: Any, j: Any) -> Any:
+        grid = [[0] * 2] * 3
+        grid[i][j] = 1
+        return grid
+
+    for function in (named, repeated):
+        with pytest.raises(hb.UnsupportedSyntaxError, match="another part is the same object"):
+            hb.batch(function)(jnp.arange(2), jnp.arange(2))
