@@ -8,6 +8,7 @@ from typing import Any
 import jax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of
+from hlobatch.analysis.joined import makes_one, makes_parts
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """An equation and the values of its operands -> those of its results."""
@@ -56,7 +57,7 @@ def evaluated(
         return atom.val if isinstance(atom, Literal) else known[atom]
 
     for equation in equations:
-        given, called = [value(atom) for atom in equation.invars], called_by(equation)
+        given, called = [value(atom) for atom in equation.invars], _called_by(equation)
         with in_place_of(equation):
             results = run(equation, given) if called is None else _of_call(called, given, run)
         known.update(zip(equation.outvars, results, strict=True))
@@ -104,10 +105,15 @@ def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any
     return len(atoms) == len(others) and all(map(is_same, atoms, others))
 
 
+def _called_by(equation: Any) -> Any:
+    """What an equation calls; numbers that become an array, and the reverse, are operations until lists are merged."""
+    return None if makes_one(equation) or makes_parts(equation) else called_by(equation)
+
+
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
     """The code with what it calls in the place of the calls."""
     jaxpr: Any = closed.jaxpr
-    if all(called_by(equation) is None for equation in jaxpr.eqns):
+    if all(_called_by(equation) is None for equation in jaxpr.eqns):
         return closed
     return traced(lambda *arrays: _of_call(closed, arrays, as_it_is), jaxpr.invars)
 

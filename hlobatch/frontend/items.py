@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import array
 import collections
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
+from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_one_of, places_of
+from hlobatch.analysis.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
 from hlobatch.analysis.lane_failures import fails, is_there, is_wanted
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -44,6 +47,9 @@ def item(container: Any, *indices: Any) -> Any:
         table = _table(container, len(indices)) if all(map(_is_index, indices)) else None
         if table is not None:
             return _python_number(jnp.asarray(table)[tuple(map(within, indices, table.shape))], table)
+        lists = Lists.of(container, indices)
+        if lists is not None:
+            return lists.found()
     for index in indices:
         container = _item(container, index)
     return container
@@ -146,8 +152,15 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
             "an item is chosen by the lane, and items have different structures",
             help="let all items be numbers, or arrays of one shape, or tuples of as many of them.",
         )
-    columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
     index = within(index, len(items))
+    numbers = [leaf for leaves, _ in flat for leaf in leaves]
+    if are_of_one_dtype(numbers):
+        width = len(flat[0][0])
+        found = read_at(as_one(numbers), nearest([index], (len(items), width)), width)
+        chosen = unboxed(jax.tree.unflatten(flat[0][1], in_parts(found)))
+        is_one_of(chosen, items)
+        return chosen
+    columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
     chosen = unboxed(jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns]))
     is_one_of(chosen, items)
     return chosen
@@ -187,6 +200,61 @@ def _table(items: Any, depth: int) -> np.ndarray | None:
     if not level or not all(type(value) in (bool, int, float, complex) for value in level):
         return None
     return _numbers(level).reshape(shape)
+
+
+@dataclass(frozen=True)
+class Lists:
+    """A number in a list, or in lists of as many, that are all of one type.
+
+    Attributes:
+        lists: The list, or that of the lists.
+        numbers: Of all of them.
+        indices: Of the number, on each level, from the beginning.
+        shape: How many items lists have on each level, and 1 for the number.
+    """
+
+    lists: Sequence[Any]
+    numbers: Sequence[Any]
+    indices: Sequence[Any]
+    shape: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls, container: Any, indices: Sequence[Any], alike: Callable[[Sequence[Any]], bool] = are_of_one_dtype
+    ) -> Lists | None:
+        """The number that indices lead to, if one of them differs between lanes, and all numbers are alike."""
+        if not all(map(_is_index, indices)) or not any(map(is_tracer, indices)):
+            return None
+        parts, shape = [container], list[int]()
+        for _ in indices:
+            if not all(type(part) is list for part in parts) or len({len(part) for part in parts}) != 1:
+                return None
+            shape.append(len(parts[0]))
+            parts = [item for part in parts for item in part]
+        if not alike(parts):
+            return None
+        return cls(container, parts, list(map(within, indices, shape)), (*shape, 1))
+
+    @property
+    def around(self) -> Sequence[Any]:
+        """The lists that the number may be in."""
+        parts: Sequence[Any] = [self.lists]
+        for index in self.indices[:-1]:
+            parts = [item for part in parts for item in ([part[index]] if isinstance(index, int) else part)]
+        return parts
+
+    def found(self) -> Any:
+        """The number."""
+        return read_at(as_one(self.numbers), nearest(self.indices, self.shape), 1).squeeze(0)
+
+    def stored(self, value: Any) -> list[Any]:
+        """The lists with another number there, of the same type."""
+        array = written_at(as_one(self.numbers), exact(self.indices, self.shape), lax.reshape(value, (1,)))
+        parts: list[Any] = list(in_parts(array))
+        for size in reversed(self.shape[:-1]):
+            parts = [parts[start : start + size] for start in range(0, len(parts), size)]
+        whole: list[Any] = parts[0]
+        return whole
 
 
 def _numbers(values: Sequence[Any]) -> np.ndarray:

@@ -11,15 +11,17 @@ from __future__ import annotations
 import copy
 import functools
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer
+from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
+from hlobatch.analysis.joined import FEWEST, as_one, exact, in_parts, written_at
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.optional import any_optional, is_optional, lift
@@ -28,10 +30,11 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.items import check_index, gathered, within
+from hlobatch.frontend.items import Lists, check_index, gathered, within
+from hlobatch.frontend.lane_numbers import NUMBERS
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type
 
 Step = tuple[str, Any]
 """``("[]", key)`` or ``(".", name)``, as ``places.py`` writes them."""
@@ -54,13 +57,16 @@ def item(value: Any, key: Any) -> Any:
 
 def stored(root: Any, value: Any, *steps: Step) -> Any:
     """What a value is after an assignment to the part of it that steps lead to."""
-    return _changed(root, steps, lambda base, step: _assigned(base, step, value))
+    in_lists = _in_lists(root, value, steps)
+    return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if in_lists is None else in_lists
 
 
 def part(root: Any, *steps: Step) -> Any:
     """What an augmented assignment to a part of a value begins with."""
     *way, last = steps
     is_there(last[1], "an item at")
+    if way and (lists := Lists.of(root, _keys(steps))) is not None:
+        return lists.found()
     for step in way:
         root = _read(root, step)
     if is_array(root) and last[0] == "[]":
@@ -89,7 +95,40 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
         is_element = is_array(base) and step[0] == "[]"
         return array_stores.put(base, step[1], value) if is_element else _assigned(base, step, value)
 
-    return _changed(root, steps, assigned)
+    in_lists = _in_lists(root, value, steps)
+    return _changed(root, steps, assigned) if in_lists is None else in_lists
+
+
+def _keys(steps: Sequence[Step]) -> list[Any]:
+    """The indices that steps are; of an attribute, one that there is not."""
+    return [key if kind == "[]" else None for kind, key in steps]
+
+
+def _in_lists(root: list[Any], value: Any, steps: Sequence[Step]) -> list[Any] | None:
+    """Lists in which another number is at a lane's indices, if that is what steps lead to."""
+    if any_optional([value, root]) or not (is_array(value) or isinstance(value, NUMBERS)) or np.ndim(value):
+        return None
+    lists = Lists.of(root, _keys(steps), _are_alike)
+    if lists is None:
+        return None
+    for _, key in steps:
+        is_there(key, "an item at")
+    number, *numbers = _of_one_dtype([value, *lists.numbers])
+    for one in lists.around:
+        has_changed(one)
+    new = replace(lists, numbers=numbers).stored(number)
+    for one, old in zip(new, root, strict=True):
+        is_one_of(one, [old])
+    is_now(new, root)
+    return new
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """Whether values are numbers of one type, enough of them to be worth an array."""
+    if len(values) < FEWEST or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
+        return False
+    kind, *others = {widened_leaf(leaf_type(value)) for value in values}
+    return not others and isinstance(kind, TensorType) and kind.shape == ()
 
 
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
@@ -222,6 +261,13 @@ def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     other = next((item for item in olds if jax.tree.structure(item) != tree), None)
     if other is not None:
         raise _of_several_types(type_of(value), type_of(other))
+    numbers = [leaf for old in olds for leaf in jax.tree.leaves(old)]
+    if tree.num_leaves and _are_alike(numbers) and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(value)):
+        width = tree.num_leaves
+        both = _of_one_dtype([*jax.tree.leaves(value), *numbers])
+        place = exact([within(index, size)], (size, width))
+        parts = in_parts(written_at(as_one(both[width:]), place, _row(both[:width])))
+        return [unboxed(jax.tree.unflatten(tree, parts[k * width : (k + 1) * width])) for k in range(size)]
     columns = []
     for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, olds), strict=True):
         new, *others = _of_one_type(column)
@@ -229,6 +275,10 @@ def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     if not columns:
         return list(items)
     return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
+
+
+def _row(numbers: Sequence[Any]) -> Any:
+    return as_one(numbers) if len(numbers) > 1 else jnp.reshape(numbers[0], (1,))
 
 
 def _with_lengths(values: Sequence[Any]) -> list[Any]:
@@ -249,7 +299,7 @@ def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
     Raises:
         BatchTypeError: There is none.
     """
-    types = [Type(leaf_type(leaf)) for leaf in leaves]
+    types = [Type(leaf) for leaf in dict.fromkeys(map(leaf_type, leaves))]
     if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for kind in types for leaf in kind.leaves):
         raise BatchTypeError(
             "an item is chosen by an index that differs between lanes, and the items are no numbers",
@@ -263,11 +313,23 @@ def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
             raise _of_several_types(joined, other) from None
     kind = widened_leaf(joined.leaves[0])
     assert isinstance(kind, TensorType)
-    return [leaf if is_array(leaf) and leaf.dtype == kind.dtype else _converted(leaf, kind) for leaf in leaves]
+    written = {
+        leaf: _converted(leaf.value, kind) for type_ in types for leaf in type_.leaves if isinstance(leaf, Static)
+    }
+    return [_converted(leaf, kind) if is_array(leaf) else written[Static(leaf)] for leaf in leaves]
+
+
+def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
+    """The same, and Python's own numbers are of one kind too: of integers and a float, all are floats."""
+    numbers = _of_one_type(leaves)
+    dtype = jnp.result_type(*dict.fromkeys(number.dtype for number in numbers))
+    return [number if number.dtype == dtype else weakly(number, dtype) for number in numbers]
 
 
 def _converted(leaf: Any, kind: TensorType) -> Any:
     """A number as one of the type of all; Python's own stay what they are where that is one of Python's too."""
+    if is_array(leaf) and leaf.dtype == kind.dtype:
+        return leaf
     return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)
 
 

@@ -25,6 +25,7 @@ from hlobatch.transforms.fold_constants import fold_constants
 from hlobatch.transforms.hoist_shared import hoist_shared
 from hlobatch.transforms.if_conversion import convert_ifs
 from hlobatch.transforms.lower_calls import lower_calls
+from hlobatch.transforms.merge_lists import merge_lists
 from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
 from hlobatch.transforms.reduce_strength import reduce_strength
 from hlobatch.transforms.results_in_parts import results_in_parts
@@ -48,6 +49,7 @@ class Optimizations:
     Attributes:
         write_out_loops: Write out the turns of short loops over what is known when the program is built; not a pass,
             but how the program is made.
+        merge_lists: Keep the numbers of a list that lanes index in one array.
         reduce_strength: Shift and mask whole numbers that are divided by powers of two.
         hoist_shared: Compute what is the same in every lane once.
         split_shared: Do so where it is a part of a primitive that computes what differs.
@@ -76,6 +78,7 @@ class Optimizations:
     """
 
     write_out_loops: bool = True
+    merge_lists: bool = True
     reduce_strength: bool = True
     hoist_shared: bool = True
     split_shared: bool = True
@@ -127,7 +130,7 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
         optimizations: Which passes run.
     """
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
-    passes: dict[str, Pass] = {}
+    passes: dict[str, Pass] = {"merge-lists": partial(merge_lists, keeps=optimizations.merge_lists)}
     before_loops: list[Pass] = []
     if optimizations.reduce_strength:
         passes["reduce-strength"] = reduce_strength

@@ -1719,3 +1719,48 @@ def first_and_last(values: Array, wanted: Array) -> tuple[Any, ...]:
     for value, place in first.items():
         longest = max(longest, last[value] - place)
     return longest, len(twice), wanted in twice, first.get(wanted, -1), sum(twice)
+
+
+@program(integers(0, 9), integers(0, 20))
+def best_load(value: Array, room: Array) -> Any:
+    """Dynamic programming in a table of lists, which is one array."""
+    weights = (3, 4, 7)
+    best = [[0] * 20 for _ in range(4)]
+    for i in range(1, 4):
+        for w in range(20):
+            best[i][w] = best[i - 1][w]
+            if weights[i - 1] <= w:
+                best[i][w] = max(best[i][w], best[i - 1][w - weights[i - 1]] + value + i)
+    return best[3][room], best[2]
+
+
+@program(integers(2, 40))
+def primes_below(n: Array) -> Any:
+    """A list of flags that a lane crosses out, and one that it counts in, in a helper."""
+    is_prime = [True] * 40
+    is_prime[0] = is_prime[1] = False
+    ends = [0] * 20
+    for p in range(2, n):
+        if is_prime[p]:
+            _count_in(ends, p % 10)
+            multiple = p * p
+            while multiple < n:
+                is_prime[multiple] = False
+                multiple += p
+    return is_prime, ends
+
+
+def _count_in(counts: list[Any], place: Any) -> None:
+    counts[place] += 1
+    counts[-1 - place] -= 1
+
+
+@program(integers(0, 4), integers(0, 5), integers(0, 4))
+def moved_rows(i: Array, j: Array, k: Array) -> Any:
+    """Rows of lists that trade places, are written as a whole, and item by item."""
+    grid = [[10 * a + b for b in range(5)] for a in range(4)]
+    grid[i], grid[k] = list(grid[k]), list(grid[i])
+    grid[k][j] += 100
+    grid[1] = [x + 1 for x in grid[i]]
+    grid[2][j], grid[3][4] = grid[3][4], grid[2][j]
+    return grid, sum(grid[k]), max(grid[i])

@@ -1,0 +1,130 @@
+"""The numbers of a list, each a value of its own <-> one array of them, in code that is being traced.
+
+::
+
+    counts[i] += 1        a = as_one(counts); counts = in_parts(a.at[i].add(1))
+
+A list of fixed length is a Python object, and its numbers are variables of a program. What finds one of them by a
+lane's index works on an array of all. These two are functions that a jaxpr calls by their names, so that
+``transforms/merge_lists.py`` sees where numbers become an array and an array numbers: it keeps the array.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from hlobatch._jax import weakly
+
+FEWEST: Final = 16
+"""Of fewer numbers, each is handled by itself: choosing between them costs less than an array."""
+
+
+def _numbers_as_one(*numbers: Any) -> Any:
+    dtype, weak = numbers[0].dtype, all(number.weak_type for number in numbers)
+    joined = lax.concatenate([lax.reshape(lax.convert_element_type(n, dtype), (1,)) for n in numbers], 0)
+    return weakly(joined, dtype) if weak else joined
+
+
+def _one_as_numbers(array: Any) -> tuple[Any, ...]:
+    numbers = [lax.squeeze(lax.slice_in_dim(array, k, k + 1), (0,)) for k in range(array.shape[0])]
+    return tuple(weakly(n, array.dtype) for n in numbers) if array.weak_type else tuple(numbers)
+
+
+_as_one, _in_parts = jax.jit(_numbers_as_one), jax.jit(_one_as_numbers)
+
+
+def as_one(numbers: Sequence[Any]) -> Any:
+    """Scalars of one dtype as an array of one dimension; it is weak if all of them are."""
+    return _as_one(*numbers)
+
+
+def in_parts(array: Any) -> tuple[Any, ...]:
+    """The elements of an array of one dimension, as scalars."""
+    return _in_parts(array)  # type: ignore[no-any-return]
+
+
+def makes_one(equation: Any) -> bool:
+    """Whether an equation of a jaxpr is a call of ``as_one``."""
+    return bool(equation.params.get("name") == _numbers_as_one.__name__)
+
+
+def makes_parts(equation: Any) -> bool:
+    """Whether it is one of ``in_parts``."""
+    return bool(equation.params.get("name") == _one_as_numbers.__name__)
+
+
+def are_of_one_dtype(values: Sequence[Any]) -> bool:
+    """Whether values are scalar arrays of one dtype, and enough of them to be worth an array."""
+    return len(values) >= FEWEST and len({_kind(value) for value in values}) == 1 and _kind(values[0]) is not None
+
+
+def _kind(value: Any) -> Any:
+    return value.dtype if isinstance(value, jax.Array) and value.ndim == 0 else None
+
+
+# Tables: lists in lists, whose numbers lie row behind row
+
+
+def nearest(indices: Sequence[Any], shape: Sequence[int]) -> Any:
+    """Where something is in a table that is found by some indices, from the beginning; past an end, what is last.
+
+    Args:
+        indices: Python's numbers, which are in range, or scalars.
+        shape: How many parts there are on each level, and after that how many numbers such a part has.
+    """
+    sizes = zip(indices, shape, strict=False)
+    return _flat([i if isinstance(i, int) else lax.clamp(0, _signed(i, n), n - 1) for i, n in sizes], shape)
+
+
+def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
+    """The same, but for indices that there are not a place that is none of the table's."""
+    found = list[Any]()
+    inside: Any = True
+    for level, (index, size) in enumerate(zip(indices, shape, strict=False)):
+        if isinstance(index, int):
+            found.append(index)
+            continue
+        found.append(lax.clamp(-1, _signed(index, size), size))  # which is never many times the size of the table
+        if level > 0:
+            inside &= (found[-1] >= 0) & (found[-1] < size)
+    place = _flat(found, shape)
+    return place if inside is True else jnp.where(inside, place, -1)
+
+
+def _flat(indices: Sequence[Any], shape: Sequence[int]) -> Any:
+    """The place of the first of the numbers, with no operation that changes nothing."""
+    place = indices[0]
+    for index, size in zip(indices[1:], shape[1:], strict=False):
+        place = place * size + index
+    return place if shape[-1] == 1 else place * shape[-1]
+
+
+def read_at(array: Any, place: Any, count: int) -> Any:
+    """Some numbers in a row of an array, from a place that it has."""
+    return lax.dynamic_slice(array, (place,), (count,), allow_negative_indices=False)
+
+
+def written_at(array: Any, place: Any, numbers: Any) -> Any:
+    """The array with other numbers in a row; at a place that it has not, it is what it was."""
+    return lax.scatter(
+        array,
+        lax.reshape(place, (1,)),
+        numbers,
+        lax.ScatterDimensionNumbers((0,), (), (0,)),
+        indices_are_sorted=True,
+        unique_indices=True,
+        mode=lax.GatherScatterMode.FILL_OR_DROP,
+    )
+
+
+def _signed(index: Any, size: int) -> Any:
+    """An index of Python's integers; one that is too large for those is past the end."""
+    signed = jax.dtypes.canonicalize_dtype(int)
+    if jnp.issubdtype(index.dtype, jnp.unsignedinteger) and index.dtype.itemsize >= signed.itemsize:
+        index = jnp.minimum(index, size)
+    return index if index.dtype == signed else lax.convert_element_type(index, signed)
