@@ -119,7 +119,7 @@ class Type:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Type):
             return NotImplemented
-        return self.leaves == other.leaves and self.has_pattern_of(other)
+        return self is other or (self.leaves == other.leaves and self.has_pattern_of(other))
 
     def __hash__(self) -> int:
         return hash((self.leaves, self.treedef))
