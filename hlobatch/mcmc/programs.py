@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -53,9 +54,10 @@ class Programs:
 
     Attributes:
         evaluate: `(positions, data) -> Point`, with the log density and its gradient.
-        noise: `(chains, rows) -> Noise`.
+        noise: `(keys, made, rows) -> Noise`, of chains that have made so many draws.
         advance: `(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`.
-        first_step: `(chains, momenta, scale, data) -> StepSize`, searched for where each chain is.
+        first_step: `(points, momenta, scale, data) -> StepSize`, searched for where each chain is, with the first of
+            its momenta, `Float[Array, "chains rows dim"]`.
         pooled: `StepSize -> StepSize`, the average as the step size; of all chains together where they are pooled.
         learn: `(moments, positions, counts) -> Moments`, with those positions of `Float[Array, "chains rows dim"]` that
             count, `Bool[Array, "chains rows"]`.
@@ -64,9 +66,9 @@ class Programs:
     """
 
     evaluate: Callable[[Array, Any], Point]
-    noise: Callable[[Chain, int], Noise]
+    noise: Callable[[Array, Any, int], Noise]
     advance: Callable[[Chain, Noise, Array, Array, Limits, Array, Any], tuple[Chain, Drawn]]
-    first_step: Callable[[Chain, Array, Array, Any], StepSize]
+    first_step: Callable[[Point, Array, Array, Any], StepSize]
     pooled: Callable[[StepSize], StepSize]
     learn: Callable[[Moments, Any, Any], Moments]
     scale: Callable[[Moments], Array]
@@ -88,13 +90,13 @@ class Programs:
             moments = self.learn(moments, padded, counts)
         return self.scale(moments)
 
-    def begun(self, chains: Chain, scale: Array, data: Any, rows: int) -> StepSize:
+    def begun(self, key: Array, made: Any, point: Point, scale: Array, data: Any, rows: int) -> StepSize:
         """Step sizes to begin with, of chains that have a new metric.
 
         They are tried with momenta of draws that nobody makes: noise of so many `rows` is compiled anyway.
         """
-        momenta = self.noise(chains._replace(made=-1 - chains.made), rows).momentum[:, 0]
-        return self.first_step(chains, momenta, scale, data)
+        momenta = self.noise(key, -1 - np.asarray(made), rows).momentum
+        return self.first_step(point, momenta, scale, data)
 
 
 @functools.lru_cache(maxsize=16)
@@ -110,10 +112,9 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         value, gradient = value_and_grad(position, data)
         return Point(position, value, gradient, -value)
 
-    def first_step(chain: Chain, momentum: Array, scale: Array, data: Any) -> StepSize:
-        point = chain.point
+    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
         here = (point.position, point.log_density, point.gradient)
-        return begun(first_log_step(lambda position: value_and_grad(position, data), *here, momentum, scale))
+        return begun(first_log_step(lambda position: value_and_grad(position, data), *here, momenta[0], scale))
 
     def pooled(step: StepSize) -> StepSize:
         step = jax.vmap(settled)(step)
@@ -130,8 +131,8 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     return Programs(
         evaluate=jax.jit(jax.vmap(evaluate, (0, data_axis))),
         noise=jax.jit(
-            lambda chains, rows: jax.vmap(lambda chain: noise_for(chain, rows, shape.max_depth))(chains),
-            static_argnums=1,
+            partial(noise_for, dim=parameters.dim, dtype=parameters.dtype, max_depth=shape.max_depth),
+            static_argnames="rows",
         ),
         advance=make_advance(
             of_position,

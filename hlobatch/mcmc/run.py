@@ -142,7 +142,7 @@ class Run:
     def noise_from(self, before: Integers, until: Integers) -> tuple[Noise, Integers]:
         """The noise of the next draws, made anew when some chain has used up what there was; and where it begins."""
         if self.noise is None or (before[before < until] >= self.noise[1][before < until] + self.rows).any():
-            self.noise = self.programs.noise(self.state.chains, self.rows), before
+            self.noise = self.programs.noise(self.state.chains.key, self.state.chains.made, self.rows), before
         return self.noise
 
     def put_away(self, positions: Array, statistics: NDArray[Any], number: Integers, is_new: NDArray[np.bool_]) -> None:
@@ -164,7 +164,9 @@ class Run:
     def learned(self, state: State) -> State:
         """What chains are like at the end of a window: with the metric of its draws, and a step size for that."""
         scale = self.programs.metric_of(state.window)
-        chains = state.chains._replace(step=self.programs.begun(state.chains, scale, self.data, self.rows))
+        chains = state.chains
+        step = self.programs.begun(chains.key, chains.made, chains.point, scale, self.data, self.rows)
+        chains = chains._replace(step=step)
         return state._replace(chains=chains, scale=scale, window=state.window[:, :0])
 
     def settled(self, state: State) -> State:

@@ -19,7 +19,6 @@ from hlobatch.mcmc.progress import Report, reporter
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.run import Run
 from hlobatch.mcmc.start import parameters_of, starting_points
-from hlobatch.mcmc.step_size import begun
 from hlobatch.mcmc.store import Store
 
 POOLED_FROM: Final = 8
@@ -120,7 +119,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
     if state is None:
-        keys = jax.vmap(jax.random.fold_in, (None, 0))(key, jnp.arange(count))
+        keys = _keys_of_chains(key, np.arange(count, dtype=np.int32))
         point = starting_points(
             init,
             keys,
@@ -154,6 +153,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     return run.result(interrupted=False)
 
 
+_keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
+
+
 def _check(num_warmup: int, num_samples: int, thin: int, target_acceptance: float) -> None:
     """Raises a ValueError where a number makes no sense."""
     if num_warmup < 0 or num_samples < 0 or thin < 1:
@@ -168,8 +170,8 @@ def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup
     """Returns chains that have drawn nothing."""
     count = len(keys)
     _, scale = programs.nothing_learned(count)
-    chains = Chain(keys, jnp.zeros(count, jnp.int32), point, begun(jnp.zeros_like(point.log_density)))
-    chains = chains._replace(step=programs.begun(chains, scale, data, rows))
+    made = np.zeros(count, np.int32)
+    chains = Chain(keys, jnp.asarray(made), point, programs.begun(keys, made, point, scale, data, rows))
     return State(chains, scale, np.zeros((count, 0, point.position.shape[1]), point.position.dtype), jnp.int32(warmup))
 
 
