@@ -22,13 +22,25 @@ from hlobatch.mcmc.store import Store
 from hlobatch.mcmc.windows import Window, windows
 
 SHORT: Final = 0.1
-LONG: Final = 1.0
-"""Seconds that a call shall take in a run that has just begun, and in a long one: between two calls, the progress is
-told and draws are put away. A batched function that ends within about the first of these has nothing to go on with, and
-the program for going on is not compiled."""
+"""Seconds that a call shall take in a run that has just begun: between two calls, the progress is told and draws are
+put away. A batched function that ends within about that time has nothing to go on with, and the program for going on is
+not compiled."""
+
+WORTH: Final = 3.0
+"""Seconds of calls after which longer ones are worth that program."""
+
+TRAJECTORIES: Final = 10
+"""Of the longest ones, so many fit into a call then. At its end chains wait for those that have begun another one: in
+calls of one or two trajectories they would be in lockstep."""
 
 SHARE: Final = 0.1
-"""How much of what the run took so far a call shall take, between those."""
+"""How much of what the run took so far a call shall take then, if that is more …"""
+
+LONG: Final = 1.0
+"""… but not more than so many seconds …"""
+
+LONGEST: Final = 10.0
+"""… and how many at most, however long trajectories are."""
 
 FIRST_LEAPFROGS: Final = 100
 """Of each chain in the first calls, when it is not known yet how long one takes."""
@@ -121,7 +133,7 @@ class Run:
         )
         after = np.asarray(chains.made, np.int64)
         statistics = np.asarray(drawn.statistics)
-        self.pace(time.perf_counter() - began, float(statistics[..., STATISTICS.index("n_steps")].sum(axis=1).max()))
+        self.pace(time.perf_counter() - began, statistics[..., STATISTICS.index("n_steps")])
         number = first[:, None] + np.arange(self.rows)
         is_new = (number >= before[:, None]) & (number < after[:, None])
         self.put_away(drawn.positions, statistics, number, is_new)
@@ -153,11 +165,17 @@ class Run:
             self.store.add(self.keep(positions), statistics, kept)
             self.store.flush()
 
-    def pace(self, seconds: float, leapfrogs: float) -> None:
-        """Chooses how long the next call is, given how long this one took; the first one compiled."""
+    def pace(self, seconds: float, steps: NDArray[Any]) -> None:
+        """Chooses how long the next call is.
+
+        Args:
+            seconds: That this one took; the first one compiled.
+            steps: Leapfrog steps of its draws, `Float[ndarray, "chains rows"]`.
+        """
         if self.is_warm:
             self.seconds += seconds
-            wanted = min(max(SHORT, SHARE * self.seconds), LONG) * leapfrogs / seconds
+            of_leapfrog = seconds / float(steps.sum(axis=1).max())
+            wanted = wanted_seconds(self.seconds, of_leapfrog * float(steps.max())) / of_leapfrog
             self.leapfrogs = int(min(max(wanted, 1.0), FASTER * self.leapfrogs, MOST_LEAPFROGS))
         self.is_warm = True
 
@@ -198,6 +216,18 @@ class Run:
             seconds=time.perf_counter() - self.began,
             interrupted=interrupted,
         )
+
+
+def wanted_seconds(gone: float, trajectory: float) -> float:
+    """Returns how long a call shall take.
+
+    Args:
+        gone: Seconds that calls have taken so far.
+        trajectory: Seconds that the longest trajectory takes.
+    """
+    if max(gone / WORTH, trajectory / SHORT) < 1.0:
+        return SHORT
+    return min(max(SHORT, TRAJECTORIES * trajectory, min(SHARE * gone, LONG)), LONGEST)
 
 
 def _counted(numbers: Integers) -> Array:

@@ -12,6 +12,7 @@ import pytest
 
 import hlobatch as hb
 from hlobatch import mcmc
+from hlobatch.mcmc.run import wanted_seconds
 
 KEY = jax.random.key(0)
 
@@ -104,6 +105,23 @@ def test_calls_do_not_change_what_is_drawn(result: mcmc.Result, monkeypatch: pyt
     monkeypatch.setattr("hlobatch.mcmc.run.LONG", 1e9)
     monkeypatch.setattr("hlobatch.mcmc.run.SHORT", 1e9)
     np.testing.assert_array_equal(run(num_samples=2_000).draws["x"][:, :100], result.draws["x"])
+
+
+@pytest.mark.parametrize(
+    ("gone", "trajectory", "seconds"),
+    [
+        (0.5, 0.01, 0.1),  # in one stretch: nothing more is compiled
+        (4.0, 0.01, 0.4),
+        (60.0, 0.01, 1.0),
+        (4.0, 0.09, 0.9),
+        (0.5, 0.2, 2.0),  # not in one stretch anyway
+        (60.0, 0.5, 5.0),
+        (60.0, 3.0, 10.0),
+    ],
+)
+def test_a_call_is_much_longer_than_a_trajectory(gone: float, trajectory: float, seconds: float) -> None:
+    """Else chains would wait for the longest one in every call; but as long as it has to be to compile less."""
+    assert wanted_seconds(gone, trajectory) == pytest.approx(seconds)
 
 
 def test_going_on(result: mcmc.Result) -> None:
