@@ -188,11 +188,12 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
     target = TARGETS[name]()
     starts = jax.random.uniform(jax.random.key(100 + seed), (chains, target.dim), minval=-1.0, maxval=1.0)
     sampler = LIBRARIES[library](target, starts, warmup, draws)
-    seconds, found = [], None
+    seconds, processor, found = [], [], None
     for repetition in range(2):
-        began = time.perf_counter()
+        began, began_to_work = time.perf_counter(), time.process_time()
         found = jax.block_until_ready(sampler(10 * seed + repetition))
         seconds.append(time.perf_counter() - began)
+        processor.append(time.process_time() - began_to_work)
     assert found is not None
     positions, steps = np.asarray(found[0], np.float64), np.asarray(found[1])
     ess = arviz.ess(arviz.convert_to_dataset({"x": positions}), method="bulk")["x"].values
@@ -203,6 +204,8 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
         "chains": chains,
         "seconds": seconds[0],
         "seconds_again": seconds[1],
+        "processor": processor[0],
+        "processor_again": processor[1],
         "ess": float(ess.min()),
         "rhat": float(rhat.max()),
         "steps": float(steps.mean()),
