@@ -47,6 +47,7 @@ examples: $(package) ## run every example that is a program
 bench: $(package) $(bench_group) ## measure everything; write docs/benchmarks.md
 	$(python) -m benchmarks --json benchmarks/results
 	$(python) -m benchmarks.nuts.figure7 --json benchmarks/results/figure7.json
+	$(python) -m benchmarks.sampling --json benchmarks/results/sampling.json
 	$(python) -m benchmarks.report benchmarks/results/*.json docs/benchmarks.md
 
 .PHONY: bench-quick

@@ -14,7 +14,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from benchmarks import plots, registry, results
+from benchmarks import plots, registry, results, sampling
 from benchmarks.measure import LONG, LONG_ENOUGH, OURS, ROOFLINE, Row
 from benchmarks.nuts import figure7
 from benchmarks.workload import Workload
@@ -72,6 +72,19 @@ for fewer lanes, since that takes less time than to bring all of them there.
 `python -m benchmarks.nuts.figure7 --json benchmarks/results/figure7.json`"""
 
 
+WHOLE_RUNS: Final = """\
+## Whole runs of samplers
+
+`hlobatch.mcmc` and others from the start of a process to {draws} draws of each chain, after {warmup} of warm-up; a run
+is made twice in its process, and again it does not compile, where what has been compiled is kept. All have the same log
+densities, starts and numbers of draws, and adapt a diagonal metric and a step size; TFP adapts no metric for log
+densities. Effective draws are arviz's, in bulk, of the worst parameter. Seconds are those on the clock, and those of
+all processors together, which say more where other programs run on the machine. The load average before a run was up to
+{load:.1f}.
+
+`python -m benchmarks.sampling --json benchmarks/results/sampling.json`"""
+
+
 def page(rows: Sequence[Row], folder: str) -> str:
     """The page as Markdown.
 
@@ -80,7 +93,7 @@ def page(rows: Sequence[Row], folder: str) -> str:
         folder: Where the plots are, relative to the page.
     """
     parts = [HEAD.rstrip("\n")]
-    timed, lanes_in_use = _parted(rows)
+    timed, lanes_in_use, whole_runs = _parted(rows)
     for platform, group in _grouped(timed, lambda row: row["environment"]["platform"]):
         parts += ["", f"## On {_device(group)}", "", *_environments(group), *_goals(group), *_overview(group)]
         parts += ["", f"![How many times as fast hlobatch is]({folder}/{platform}-overview.svg)"]
@@ -88,14 +101,19 @@ def page(rows: Sequence[Row], folder: str) -> str:
             parts += _section(registry.find(name), own)
             if plots.has_curve(own):
                 parts += ["", f"![{name}: work per second against lanes]({folder}/{platform}-{name}.svg)"]
+    if whole_runs:
+        numbers = {name: max(row[name] for row in whole_runs) for name in ("draws", "warmup", "load")}
+        parts += ["", WHOLE_RUNS.format(**numbers), "", *_measured_on(whole_runs), "", *sampling.table(whole_runs)]
     if lanes_in_use:
         parts += ["", FIGURE_7, "", *figure7.table(lanes_in_use), "", f"![Lanes in use]({folder}/figure7.svg)"]
     return "\n".join(parts) + "\n"
 
 
-def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row]]:
-    """What was timed, and the rows of figure 7."""
-    return [row for row in rows if "trajectories" not in row], [row for row in rows if "trajectories" in row]
+def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
+    """What was timed, the rows of figure 7, and those of whole runs of samplers."""
+    lanes_in_use = [row for row in rows if "trajectories" in row]
+    whole_runs = [row for row in rows if "library" in row]
+    return [row for row in rows if row not in lanes_in_use and row not in whole_runs], lanes_in_use, whole_runs
 
 
 def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
@@ -108,6 +126,11 @@ def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
 def _device(rows: Sequence[Row]) -> str:
     environment = rows[0]["environment"]
     return str(environment["device"]) if environment["platform"] != "cpu" else f"the CPU: {environment['processor']}"
+
+
+def _measured_on(rows: Sequence[Row]) -> list[str]:
+    """The machines and versions of some rows."""
+    return list(dict.fromkeys(_environment(row["environment"]) for row in rows))
 
 
 def _environments(rows: Sequence[Row]) -> list[str]:
@@ -250,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("page", type=Path, metavar="PAGE.md")
     args = parser.parse_args(arguments)
     rows = list(itertools.chain.from_iterable(results.load(path) for path in args.results))
-    timed, lanes_in_use = _parted(rows)
+    timed, lanes_in_use, _ = _parted(rows)
     folder = args.page.with_suffix("")
     folder.mkdir(parents=True, exist_ok=True)
     plots.draw(timed, folder)

@@ -3,7 +3,8 @@
 Each run is a process of its own, so that each compiles; libraries take turns, so that what else the machine does falls
 on all of them. A run is made twice in its process: the second one does not compile, where the library keeps what it has
 compiled. All are given the same log densities, starts and numbers of draws, and adapt as they do by themselves: a
-diagonal metric, and a step size for 0.8 acceptance.
+diagonal metric, and a step size for 0.8 acceptance. Beside the time on the clock stands that of all processors: it says
+more where other programs run on the machine.
 """
 
 from __future__ import annotations
@@ -14,8 +15,10 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, Final
 
@@ -24,7 +27,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax.scipy.stats import norm
 
-Floats = np.ndarray
+from benchmarks import results
+from benchmarks.measure import Row
 
 
 @dataclass(frozen=True)
@@ -87,6 +91,9 @@ def logistic() -> Target:
 
 
 TARGETS: Final = {"eight_schools": eight_schools, "radon": radon, "logistic": logistic}
+
+TIMES: Final = ("seconds", "seconds_again", "processor", "processor_again")
+"""Of a run that compiles and of one that does not: on the clock, and of all processors together."""
 
 Sampler = Callable[[int], tuple[Any, Any]]
 """A seed -> draws, `[chains, draws, dim]`, and leapfrog steps, `[chains, draws]`."""
@@ -181,13 +188,14 @@ LIBRARIES: Final[dict[str, Callable[..., Sampler]]] = {
 }
 
 
-def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed: int) -> dict[str, Any]:
+def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed: int) -> Row:
     """Two runs in this process: seconds with compilation and without, and what was drawn."""
     import arviz
 
     target = TARGETS[name]()
     starts = jax.random.uniform(jax.random.key(100 + seed), (chains, target.dim), minval=-1.0, maxval=1.0)
     sampler = LIBRARIES[library](target, starts, warmup, draws)
+    load = os.getloadavg()[0]
     seconds, processor, found = [], [], None
     for repetition in range(2):
         began, began_to_work = time.perf_counter(), time.process_time()
@@ -202,6 +210,9 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
         "library": library,
         "target": name,
         "chains": chains,
+        "seed": seed,
+        "warmup": warmup,
+        "draws": draws,
         "seconds": seconds[0],
         "seconds_again": seconds[1],
         "processor": processor[0],
@@ -209,49 +220,55 @@ def measured(library: str, name: str, chains: int, warmup: int, draws: int, seed
         "ess": float(ess.min()),
         "rhat": float(rhat.max()),
         "steps": float(steps.mean()),
+        "load": load,
+        "environment": results.environment(),
     }
 
 
-def median(rows: list[dict[str, Any]], key: Callable[[dict[str, Any]], float]) -> float:
+def median(rows: Sequence[Row], value: Callable[[Row], float]) -> float:
     """Of all repetitions."""
-    return float(np.median([key(row) for row in rows]))
+    return float(np.median([value(row) for row in rows]))
 
 
-def table(rows: list[dict[str, Any]]) -> str:
+def effective(row: Row, per: str) -> float:
+    """Effective draws per second, of those that `per` names."""
+    return float(row["ess"] / row[per])
+
+
+def table(rows: Sequence[Row]) -> list[str]:
     """Markdown: medians over repetitions, and how many times the effective draws per second hlobatch has."""
     lines = [
-        "| Posterior | Chains | Library | Seconds | again | ESS | Steps a draw | ESS/s | ESS/s again | hlobatch has |",
-        "|---|---:|---|---:|---:|---:|---:|---:|---:|---:|",
+        "| Posterior | chains | library | effective draws | steps a draw | seconds | again | of processors | again |"
     ]
-    groups: dict[tuple[str, int], dict[str, list[dict[str, Any]]]] = {}
+    lines[0] += (
+        " effective draws per second | again | hlobatch has, per second | again | per second of processors | again |"
+    )
+    lines.append("|---|" + "---|" * 14)
+    groups: dict[tuple[str, int], dict[str, list[Row]]] = {}
     for row in rows:
         groups.setdefault((row["target"], row["chains"]), {}).setdefault(row["library"], []).append(row)
     for (target, chains), libraries in groups.items():
-
-        def rate(row: dict[str, Any]) -> float:
-            return row["ess"] / row["seconds"]  # type: ignore[no-any-return]
-
-        def rate_again(row: dict[str, Any]) -> float:
-            return row["ess"] / row["seconds_again"]  # type: ignore[no-any-return]
-
         ours = libraries.get("hlobatch")
         for library, own in libraries.items():
-            times = (
-                ""
-                if ours is None or library == "hlobatch"
-                else (
-                    f"{median(ours, rate) / median(own, rate):.1f} times; "
-                    f"again {median(ours, rate_again) / median(own, rate_again):.1f}"
-                )
-            )
-            columns = (median(own, lambda row, key=key: row[key]) for key in ("seconds", "seconds_again", "ess"))
-            seconds, again, ess = columns
-            lines.append(
-                f"| {target} | {chains:,} | {library} | {seconds:.1f} | {again:.1f} | {ess:,.0f} | "
-                f"{median(own, lambda row: row['steps']):.1f} | {median(own, rate):,.0f} | "
-                f"{median(own, rate_again):,.0f} | {times} |"
-            )
-    return "\n".join(lines)
+            times = [f"{median(own, itemgetter(name)):.1f}" for name in TIMES]
+            rates = [f"{median(own, partial(effective, per=name)):,.0f}" for name in TIMES[:2]]
+            ratios = [""] * len(TIMES)
+            if ours is not None and library != "hlobatch":
+                pairs = ((median(group, partial(effective, per=name)) for group in (ours, own)) for name in TIMES)
+                ratios = [f"{mine / theirs:.2f} times" for mine, theirs in pairs]
+            drawn = [f"{median(own, itemgetter('ess')):,.0f}", f"{median(own, itemgetter('steps')):.1f}"]
+            cells = [target, f"{chains:,}", library, *drawn, *times, *rates, *ratios]
+            lines.append(f"| {' | '.join(cells)} |")
+    return lines
+
+
+def merge(old: Sequence[Row], new: Row) -> list[Row]:
+    """Rows with a new one, in place of one that measured the same, in the order of the posteriors."""
+
+    def identity(row: Row) -> tuple[Any, ...]:
+        return list(TARGETS).index(row["target"]), row["chains"], list(LIBRARIES).index(row["library"]), row["seed"]
+
+    return sorted([*(row for row in old if identity(row) != identity(new)), new], key=identity)
 
 
 def main() -> int:
@@ -270,7 +287,7 @@ def main() -> int:
     if options.one:
         print(json.dumps(measured(**json.loads(options.one))))
         return 0
-    rows = json.loads(options.json.read_text()) if options.json and options.json.exists() else []
+    rows = results.load(options.json) if options.json else []
     for target in options.targets:
         for chains in options.chains:
             for seed in range(options.repetitions):
@@ -279,14 +296,14 @@ def main() -> int:
                         continue  # it runs chains one after the other if there are more of them than devices
                     row = in_a_process(library, target, chains, seed, options)
                     if row is not None:
-                        rows.append(row)
+                        rows = merge(rows, row)
                     if options.json:
-                        options.json.write_text(json.dumps(rows, indent=1))
-    print(table(rows))
+                        results.save(options.json, rows)
+    print("\n".join(table(rows)))
     return 0
 
 
-def in_a_process(library: str, target: str, chains: int, seed: int, options: Any) -> dict[str, Any] | None:
+def in_a_process(library: str, target: str, chains: int, seed: int, options: Any) -> Row | None:
     """One measurement; None where the library cannot be run, or not in the time that there is."""
     request = {
         "library": library,
@@ -313,7 +330,7 @@ def in_a_process(library: str, target: str, chains: int, seed: int, options: Any
     if done.returncode:
         print(f"{library} {target} {chains}: {done.stderr.strip().splitlines()[-1]}", file=sys.stderr)
         return None
-    row: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
+    row: Row = json.loads(done.stdout.splitlines()[-1])
     print(json.dumps(row), file=sys.stderr, flush=True)
     return row
 

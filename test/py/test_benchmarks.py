@@ -8,11 +8,12 @@ import time
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import jax
 import pytest
 
-from benchmarks import measure, registry, report, results
+from benchmarks import measure, registry, report, results, sampling
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
@@ -146,11 +147,30 @@ def test_page_is_of_these_results() -> None:
     assert all((PAGE.parent / plot).exists() for plot in plots)
 
 
-@pytest.mark.parametrize("path", [f for f in FILES if f.stem != "figure7"], ids=lambda path: path.stem)
+@pytest.mark.parametrize(
+    "path", [f for f in FILES if f.stem not in ("figure7", "sampling")], ids=lambda path: path.stem
+)
 def test_results_say_what_they_were_measured_on(path: Path) -> None:
     for row in json.loads(path.read_text())["rows"]:
         assert row["environment"]["platform"] == path.stem
         assert row.keys() >= {"workload", "lanes", "inputs", "contender"}
+
+
+def test_whole_runs_are_compared_by_effective_draws_per_second() -> None:
+    """Medians over seeds; a row that is measured again takes the place of the old one."""
+    common = {"target": "radon", "chains": 64, "steps": 15.0}
+    rows: list[dict[str, Any]] = []
+    for library, seed, ess, seconds in (
+        ("blackjax", 0, 1000, 20.0),
+        ("hlobatch", 0, 900, 1.0),
+        ("hlobatch", 0, 1200, 6.0),
+    ):
+        times = dict(zip(sampling.TIMES, (seconds, seconds / 2, 2 * seconds, seconds), strict=True))
+        rows = sampling.merge(rows, {**common, **times, "library": library, "seed": seed, "ess": ess})
+    _, _, ours, theirs = sampling.table(rows)
+    assert ours == "| radon | 64 | hlobatch | 1,200 | 15.0 | 6.0 | 3.0 | 12.0 | 6.0 | 200 | 400 |  |  |  |  |"
+    assert theirs.startswith("| radon | 64 | blackjax | 1,000 | 15.0 | 20.0 | 10.0 | 40.0 | 20.0 | 50 | 100 |")
+    assert theirs.endswith("| 4.00 times | 4.00 times | 4.00 times | 4.00 times |")
 
 
 def test_lanes_wait_only_at_the_end() -> None:
