@@ -20,6 +20,7 @@ from hlobatch.mcmc.bijectors import (
     simplex,
 )
 from hlobatch.mcmc.from_numpyro import from_numpyro
+from hlobatch.mcmc.from_tfp import from_tfp
 from hlobatch.mcmc.kernel import nuts
 from hlobatch.mcmc.progress import Progress
 from hlobatch.mcmc.result import Result, State
@@ -36,6 +37,7 @@ __all__ = [
     "below",
     "correlation_cholesky",
     "from_numpyro",
+    "from_tfp",
     "interval",
     "nuts",
     "ordered",

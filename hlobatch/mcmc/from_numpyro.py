@@ -6,24 +6,12 @@ The only module that needs numpyro.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 import jax
 import jax.numpy as jnp
 
-
-class Model(NamedTuple):
-    """What `mcmc.sample` needs of a model, as it takes it.
-
-    Attributes:
-        log_density: Of unconstrained parameters.
-        init: Where all of these are zero; numpyro starts up to 2 from there, `jitter=2.0`.
-        postprocess: Unconstrained parameters -> the model's sites, deterministic ones too.
-    """
-
-    log_density: Callable[[Any], Any]
-    init: dict[str, Any]
-    postprocess: Callable[[Any], Any]
+from hlobatch.mcmc.model import Model
 
 
 def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:

@@ -1,0 +1,36 @@
+"""A joint distribution of TensorFlow Probability -> a log density without constraints, and its draws as TFP has them.
+
+Nothing is imported: what is needed are methods of the distribution.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.mcmc.model import Model
+
+
+def from_tfp(joint: Any) -> Model:
+    """Returns what `mcmc.sample` needs of a `JointDistribution…` of `tensorflow_probability.substrates.jax`.
+
+    Args:
+        joint: The distribution of one chain's parameters, without a batch shape. Data are pinned:
+            `joint.experimental_pin(y=y)`.
+
+    Examples:
+        model = mcmc.from_tfp(joint.experimental_pin(y=y))
+        mcmc.sample(model.log_density, model.init, key, chains=64, jitter=2.0, postprocess=model.postprocess)
+    """
+    bijector = joint.experimental_default_event_space_bijector()
+    draw = joint.sample_unpinned if hasattr(joint, "sample_unpinned") else joint.sample  # with data pinned, or without
+    like = jax.eval_shape(lambda key: bijector.inverse(draw(seed=key)), jax.random.key(0))
+
+    def log_density(unconstrained: Any) -> Any:
+        return joint.unnormalized_log_prob(bijector.forward(unconstrained)) + bijector.forward_log_det_jacobian(
+            unconstrained
+        )
+
+    return Model(log_density, jax.tree.map(lambda aval: jnp.zeros(aval.shape, aval.dtype), like), bijector.forward)
