@@ -1,4 +1,4 @@
-"""Objects of the user's classes -> ``Boxed`` values, where they may hold what differs between lanes.
+"""Objects of the user's classes, and dicts that are not sorted -> ``Boxed`` values, for what may differ between lanes.
 
 ::
 
@@ -22,7 +22,7 @@ import jax
 
 from hlobatch.analysis.draws import is_users_file
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.ir.boxed import Boxed
+from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
@@ -72,7 +72,7 @@ def _slots(cls: type) -> Iterator[str]:
 
 
 def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] = lambda value: value) -> Any:
-    """A pytree with boxes in place of objects.
+    """A pytree with boxes in place of objects, and of dicts that JAX would give back in another order.
 
     Args:
         value: The pytree.
@@ -84,6 +84,8 @@ def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] =
     """
 
     def box(leaf: Any, around: tuple[int, ...]) -> Any:
+        if is_in_own_order(leaf):
+            return in_own_order(leaf, lambda part: within(part, around))
         if id(leaf) in static or not is_boxable(leaf):
             return leaf
         if id(leaf) in around:
@@ -96,6 +98,6 @@ def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] =
         return Boxed(type(leaf), tuple(attributes), inner)
 
     def within(value: Any, around: tuple[int, ...]) -> Any:
-        return jax.tree.map(lambda leaf: box(leaf, around), value)
+        return jax.tree.map(lambda leaf: box(leaf, around), value, is_leaf=is_in_own_order)
 
     return within(value, ())

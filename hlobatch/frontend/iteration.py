@@ -6,16 +6,19 @@ have to be written out, and tracing says so.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable
 from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, pays_written_out, turns_of
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
 from hlobatch.frontend.ranges import range_item
 from hlobatch.ir.growing import Growing
@@ -32,7 +35,22 @@ def items(value: Any) -> Any:
             f"a `for` goes over {type(value).__name__!r}, which has no items",
             help="write `range(n)` to go over numbers.",
         )
-    return list(value)
+    if type(value) is itertools.count:
+        return _counting(value)
+    return list(finite(value))
+
+
+def _counting(count: Any) -> range:
+    """The whole numbers that ``itertools.count`` gives, as far as integers of the lanes go."""
+    _, (start, *steps) = count.__reduce__()
+    step = steps[0] if steps else 1
+    if not (type(start) is int and type(step) is int and step):
+        raise BatchTypeError(
+            f"a `for` goes over {count!r}, which does not count whole numbers",
+            help="write a `while` loop, and add the step to a variable in each turn.",
+        )
+    most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # of the numbers, and of how many there are
+    return range(start, most + min(start, 0) if step > 0 else max(start, 0) - most, step)
 
 
 def length(value: Any) -> Any:

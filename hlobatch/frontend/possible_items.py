@@ -16,6 +16,7 @@ import jax.numpy as jnp
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails, where
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.endless import finite
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, either
 
@@ -44,7 +45,11 @@ def possible_now(conditions: Sequence[Any], value: Any) -> Any:
 
 def items_of(iterable: Iterable[Any]) -> list[Possible]:
     """The items of what is gone over."""
-    return [item if isinstance(item, Possible) else Possible(item) for item in iterable]
+    return list(_each(iterable))
+
+
+def _each(iterable: Iterable[Any]) -> Iterator[Possible]:
+    return (item if isinstance(item, Possible) else Possible(item) for item in finite(iterable))
 
 
 def certain(items: Sequence[Possible]) -> bool:
@@ -55,7 +60,7 @@ def certain(items: Sequence[Possible]) -> bool:
 def first(items: Iterable[Any], *default: Any) -> Any:
     """``next`` of a comprehension: the first item that is there."""
     known = list[Possible]()
-    for item in items_of(items):
+    for item in _each(items):
         known.append(item)
         if item.is_there is True:
             break

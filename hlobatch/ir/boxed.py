@@ -1,11 +1,13 @@
-"""An object of a user's class as a variable holds it: its class, and its attributes as a pytree.
+"""What JAX takes for something else, as a variable holds it: objects of the user's classes, and dicts in their order.
 
-JAX takes an object for a leaf unless its class was registered with it. The user's code is handed the object itself, and
-so is who called the batched function; in between it is a ``Boxed``. Nothing is registered in the user's name.
+JAX takes an object for a leaf unless its class was registered with it, and gives back a dict with its keys sorted. The
+user's code is handed the object itself, and the dict in the order in which its keys came, and so is who called the
+batched function; in between it is a ``Boxed``. Nothing is registered in the user's name.
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -16,23 +18,23 @@ import jax
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
 class Boxed:
-    """An object.
+    """An object, or a dict whose keys are not sorted.
 
     Attributes:
         cls: Its class.
-        names: Of its attributes, sorted.
-        values: The attributes, each a pytree.
+        names: Of its attributes, sorted; or the dict's keys, in order, those of a ``defaultdict`` behind its factory.
+        values: The attributes, or the dict's values, each a pytree.
     """
 
     cls: type
-    names: tuple[str, ...]
+    names: tuple[Any, ...]
     values: tuple[Any, ...]
 
-    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[type, tuple[str, ...]]]:
+    def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[type, tuple[Any, ...]]]:
         return self.values, (self.cls, self.names)
 
     @classmethod
-    def tree_unflatten(cls, data: tuple[type, tuple[str, ...]], values: Sequence[Any]) -> Boxed:
+    def tree_unflatten(cls, data: tuple[type, tuple[Any, ...]], values: Sequence[Any]) -> Boxed:
         return cls(*data, tuple(values))
 
 
@@ -48,13 +50,38 @@ def is_boxed(part: Any) -> bool:
     return isinstance(part, Boxed)
 
 
+def is_in_own_order(value: Any) -> bool:
+    """Whether a value is a dict that JAX would give back in another order, or not take at all."""
+    if type(value) not in (dict, defaultdict) or len(value) < 2:
+        return False
+    try:
+        return sorted(value) != list(value)
+    except TypeError:  # keys of several kinds
+        return True
+
+
+def in_own_order(value: dict[Any, Any], inside: Callable[[Any], Any]) -> Boxed:
+    """A dict as a box.
+
+    Args:
+        value: The dict.
+        inside: What is boxed of each of its values.
+    """
+    first = (value.default_factory,) if isinstance(value, defaultdict) else ()
+    return Boxed(type(value), (*first, *value), tuple(map(inside, value.values())))
+
+
 def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:
-    """The object in a box.
+    """The object, or the dict, in a box.
 
     Args:
         box: The box.
         inside: What makes of each attribute's value, in which there may be boxes, what the object is to have.
     """
+    if box.cls is dict:
+        return dict(zip(box.names, map(inside, box.values), strict=True))
+    if box.cls is defaultdict:
+        return defaultdict(box.names[0], zip(box.names[1:], map(inside, box.values), strict=True))
     new: Any = object.__new__(box.cls)
     for name, value in zip(box.names, box.values, strict=True):
         object.__setattr__(new, name, inside(value))

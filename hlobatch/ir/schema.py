@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
+from hlobatch.ir.boxed import Boxed, is_in_own_order
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -60,6 +61,8 @@ def _describe(tree: Any) -> Schema:
             return {"kind": "none"}
         case dict() if type(tree) is dict and all(isinstance(key, str) for key in tree):
             return {"kind": "dict", "items": {key: _describe(value) for key, value in tree.items()}}
+        case Boxed(cls, names, values) if cls is dict and all(isinstance(name, str) for name in names):
+            return {"kind": "dict", "items": dict(zip(names, map(_describe, values), strict=True))}
         case tuple() if hasattr(tree, "_fields"):
             kind = type(tree)
             fields = {name: _describe(value) for name, value in zip(kind._fields, tree, strict=True)}
@@ -103,7 +106,12 @@ class _Reader:
             case {"kind": "none", **rest} if not rest:
                 return None
             case {"kind": "dict", "items": dict(items), **rest} if not rest:
-                return {key: self.read(value, depth + 1) for key, value in items.items()}
+                values = [self.read(value, depth + 1) for value in items.values()]
+                return (
+                    Boxed(dict, tuple(items), tuple(values))
+                    if is_in_own_order(items)
+                    else dict(zip(items, values, strict=True))
+                )
             case {"kind": "namedtuple", "class": str(path), "items": dict(items), **rest} if not rest:
                 values = [self.read(value, depth + 1) for value in items.values()]
                 return self.named(path, tuple(items))._make(values)
@@ -165,8 +173,8 @@ def classes_of(*types_: Type) -> tuple[type, ...]:
         kind = type(tree)
         if hasattr(kind, "_fields") and _imported(kind.__module__, kind.__qualname__.split(".")) is kind:
             found[kind] = None
-        if isinstance(tree, (tuple, list, dict)):
-            for part in tree.values() if isinstance(tree, dict) else tree:
+        if isinstance(tree, (tuple, list, dict, Boxed)):
+            for part in tree.values if isinstance(tree, Boxed) else tree.values() if isinstance(tree, dict) else tree:
                 collect(part)
 
     for type_ in types_:

@@ -216,6 +216,9 @@ def _pattern(tree: Any) -> str:
         return " or ".join(str(Static(value)) for value in tree.objects)
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
+    if isinstance(tree, Boxed) and issubclass(tree.cls, dict):
+        keys = tree.names[-len(tree.values) :]
+        return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in zip(keys, tree.values, strict=True)) + "}"
     if isinstance(tree, Boxed):
         fields = ", ".join(f"{k}={_pattern(v)}" for k, v in zip(tree.names, tree.values, strict=True))
         return f"{tree.cls.__name__}({fields})"

@@ -1,5 +1,7 @@
 """If-conversion and loop rotation: fewer blocks, the same meaning, and nothing run ahead that might not end."""
 
+import itertools
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -162,3 +164,94 @@ def test_comprehensions_that_cannot_be_straight_line_code():
     assert "sum(x[i] for i in range(n))" in caught.value.help
     with pytest.raises(hb.BatchTypeError, match="a choice between values of different structure depends on the lane"):
         of_several_structures(jnp.arange(3))
+
+
+def test_counting_without_an_end():
+    def first_square_above(n):
+        for i in itertools.count(1):
+            if i * i > n:
+                break
+        return i
+
+    def in_steps(n):
+        total = 0
+        for i, (a, b) in enumerate(zip(itertools.count(n, 3), itertools.count(10, -2))):
+            if a > b:
+                return total + i
+            total += a
+        return -1
+
+    def down(n):
+        for i, k in enumerate(itertools.count(10, -1)):  # noqa: B007
+            if k < n:
+                break
+        return i
+
+    numbers = np.array([0, 1, 5, 9])
+    assert hb.batch(first_square_above)(numbers).tolist() == [first_square_above(n) for n in numbers.tolist()]
+    assert hb.batch(down)(numbers).tolist() == [down(n) for n in numbers.tolist()]
+    with pytest.raises(hb.BatchTypeError, match="does not count whole numbers"):
+        hb.batch(in_steps)(numbers)
+
+
+def test_what_may_have_no_end_is_refused():
+    """It is not gone over for ever while the program is built."""
+
+    def evens():
+        n = 0
+        while True:
+            yield n
+            n += 2
+
+    def above(n):
+        for k in iterators[kind]():
+            if k > n:
+                return k
+        return -1
+
+    def first(n):
+        return next(i for i in itertools.count() if i > n)
+
+    iterators = {"generator": evens, "cycle": lambda: itertools.cycle((1, 2)), "zip": lambda: map(abs, evens())}
+    for kind in iterators:  # noqa: B007  # `above` reads it
+        with pytest.raises(hb.BatchTypeError, match="or without an end") as caught:
+            hb.batch(above)(np.arange(3))
+        assert "itertools.islice(items, 100)" in caught.value.help
+    with pytest.raises(hb.BatchTypeError, match="or without an end"):
+        hb.batch(first)(np.arange(3))
+    assert hb.batch(lambda n: n + next(i for i in itertools.count(3)))(np.arange(3)).tolist() == [3, 4, 5]
+
+
+def test_dicts_are_gone_over_in_their_order():
+    """Everywhere but in an argument; JAX's pytrees have their keys sorted."""
+
+    def digits(n):
+        numbers = {"z": n, "b": 1}
+        numbers["a"] = 2
+        numbers.update(y=3, b=4)
+        total = 0
+        for key, number in numbers.items():
+            total = 10 * total + number + len(key)
+        first, *_, last = numbers.items()
+        return total * 100 + list(numbers.values())[1] * 10 + first[1] - last[1] + list(numbers).index("y")
+
+    def in_a_loop(n):
+        left = {25: 0, 10: 0, 5: 0}
+        while n > 0:
+            for coin in left:  # what is there changes meanwhile
+                many, n = divmod(n, coin)
+                left[coin] += many
+            n -= 1
+        return left, next(reversed(left))
+
+    numbers = np.array([1, 4, 7, 40])
+    with hb.disable_batching():
+        totals, coins = [digits(n) for n in numbers.tolist()], [in_a_loop(n) for n in numbers.tolist()]
+    assert hb.batch(digits)(numbers).tolist() == totals
+    left, last = hb.batch(in_a_loop)(numbers)
+    assert (list(left), np.unique(last).tolist()) == ([25, 10, 5], [5])
+    assert [{coin: int(many[lane]) for coin, many in left.items()} for lane in range(4)] == [own for own, _ in coins]
+    exported = hb.export(hb.batch(lambda n: {"z": n, "a": n + 1}), jax.ShapeDtypeStruct((4,), numbers.dtype))
+    loaded = exported.call(numbers)
+    assert list(loaded) == ["z", "a"]
+    assert [loaded["z"].tolist(), loaded["a"].tolist()] == [[1, 4, 7, 40], [2, 5, 8, 41]]

@@ -1755,6 +1755,20 @@ def _count_in(counts: list[Any], place: Any) -> None:
     counts[-1 - place] -= 1
 
 
+@program(integers(0, 120))
+def change_for(amount: Array) -> Any:
+    """Dicts are gone over in the order in which their keys came, which is not that of JAX's pytrees."""
+    coins, given = {50: 1, 20: 3, 5: 2, 1: 9}, collections.defaultdict(int)
+    given["many"], given["few"] = 0, 0
+    for coin in coins:  # noqa: PLC0206  # what is there changes meanwhile
+        while amount >= coin and coins[coin] > 0:
+            coins[coin] -= 1
+            amount -= coin
+            given["few" if coin > 10 else "many"] += 1
+    first, second = given.values()
+    return coins, first - second, amount
+
+
 @program(integers(0, 4), integers(0, 5), integers(0, 4))
 def moved_rows(i: Array, j: Array, k: Array) -> Any:
     """Rows of lists that trade places, are written as a whole, and item by item."""

@@ -1,0 +1,29 @@
+"""Iterators of Python, which may have no end -> their items, or an error: code that is being traced goes over all."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any, Final
+
+from hlobatch.diagnostics import BatchTypeError
+
+MOST_ITEMS: Final = 10_000
+"""Items that are taken from an iterator."""
+
+
+def finite(items: Iterable[Any]) -> Iterator[Any]:
+    """The items, one by one.
+
+    Raises:
+        BatchTypeError: They are of an iterator, and so many that it may have no end.
+    """
+    if not isinstance(items, Iterator):
+        yield from items
+        return
+    for number, item in enumerate(items):
+        if number == MOST_ITEMS:
+            raise BatchTypeError(
+                f"this goes over a {type(items).__name__!r} of more than {MOST_ITEMS} items, or without an end",
+                help="take as many as there can be, as in `itertools.islice(items, 100)`, or write a `while` loop.",
+            )
+        yield item
