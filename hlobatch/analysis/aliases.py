@@ -22,7 +22,7 @@ from typing import Final
 from hlobatch.analysis import liveness
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.identity import Identity, Node, Path, parts_of_type
+from hlobatch.analysis.identity import OPAQUE, Identity, Node, Path, parts_of_type
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Code
 from hlobatch.analysis.views import overwritten_views, views
@@ -357,7 +357,8 @@ def _mutable(type_: Type | None) -> Iterator[Path]:
         return
     for path, part in parts_of_type(type_.tensors):
         is_container = not isinstance(part, (TensorType, Static, tuple, type(None)))
-        if is_container or (isinstance(part, TensorType) and part.shape):
+        is_empty = isinstance(part, Static) and isinstance(part.value, OPAQUE)  # so far: lanes may fill it
+        if is_container or is_empty or (isinstance(part, TensorType) and part.shape):
             yield path
 
 

@@ -12,6 +12,7 @@ another one that has changed is noted here while the statement is traced.
 
 from __future__ import annotations
 
+import collections
 import contextlib
 import contextvars
 from collections.abc import Iterator, Mapping, Sequence
@@ -118,6 +119,10 @@ _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
 """What consists of nothing, of all that statements are given most."""
 
 
+OPAQUE: Final = (set, collections.deque, collections.Counter)
+"""Containers that change, and are leaves of a pytree: of what they hold nothing is a part of a variable."""
+
+
 def see(arguments: Sequence[Any]) -> None:
     """Note what code is given, before it runs."""
     if (notes := _notes.get()) is not None:
@@ -208,6 +213,8 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         return
     if not isinstance(value, (tuple, type(None))):
         yield path, value
+    if isinstance(value, OPAQUE):
+        return
     for index, child in enumerate(children):
         yield from mutable_parts(child, (*path, index))
 
@@ -216,6 +223,8 @@ def children_of(value: Any) -> list[Any] | None:
     """What a pytree consists of, one level down; None of a leaf."""
     if isinstance(value, _LEAVES):
         return None
+    if isinstance(value, OPAQUE):
+        return list(value.items()) if isinstance(value, collections.Counter) else list(value)
     if is_boxable(value):
         return list(attributes_of(value).values())
     try:

@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.facts import Learned, MayBeNone
-from hlobatch.ir.boxed import Boxed, object_of
+from hlobatch.ir.boxed import Boxed, mapped, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
@@ -91,7 +91,7 @@ def is_optional(part: Any) -> bool:
 
 def with_flags(values: Any) -> Any:
     """Values with what is None in some lanes as flags and values."""
-    return jax.tree.map(lambda part: optional(part) or part, values, is_leaf=is_optional)
+    return mapped(lambda part: optional(part) or part, values, is_optional)
 
 
 def narrow(value: Any) -> tuple[Any]:
@@ -139,7 +139,7 @@ def run(
     finally:
         _known.reset(token)
     is_whole: Callable[[Any], bool] = lambda part: isinstance(part, Present) or id(part) in known  # noqa: E731
-    whole: Callable[[Any], Any] = lambda value: jax.tree.map(held, value, is_leaf=is_whole) if known else value  # noqa: E731
+    whole: Callable[[Any], Any] = lambda value: mapped(held, value, is_whole) if known else value  # noqa: E731
     return list(map(whole, results)), whole
 
 

@@ -18,7 +18,7 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.draws import names_of
 from hlobatch.analysis.optional import with_flags
 from hlobatch.frontend.files import is_users
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import mapped, unboxed
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.effects import lane_print
 from hlobatch.ir.growing import Growing
@@ -119,7 +119,7 @@ def _seen(value: Any) -> Any:
             return _seen(part.as_python())
         return part.objects[int(part.index)] if isinstance(part, Choice) else part
 
-    return unboxed(jax.tree.map(seen, value, is_leaf=lambda part: isinstance(part, (Maybe, Choice, Growing))))
+    return mapped(seen, unboxed(value), lambda part: isinstance(part, (Maybe, Choice, Growing)))
 
 
 def speaks(function: Any) -> bool:

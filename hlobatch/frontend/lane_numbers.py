@@ -17,6 +17,7 @@ from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.objects import gives_values
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
+from hlobatch.ir.boxed import in_order, unboxed
 from hlobatch.ir.types import Static
 
 NUMBERS: Final = (bool, int, float, complex, np.generic)
@@ -111,14 +112,15 @@ def select(test: Any, then: Any, otherwise: Any) -> Any:
     if type(test) is bool:
         return then if test else otherwise
     treedef: Any
-    leaves, treedef = jax.tree.flatten(then)
-    others, other_treedef = jax.tree.flatten(otherwise)
+    leaves, treedef = jax.tree.flatten(in_order(then))
+    others, other_treedef = jax.tree.flatten(in_order(otherwise))
     if treedef != other_treedef:
         raise BatchTypeError(
             "a choice between values of different structure depends on the lane",
             help="give both sides the same structure: as many items, and no None where there is a number.",
         )
-    return jax.tree.unflatten(treedef, [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)])
+    chosen = [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)]
+    return unboxed(jax.tree.unflatten(treedef, chosen))
 
 
 def _selected(test: Any, then: Any, otherwise: Any) -> Any:

@@ -32,7 +32,7 @@ from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, check_index, gathered, within
 from hlobatch.frontend.lane_numbers import NUMBERS
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import mapped, unboxed
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -346,10 +346,10 @@ def _copied_with_its_objects(value: Any) -> Any:
     """Another object like one, and like those in it; what is None in some lanes is known by itself, and stays."""
     new = copy.copy(value)
     for name, part in attributes_of(value).items():
-        own_part = jax.tree.map(
+        own_part = mapped(
             lambda leaf: _copied_with_its_objects(leaf) if is_boxable(leaf) and not is_optional(leaf) else leaf,
             part,
-            is_leaf=is_optional,
+            is_optional,
         )
         object.__setattr__(new, name, own_part)
     return new

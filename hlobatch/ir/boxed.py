@@ -71,6 +71,24 @@ def in_own_order(value: dict[Any, Any], inside: Callable[[Any], Any]) -> Boxed:
     return Boxed(type(value), (*first, *value), tuple(map(inside, value.values())))
 
 
+def in_order(value: Any) -> Any:
+    """A pytree with boxes in place of the dicts that JAX would give back in another order."""
+    return jax.tree.map(
+        lambda part: in_own_order(part, in_order) if is_in_own_order(part) else part, value, is_leaf=is_in_own_order
+    )
+
+
+def mapped(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:
+    """``jax.tree.map``, in which dicts stay in their order."""
+
+    def part_of(part: Any) -> Any:
+        if is_in_own_order(part) and not is_leaf(part):
+            return object_of(in_own_order(part, lambda inner: mapped(function, inner, is_leaf)), lambda inner: inner)
+        return function(part)
+
+    return jax.tree.map(part_of, value, is_leaf=lambda part: is_leaf(part) or is_in_own_order(part))
+
+
 def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:
     """The object, or the dict, in a box.
 

@@ -206,7 +206,7 @@ class _Merger:
             if self._are_unlike(mine, theirs):
                 vars_out[i] = self._another(mine, theirs)
                 after.append(self._copy(vars_out[i], mine, self.program.var_defs[theirs], op))
-        return before, op.replace(vars_in=tuple(vars_in), vars_out=tuple(vars_out), read_at=()), after
+        return before, op.replace(vars_in=tuple(vars_in), vars_out=tuple(vars_out)), after
 
     def _are_unlike(self, mine: str, theirs: str) -> bool:
         is_merged = not self.layouts.keys().isdisjoint((mine, theirs))

@@ -686,3 +686,101 @@ def test_no_list_is_copied_where_an_item_is_pushed() -> None:
     if jax.default_backend() == "cpu":
         compiled = walk.trace(np.zeros(64, np.int32), np.zeros(64, np.int32)).lower().compile()
         assert whole_writes(compiled.as_text(), [(512, 64), (64, 512)])["copy"] == 0
+
+
+def _set_in_a_list(x):
+    rows = [set(), set()]
+    s = rows[0]
+    s.add(x)
+    return len(rows[0])
+
+
+def _each_set_of_a_list(x):
+    rows = [set(), set()]
+    for s in rows:
+        s.add(x)
+    return len(rows[0]) + len(rows[1])
+
+
+def _set_in_a_dict(x):
+    found = {"a": set()}
+    s = found["a"]
+    s.add(x)
+    return len(found["a"])
+
+
+def _set_in_a_tuple(x):
+    pair = (set(), set())
+    a, _ = pair
+    a.add(x)
+    return len(pair[0])
+
+
+def _set_with_two_names(x):
+    a = b = set()
+    a.add(x)
+    return len(b)
+
+
+def _one_of_two_counters(x):
+    odd, even = Counter(), Counter()
+    for v in range(3):
+        counts = odd if v % 2 else even
+        counts[v + x] += 1
+    return sum(odd.values()) * 10 + sum(even.values())
+
+
+def _one_of_two_deques(x):
+    a, b = deque(), deque()
+    for k in range(4):
+        some = a if k < x else b
+        some.append(k)
+    return len(a) * 10 + len(b)
+
+
+class _Seen:
+    def __init__(self):
+        self.seen = set()
+
+    def visit(self, v):
+        seen = self.seen
+        seen.add(v)
+
+
+def _set_of_an_object(x):
+    seen = _Seen()
+    seen.visit(x)
+    seen.visit(x + 1)
+    return len(seen.seen)
+
+
+def _added_through_another_name(s, v):
+    t = s
+    t.add(v)
+
+
+def _set_in_a_helper(x):
+    s = set()
+    _added_through_another_name(s, x)
+    return len(s)
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        _set_in_a_list,
+        _each_set_of_a_list,
+        _set_in_a_dict,
+        _set_in_a_tuple,
+        _set_with_two_names,
+        _one_of_two_counters,
+        _one_of_two_deques,
+        _set_of_an_object,
+        _set_in_a_helper,
+    ],
+    ids=lambda function: function.__name__[1:],
+)
+def test_what_another_name_would_see_is_refused(function):
+    """Sets, deques and counters that are empty so far are Python's own objects, and have names as lists do."""
+    with pytest.raises(hb.UnsupportedSyntaxError, match=r"changes '\w+' in place"):
+        hb.batch(function)(np.arange(3))

@@ -153,7 +153,7 @@ def test_passes_do_the_same_to_what_was_read(program: ZooProgram) -> None:
     """Costs, loops and copies are all they look at in a primitive, but for those that split it, run it or repeat it."""
     plan = program.traced.plan
     read = to_program(parse(as_text(from_program(plan.specialized), debug_info=True)))
-    without = dict.fromkeys(("split_shared", "fold_constants", "uniform_loops"), False)
+    without = dict.fromkeys(("merge_lists", "split_shared", "fold_constants", "uniform_loops"), False)
     whole = dataclasses.replace(plan.options.optimizations, **without)
     there, back = (optimized_program(code, plan.shared, whole) for code in (plan.specialized, read))
     assert_same(there, back)
