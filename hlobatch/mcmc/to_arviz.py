@@ -30,6 +30,7 @@ def to_arviz(draws: Any, stats: Mapping[str, NDArray[Any]], **kwargs: Any) -> An
         jax.tree_util.keystr(path, simple=True, separator=".") or "position": np.asarray(leaf) for path, leaf in paths
     }
     groups = {"posterior": posterior, "sample_stats": dict(stats)}
+    from_dict: Any = arviz.from_dict  # whose parameters are others from 1.0 on
     if int(arviz.__version__.partition(".")[0]) >= 1:
-        return arviz.from_dict(groups, **kwargs)
-    return arviz.from_dict(**groups, **kwargs)
+        return from_dict(groups, **kwargs)
+    return from_dict(**groups, **kwargs)
