@@ -7,8 +7,10 @@ batched function; in between it is a ``Boxed``. Nothing is registered in the use
 
 from __future__ import annotations
 
+import contextlib
+import contextvars
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,7 +52,32 @@ def is_boxed(part: Any) -> bool:
     return isinstance(part, Boxed)
 
 
+_sorts: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_sorts", default=False)
+_seen: contextvars.ContextVar[list[bool] | None] = contextvars.ContextVar("hlobatch_dicts_seen", default=None)
+
+
+@contextlib.contextmanager
+def dicts(*, are_sorted: bool = False) -> Iterator[list[bool]]:
+    """Within it, dicts of the user's code are in their own order, or in JAX's; whether any differs is noted."""
+    seen = list[bool]()
+    tokens = _sorts.set(are_sorted), _seen.set(seen)
+    try:
+        yield seen
+    finally:
+        _sorts.reset(tokens[0])
+        _seen.reset(tokens[1])
+
+
 def is_in_own_order(value: Any) -> bool:
+    """Whether a value is a dict that JAX would give back in another order, and is to stay in its own."""
+    if _sorts.get() or not has_own_order(value):
+        return False
+    if (seen := _seen.get()) is not None:
+        seen.append(True)
+    return True
+
+
+def has_own_order(value: Any) -> bool:
     """Whether a value is a dict that JAX would give back in another order, or not take at all."""
     if type(value) not in (dict, defaultdict) or len(value) < 2:
         return False

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
-from hlobatch.ir.boxed import Boxed, is_in_own_order
+from hlobatch.ir.boxed import Boxed, has_own_order
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -109,7 +109,7 @@ class _Reader:
                 values = [self.read(value, depth + 1) for value in items.values()]
                 return (
                     Boxed(dict, tuple(items), tuple(values))
-                    if is_in_own_order(items)
+                    if has_own_order(items)
                     else dict(zip(items, values, strict=True))
                 )
             case {"kind": "namedtuple", "class": str(path), "items": dict(items), **rest} if not rest:

@@ -15,6 +15,7 @@ several shapes, a list that grows. If that does not help, the error is that of t
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -39,6 +40,7 @@ from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.ir.boxed import dicts
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
@@ -52,6 +54,9 @@ def learned_program(
 ) -> Program:
     """The typed program.
 
+    Dicts are in the order in which their keys came, unless the program is none then: a dict that JAX sorted, as it does
+    those of arguments, and one that the code makes may be values of one variable.
+
     Args:
         make: From facts to the untyped program; with more facts it may differ.
         in_types: Types of the program's inputs.
@@ -61,6 +66,20 @@ def learned_program(
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
+    with dicts() as seen:
+        try:
+            return _learned_program(make, in_types, writes_out, room)
+        except HloBatchError as error:
+            wrong = error
+    if seen:
+        with dicts(are_sorted=True), contextlib.suppress(HloBatchError):
+            return _learned_program(make, in_types, writes_out, room)
+    raise wrong
+
+
+def _learned_program(
+    make: Callable[[Facts], Program], in_types: Mapping[str, Type], writes_out: bool, room: int
+) -> Program:
     with remembered(), with_room(room), counted(writes_out) as turns:
         attempt = _attempt(make, in_types, NONE_KNOWN, frozenset(), turns)
         while attempt.error is not None:

@@ -255,3 +255,15 @@ def test_dicts_are_gone_over_in_their_order():
     loaded = exported.call(numbers)
     assert list(loaded) == ["z", "a"]
     assert [loaded["z"].tolist(), loaded["a"].tolist()] == [[1, 4, 7, 40], [2, 5, 8, 41]]
+
+
+def test_dicts_of_several_orders_are_as_jax_has_them():
+    """An argument, whose keys JAX has sorted, and what a loop makes in its place."""
+
+    def walk(state):
+        while state["n"] > 0:
+            state = {"x": state["x"] * 2.0, "n": state["n"] - 1}
+        return state
+
+    start = {"x": np.ones(3), "n": np.arange(3)}
+    assert {name: column.tolist() for name, column in hb.batch(walk)(start).items()} == {"n": [0] * 3, "x": [1, 2, 4]}
