@@ -24,6 +24,7 @@ import numpy as np
 
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.boxed import is_in_own_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType
@@ -227,6 +228,8 @@ def children_of(value: Any) -> list[Any] | None:
         return list(value.items()) if isinstance(value, collections.Counter) else list(value)
     if is_boxable(value):
         return list(attributes_of(value).values())
+    if is_in_own_order(value):
+        return list(value.values())
     try:
         children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
     except ValueError:  # a dict whose keys have no order, which no variable holds
