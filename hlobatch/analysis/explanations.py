@@ -81,6 +81,14 @@ def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatch
             notes=deeper,
             help=_NO_KEY,
         )
+    if isinstance(error, TypeError) and _REPEATED.search(str(error)):
+        return BatchTypeError(
+            "a list is repeated a number of times that differs between lanes",
+            place,
+            notes=deeper,
+            help="make it as long as the longest one, as in `[0] * 100`, and use the first n; or begin with an empty "
+            "list, and append in a loop.",
+        )
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
     kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
@@ -97,6 +105,7 @@ LARGE_NUMBERS: Final = (
     "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
 )
 """What to do where a Python number has more bits than JAX gives numbers by default."""
+_REPEATED: Final = re.compile(r"for \*: (?:'(?:list|tuple)' and '\w*Tracer'|'\w*Tracer' and '(?:list|tuple)')")
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
 _NO_GENERATOR: Final = "write the loop of the generator where its items are used, or a list of known length."
