@@ -206,6 +206,10 @@ def metadata_of(treedef: Any) -> tuple[Static, ...]:
     return tuple(found)
 
 
+MOST_SHOWN: Final = 8
+"""Objects of a choice that its type names in print."""
+
+
 def _pattern(tree: Any) -> str:
     """A pytree of leaves in Python's own notation, without the quotes of a repr."""
     if isinstance(tree, (TensorType, Static)):
@@ -213,7 +217,8 @@ def _pattern(tree: Any) -> str:
     if tree is None:
         return "None"
     if isinstance(tree, Choice):
-        return " or ".join(str(Static(value)) for value in tree.objects)
+        shown = [str(Static(value)) for value in tree.objects[:MOST_SHOWN]]
+        return " or ".join([*shown, *([f"{left} others"] if (left := len(tree.objects) - len(shown)) else [])])
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
     if isinstance(tree, Boxed) and issubclass(tree.cls, dict):
