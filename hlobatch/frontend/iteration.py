@@ -7,6 +7,7 @@ have to be written out, and tracing says so.
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -26,6 +27,9 @@ from hlobatch.ir.growing import Growing
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
 
 
+_COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
+
+
 def items(value: Any) -> Any:
     """Something that has items by their number, of anything that can be gone over."""
     if is_array(value) or isinstance(value, (*_SEQUENCES, Growing)):
@@ -42,9 +46,9 @@ def items(value: Any) -> Any:
 
 def _counting(count: Any) -> range:
     """The whole numbers that ``itertools.count`` gives, as far as integers of the lanes go."""
-    _, (start, *steps) = count.__reduce__()
-    step = steps[0] if steps else 1
-    if not (type(start) is int and type(step) is int and step):
+    whole = _COUNT.fullmatch(repr(count))  # which is how it says where it is
+    start, step = (int(whole[1]), int(whole[2] or 1)) if whole else (0, 0)
+    if not step:
         raise BatchTypeError(
             f"a `for` goes over {count!r}, which does not count whole numbers",
             help="write a `while` loop, and add the step to a variable in each turn.",
