@@ -225,7 +225,7 @@ def children_of(value: Any) -> list[Any] | None:
     if isinstance(value, _LEAVES):
         return None
     if isinstance(value, OPAQUE):
-        return list(value.items()) if isinstance(value, collections.Counter) else list(value)
+        return [*value, *value.values()] if isinstance(value, collections.Counter) else list(value)
     if is_boxable(value):
         return list(attributes_of(value).values())
     if is_in_own_order(value):

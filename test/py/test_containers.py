@@ -688,6 +688,30 @@ def test_no_list_is_copied_where_an_item_is_pushed() -> None:
         assert whole_writes(compiled.as_text(), [(512, 64), (64, 512)])["copy"] == 0
 
 
+COUNTS = Counter([1, 1, 2_000_000, 2_000_000])
+
+
+def test_a_counter_that_nobody_changes_has_any_names():
+    """Its keys and counts are the objects that they were, however often it is looked at."""
+
+    def outside(x):
+        counts = COUNTS
+        y = x + counts[1]
+        return y + counts[2_000_000]
+
+    def with_two_names(x):
+        counts = Counter([1, 1, 2])
+        same = counts
+        total = 0
+        for _ in range(2):
+            total += counts[1] + x
+        return total + same[2]
+
+    numbers = np.arange(3)
+    assert hb.batch(outside)(numbers).tolist() == [4, 5, 6]
+    assert hb.batch(with_two_names)(numbers).tolist() == [5, 7, 9]
+
+
 def _set_in_a_list(x):
     rows = [set(), set()]
     s = rows[0]
