@@ -30,36 +30,13 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
+from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
 
-_ARITHMETIC: Final[dict[type[ast.operator], str]] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-}
-"""Operations on flags that Python does on numbers, as the module ``operator`` calls them."""
-_AUGMENTED: Final = {
-    **_ARITHMETIC,
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-    ast.MatMult: "matmul",
-}
-_SIGNS: Final[dict[type[ast.unaryop], str]] = {ast.Invert: "invert", ast.USub: "neg", ast.UAdd: "pos"}
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
+    **COMPARISONS,
     ast.In: "in",
     ast.NotIn: "not_in",
     ast.Is: "is_",
@@ -149,7 +126,7 @@ class Meanings:
         value: ast.expr = self._rewritten(node.value)
         if isinstance(node.op, ast.Pow):
             return ast.copy_location(ast.Assign([node.target], self._power(target, value, node.value, node)), node)
-        operation = ast.copy_location(ast.Constant(_AUGMENTED[type(node.op)]), node)
+        operation = ast.copy_location(ast.Constant(BINARY[type(node.op)]), node)
         result = helper(augment, [operation, target, value], node)
         return ast.copy_location(ast.Assign([node.target], result), node)
 
@@ -187,12 +164,12 @@ class Meanings:
                 return self._power(left, right, written.right, node)
             case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):
                 return ast.copy_location(ast.BinOp(left, node.op, self._known(right)), node)
-            case ast.BinOp(left, op, right) if type(op) in _AUGMENTED and (
+            case ast.BinOp(left, op, right) if type(op) in BINARY and (
                 self.is_careful or not _is_plain(left, op, right)
             ):
-                return self._operate(_AUGMENTED[type(op)], [left, right], node)
-            case ast.UnaryOp(op, operand) if type(op) in _SIGNS and _may_be_flag(operand):
-                return self._operate(_SIGNS[type(op)], [operand], node)
+                return self._operate(BINARY[type(op)], [left, right], node)
+            case ast.UnaryOp(op, operand) if type(op) in UNARY and _may_be_flag(operand):
+                return self._operate(UNARY[type(op)], [operand], node)
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)
                 return ast.copy_location(new, node)

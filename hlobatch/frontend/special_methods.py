@@ -24,32 +24,8 @@ from hlobatch.frontend.calls import call
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
+from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
 
-_OPERATORS: Final[dict[type[ast.AST], str]] = {
-    ast.Add: "add",
-    ast.Sub: "sub",
-    ast.Mult: "mul",
-    ast.Div: "truediv",
-    ast.FloorDiv: "floordiv",
-    ast.Mod: "mod",
-    ast.MatMult: "matmul",
-    ast.BitAnd: "and",
-    ast.BitOr: "or",
-    ast.BitXor: "xor",
-    ast.LShift: "lshift",
-    ast.RShift: "rshift",
-    ast.USub: "neg",
-    ast.UAdd: "pos",
-    ast.Invert: "invert",
-}
-_COMPARISONS: Final[dict[type[ast.AST], str]] = {
-    ast.Lt: "lt",
-    ast.LtE: "le",
-    ast.Gt: "gt",
-    ast.GtE: "ge",
-    ast.Eq: "eq",
-    ast.NotEq: "ne",
-}
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
 
@@ -57,14 +33,11 @@ _NE: Final = "__ne__"
 def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] | None:
     """The methods that Python may call for an expression, what it is, and its operands, the method's object first."""
     match node:
-        case ast.BinOp(left, op, right) if type(op) in _OPERATORS:
-            name = _OPERATORS[type(op)]
+        case ast.BinOp(left, op, right) if name := BINARY.get(type(op)):
             return (f"__{name}__",), name, (left, right)
-        case ast.UnaryOp(op, operand) if type(op) in _OPERATORS:
-            name = _OPERATORS[type(op)]
+        case ast.UnaryOp(op, operand) if name := UNARY.get(type(op)):
             return (f"__{name}__",), name, (operand,)
-        case ast.Compare(left, [op], [right]) if type(op) in _COMPARISONS:
-            name = _COMPARISONS[type(op)]
+        case ast.Compare(left, [op], [right]) if name := COMPARISONS.get(type(op)):
             return ((_NE, _EQ) if name == "ne" else (f"__{name}__",)), name, (left, right)
         case ast.Compare(left, [ast.In() | ast.NotIn()], [right]):
             return ("__contains__",), "contains", (left, right)
@@ -77,7 +50,7 @@ def operation(node: ast.AST) -> tuple[tuple[str, ...], str, Sequence[ast.expr]] 
 
 def augmented(node: ast.AugAssign) -> tuple[tuple[str, ...], str] | None:
     """The methods that Python may call for ``target += value``, and what it is."""
-    name = _OPERATORS.get(type(node.op))
+    name = BINARY.get(type(node.op))
     return None if name is None else ((f"__i{name}__", f"__{name}__"), f"{name}=")
 
 
@@ -117,7 +90,7 @@ def as_result(name: str, result: Any, *operands: Any) -> Any:
 
 _SPECIALS: Final = {"ne": (_NE, _EQ), "truth": (BOOL, LEN), "contains": ("__contains__",)}
 _MEANINGS: Final[dict[str, Callable[..., Any]]] = {
-    **{name: functools.partial(sequences.compare, name) for name in _COMPARISONS.values()},
+    **{name: functools.partial(sequences.compare, name) for name in COMPARISONS.values()},
     "contains": sequences.contains,
     "getitem": item,
     "len": functools.partial(call, len),
