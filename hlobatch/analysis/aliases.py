@@ -357,8 +357,8 @@ def _mutable(type_: Type | None) -> Iterator[Path]:
         return
     for path, part in parts_of_type(type_.tensors):
         is_container = not isinstance(part, (TensorType, Static, tuple, type(None)))
-        is_empty = isinstance(part, Static) and isinstance(part.value, OPAQUE)  # so far: lanes may fill it
-        if is_container or is_empty or (isinstance(part, TensorType) and part.shape):
+        is_pythons_own = isinstance(part, Static) and isinstance(part.value, OPAQUE)
+        if is_container or is_pythons_own or (isinstance(part, TensorType) and part.shape):
             yield path
 
 

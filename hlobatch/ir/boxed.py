@@ -52,29 +52,41 @@ def is_boxed(part: Any) -> bool:
     return isinstance(part, Boxed)
 
 
-_sorts: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_sorts", default=False)
-_seen: contextvars.ContextVar[list[bool] | None] = contextvars.ContextVar("hlobatch_dicts_seen", default=None)
+@dataclass
+class Dicts:
+    """How dicts are kept while code is traced.
+
+    Attributes:
+        are_sorted: Whether as JAX has them, instead of in their own order.
+        differ: Whether one was seen of which that says something.
+    """
+
+    are_sorted: bool
+    differ: bool = False
+
+
+_dicts: contextvars.ContextVar[Dicts | None] = contextvars.ContextVar("hlobatch_dicts", default=None)
 
 
 @contextlib.contextmanager
-def dicts(*, are_sorted: bool = False) -> Iterator[list[bool]]:
-    """Within it, dicts of the user's code are in their own order, or in JAX's; whether any differs is noted."""
-    seen = list[bool]()
-    tokens = _sorts.set(are_sorted), _seen.set(seen)
+def dicts(*, are_sorted: bool = False) -> Iterator[Dicts]:
+    """Within it, dicts of the user's code are in their own order, or in JAX's."""
+    kept = Dicts(are_sorted)
+    token = _dicts.set(kept)
     try:
-        yield seen
+        yield kept
     finally:
-        _sorts.reset(tokens[0])
-        _seen.reset(tokens[1])
+        _dicts.reset(token)
 
 
 def is_in_own_order(value: Any) -> bool:
     """Whether a value is a dict that JAX would give back in another order, and is to stay in its own."""
-    if _sorts.get() or not has_own_order(value):
+    if not has_own_order(value):
         return False
-    if (seen := _seen.get()) is not None:
-        seen.append(True)
-    return True
+    if (kept := _dicts.get()) is None:
+        return True
+    kept.differ = True
+    return not kept.are_sorted
 
 
 def has_own_order(value: Any) -> bool:

@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import ArtifactError
-from hlobatch.ir.boxed import Boxed, has_own_order
+from hlobatch.ir.boxed import Boxed, has_own_order, in_own_order
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.types import Static, TensorType, Type
 
@@ -106,12 +106,9 @@ class _Reader:
             case {"kind": "none", **rest} if not rest:
                 return None
             case {"kind": "dict", "items": dict(items), **rest} if not rest:
-                values = [self.read(value, depth + 1) for value in items.values()]
-                return (
-                    Boxed(dict, tuple(items), tuple(values))
-                    if has_own_order(items)
-                    else dict(zip(items, values, strict=True))
-                )
+                if has_own_order(items):
+                    return in_own_order(items, lambda value: self.read(value, depth + 1))
+                return {key: self.read(value, depth + 1) for key, value in items.items()}
             case {"kind": "namedtuple", "class": str(path), "items": dict(items), **rest} if not rest:
                 values = [self.read(value, depth + 1) for value in items.values()]
                 return self.named(path, tuple(items))._make(values)

@@ -217,8 +217,9 @@ def _pattern(tree: Any) -> str:
     if tree is None:
         return "None"
     if isinstance(tree, Choice):
-        shown = [str(Static(value)) for value in tree.objects[:MOST_SHOWN]]
-        return " or ".join([*shown, *([f"{left} others"] if (left := len(tree.objects) - len(shown)) else [])])
+        left = len(tree.objects[MOST_SHOWN:])
+        others = [f"{left} others"] if left else []
+        return " or ".join([*(str(Static(value)) for value in tree.objects[:MOST_SHOWN]), *others])
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
     if isinstance(tree, Boxed) and issubclass(tree.cls, dict):

@@ -66,12 +66,12 @@ def learned_program(
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
-    with dicts() as seen:
+    with dicts() as kept:
         try:
             return _learned_program(make, in_types, writes_out, room)
         except HloBatchError as error:
             wrong = error
-    if seen:
+    if kept.differ:
         with dicts(are_sorted=True), contextlib.suppress(HloBatchError):
             return _learned_program(make, in_types, writes_out, room)
     raise wrong
