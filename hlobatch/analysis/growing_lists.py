@@ -26,7 +26,7 @@ from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.rings import Ring
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import Static, TensorType
+from hlobatch.ir.types import Static, TensorType, opened
 
 
 @jax.tree_util.register_pytree_node_class
@@ -279,7 +279,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)
     if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
         return tensors
-    parts, structure = jax.tree.flatten(tensors, is_leaf=lambda part: part is not tensors)
+    parts, structure = opened(tensors)
     parts = [grown(part, depth - 1) for part in parts]
     if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):
         parts = [functools.reduce(lambda one, other: one.together(other), parts)] * len(parts)

@@ -7,12 +7,10 @@ import re
 from collections.abc import Sequence
 from typing import Any, Final
 
-import jax
-
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type, opened
 
 UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
 """What Python says of a value that differs between lanes where it looks for a key."""
@@ -52,5 +50,4 @@ def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
         return {0}
     if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):
         return set()
-    parts = jax.tree.leaves(pattern, is_leaf=lambda part: part is not pattern)
-    return {depth + 1 for part in parts for depth in _depths(part, kinds, empty)}
+    return {depth + 1 for part in opened(pattern)[0] for depth in _depths(part, kinds, empty)}

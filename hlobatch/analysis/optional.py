@@ -28,7 +28,7 @@ from hlobatch.ir.boxed import Boxed, mapped, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
-from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type, opened
 
 _known: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 
@@ -197,7 +197,7 @@ def _lifted(value: Any, kind: Any) -> Any:
         return jnp.asarray(value, kind.dtype) if not kind.is_key else value
     if isinstance(kind, Static) or kind is None:
         return value
-    parts, structure = jax.tree.flatten(kind, is_leaf=lambda part: part is not kind)
+    parts, structure = opened(kind)
     given: Any = structure
     return jax.tree.unflatten(structure, map(_lifted, given.flatten_up_to(value), parts))
 

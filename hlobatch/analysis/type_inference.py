@@ -38,14 +38,13 @@ from hlobatch.analysis.type_join import (
     as_number,
     is_pattern,
     join,
-    parts_of,
 )
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
-from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.types import Static, TensorType, Type, opened
 
 RESULT: Final = "$result"
 """What ``none_or_value`` of an error says where it is about the program's result."""
@@ -325,7 +324,7 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
     if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
         kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
         return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
-    depths = map(_depth_of_difference, parts_of(left), parts_of(right))
+    depths = map(_depth_of_difference, opened(left)[0], opened(right)[0])
     return next((depth + 1 for depth in depths if depth is not None), None)
 
 

@@ -20,7 +20,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """A Python number adopts every dtype of its own kind and of those that follow, whatever its bits."""
@@ -97,7 +97,7 @@ def _aligned(left: Any, right: Any) -> tuple[Any, Any]:
             return above, above
     if any(part is None or is_pattern(part) for part in (left, right)):
         return left, right
-    (parts, structure), (others, other) = map(_opened, (left, right))
+    (parts, structure), (others, other) = map(opened, (left, right))
     if structure != other:
         return left, right
     pairs = [_aligned(part, its) for part, its in zip(parts, others, strict=True)]
@@ -136,7 +136,7 @@ def _above(left: Any, right: Any) -> Any:
         return Maybe(TensorType(np.dtype(bool)), jax.tree.map(widened_leaf, value, is_leaf=_is_leaf))
     if isinstance(left, (TensorType, Static)) and isinstance(right, (TensorType, Static)):
         return _join_leaves(left, right)
-    (parts, structure), (others, other) = map(_opened, (left, right))
+    (parts, structure), (others, other) = map(opened, (left, right))
     if structure != other:
         raise DisagreementError("they are of different kinds")
     return jax.tree.unflatten(structure, map(_above, parts, others))
@@ -146,7 +146,7 @@ def _depth(pattern: Any) -> int:
     """How many values that may be None lie inside each other in a pattern."""
     if pattern is None or is_pattern(pattern):
         return 0
-    return isinstance(pattern, Maybe) + max(map(_depth, _opened(pattern)[0]), default=0)
+    return isinstance(pattern, Maybe) + max(map(_depth, opened(pattern)[0]), default=0)
 
 
 def is_pattern(part: Any) -> bool:
@@ -179,16 +179,6 @@ def _choice(left: Any, right: Any) -> Any:
 
 MOST_OBJECTS: Final = 64
 """Python objects that a variable may be one of."""
-
-
-def _opened(pattern: Any) -> tuple[list[Any], Any]:
-    """The parts of a pattern, and how it is made of them."""
-    return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
-
-
-def parts_of(pattern: Any) -> list[Any]:
-    """The parts of a pattern, one level down."""
-    return _opened(pattern)[0]
 
 
 def _is_leaf(part: Any) -> bool:

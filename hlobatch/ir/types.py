@@ -241,6 +241,11 @@ def _pattern(tree: Any) -> str:
     return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
 
 
+def opened(pattern: Any) -> tuple[list[Any], Any]:
+    """The parts of a pytree one level down, and how it is made of them; a leaf is its own only part."""
+    return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
+
+
 def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:
     """The type of a variable that holds one array per lane."""
     return Type(TensorType(jnp.dtype(dtype), shape))

@@ -34,7 +34,7 @@ from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Leaf, Static, TensorType, Type
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
 from hlobatch.transforms.if_conversion import is_traced
 from hlobatch.transforms.lower_calls import move
 
@@ -136,7 +136,7 @@ def _merged(tree: Any, counts: list[int]) -> Any:
     if type(tree) is list and len(leaves) >= FEWEST and _are_one(leaves) and _is_list_of_lists(tree):
         counts.append(len(leaves))
         return replace(leaves[0], shape=(len(leaves),))
-    parts, structure = jax.tree.flatten(tree, is_leaf=lambda part: part is not tree)
+    parts, structure = opened(tree)
     return jax.tree.unflatten(structure, [_merged(part, counts) for part in parts])
 
 
