@@ -5,29 +5,11 @@ error of their mean; the reference has its own. Their difference, divided by bot
 quantile at which a correct sampler fails one of all comparisons here with probability `ALARM_RATE`. Seeds are fixed.
 """
 
-import importlib.util
-import sys
-from pathlib import Path
 from statistics import NormalDist
-from types import ModuleType
-from typing import Any
 
 import numpy as np
 import pytest
-
-
-def _load(name: str) -> ModuleType:
-    """A module beside this one: pytest imports tests by path, so they have no package to import from."""
-    spec = importlib.util.spec_from_file_location(f"mcmc_{name}", Path(__file__).with_name(f"{name}.py"))
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[spec.name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-posteriors: Any = _load("posteriors")
+from mcmc import posteriors
 
 ALARM_RATE = 1e-4
 COMPARISONS = 150
