@@ -33,6 +33,12 @@ def state_given_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyP
     monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", 2**30 if request.param == "packed" else -1)
 
 
+@pytest.fixture
+def state_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is looked for beside a kernel, where the state would be packed."""
+    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+
+
 def pytest_report_header() -> list[str]:
     devices = Counter(device.device_kind for device in jax.devices())
     counted = ", ".join(f"{count} x {kind}" for kind, count in devices.items())

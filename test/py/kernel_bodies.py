@@ -4,6 +4,7 @@ from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
+import pytest
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -12,6 +13,13 @@ from hlobatch.runtime.plan import Room
 
 KERNEL = 'inlineable="false",xla_cpu_small_call="true"'
 """How our calls are marked; small loops XLA marks itself."""
+
+
+IN_ONE_KERNEL = [
+    pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only"),
+    pytest.mark.usefixtures("state_as_it_is"),
+]
+"""Marks of tests of what is in one kernel."""
 
 
 THUNKS = hb.Optimizations(one_kernel=False)

@@ -43,6 +43,20 @@ class Holder:
         return self.memo.setdefault(1, 2)
 
 
+def in_some_lanes(make, step):
+    """An object is made, and changed in lanes above 3."""
+
+    @hb.batch
+    def sometimes(n):
+        made = make()
+        x = n
+        if n > 3:
+            x = step(made)
+        return x
+
+    return sometimes
+
+
 @pytest.mark.parametrize(
     ("make", "step"),
     [
@@ -56,15 +70,7 @@ class Holder:
 )
 def test_objects_were_changed_in_place_for_all_lanes(make, step):
     """Containers that are no pytrees, and do not grow by a lane's values."""
-
-    @hb.batch
-    def sometimes(n):
-        made = make()
-        x = n
-        if n > 3:
-            x = step(made)
-        return x
-
+    sometimes = in_some_lanes(make, step)
     for _ in range(2):
         with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'made' in place"):
             sometimes(np.arange(6))
@@ -116,14 +122,7 @@ def test_objects_that_change_are_values():
     ids=itertools.count(),
 )
 def test_objects_with_generators_were_changed(make, step):
-    @hb.batch
-    def sometimes(n):
-        made = make()
-        x = n
-        if n > 3:
-            x = step(made)
-        return x
-
+    sometimes = in_some_lanes(make, step)
     for _ in range(2):
         with pytest.raises(hb.UnsupportedSyntaxError, match=r"draws as the program is built|changes 'made' in place"):
             sometimes(np.arange(6))

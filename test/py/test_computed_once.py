@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from kernel_bodies import (
+    IN_ONE_KERNEL,
     THUNKS,
     chosen,
     compiled_text,
@@ -23,13 +24,7 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.turns import dispatch
 from hlobatch.runtime import primitive
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+pytestmark = IN_ONE_KERNEL
 
 
 def test_what_is_broadcast_more_than_once_is_computed_once():

@@ -4,19 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from kernel_bodies import THUNKS, examples, is_one_kernel, looped, random_numbers, shapes
+from kernel_bodies import IN_ONE_KERNEL, THUNKS, examples, is_one_kernel, looped, random_numbers, shapes
 
 from hlobatch.lowering.cpu.reductions import Reduction
 from hlobatch.lowering.cpu.scatters import Scatter
 from hlobatch.runtime import primitive
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+pytestmark = IN_ONE_KERNEL
 
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])

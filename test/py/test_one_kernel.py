@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from kernel_bodies import (
+    IN_ONE_KERNEL,
     INPUTS,
     KERNEL,
     THUNKS,
@@ -28,7 +29,7 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.jax_primitives import IN_KERNELS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
+pytestmark = IN_ONE_KERNEL
 
 
 def arithmetic(x):
@@ -111,12 +112,6 @@ def contractions(x):
 
 
 BODIES = [arithmetic, integers, complex_numbers, shapes, reductions, control, random_numbers, contractions]
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from kernel_bodies import KERNEL, THUNKS
+from kernel_bodies import IN_ONE_KERNEL, KERNEL, THUNKS
 from zoo import optimizing_little
 
 import hlobatch as hb
@@ -14,13 +14,7 @@ from hlobatch.lowering.cpu.contractions import Contraction
 from hlobatch.lowering.cpu.outermost import outermost
 from hlobatch.lowering.cpu.reductions import reduction_of
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+pytestmark = IN_ONE_KERNEL
 
 
 def iterated(body, width):

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from kernel_bodies import (
+    IN_ONE_KERNEL,
     THUNKS,
     fibonacci,
 )
@@ -15,13 +16,7 @@ import hlobatch as hb
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
 from hlobatch.lowering.cpu.stack_loops import NEAR, pop_in_loops, push_in_loops
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+pytestmark = IN_ONE_KERNEL
 
 
 @pytest.mark.parametrize(

@@ -4,19 +4,13 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from kernel_bodies import THUNKS, is_one_kernel, module_of
+from kernel_bodies import IN_ONE_KERNEL, THUNKS, is_one_kernel, module_of
 
 import hlobatch as hb
 from hlobatch.lowering.cpu.reductions import Reduction
 from hlobatch.lowering.cpu.trigonometry import LIMIT, Trigonometric
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
-
-
-@pytest.fixture(autouse=True)
-def state_as_it_is(monkeypatch):
-    """Nothing is looked for beside the kernel, where the state would be packed."""
-    monkeypatch.setattr("hlobatch.runtime.packing.WORTH_PACKING", -1)
+pytestmark = IN_ONE_KERNEL
 
 
 @pytest.mark.parametrize(("is_sine", "exact"), [(True, np.sin), (False, np.cos)])
