@@ -424,7 +424,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, to 65,536 frames if that is
             more, except inside ``jax.jit``.
         max_stack_bytes: Memory that all stacks together may grow to, in bytes; None for as much as there is.
-        max_steps: Blocks one input may run before it is stopped; None for no limit.
+        max_steps: Blocks one input may run before it is stopped; None for no limit. Code of its own for each lane has
+            other blocks than the loop over all.
         lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
         threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
             itself and not inside another JAX transformation. None: on a CPU one per core where that pays, else one.

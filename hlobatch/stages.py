@@ -123,9 +123,9 @@ class Lowered:
 
         Args:
             dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module that
-                ``compile`` compiles, ``"hlo"`` for the same as XLA reads it, ``"portable"`` for StableHLO for any
-                platform, ``"llvm"`` for the code of one lane in LLVM IR. Of a batch of symbolic size, which nothing
-                compiles, ``"stablehlo"`` is that, too.
+                ``compile`` compiles (where that makes a kernel, for the loop in its place), ``"hlo"`` for the same as
+                XLA reads it, ``"portable"`` for StableHLO for any platform, ``"llvm"`` for the code of one lane in LLVM
+                IR. Of a batch of symbolic size, which nothing compiles, ``"stablehlo"`` is that, too.
             debug_info: Whether StableHLO operations carry their places in the source.
 
         Raises:
