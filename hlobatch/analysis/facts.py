@@ -10,8 +10,9 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final, TypeVar
 
 from hlobatch.diagnostics import HloBatchError, Location
@@ -74,9 +75,16 @@ class Facts:
         """The fact of a kind about a site, if there is one."""
         return self.known.get((kind, site))
 
-    def all_of(self, kind: type[Fact]) -> list[Fact]:
+    def all_of(self, kind: type[Fact]) -> Sequence[Fact]:
         """All facts of a kind, in the order in which they were learned."""
-        return [fact for (other, _), fact in self.known.items() if other is kind]
+        return self._by_kind.get(kind, [])
+
+    @cached_property
+    def _by_kind(self) -> Mapping[type, list[Any]]:
+        found: dict[type, list[Any]] = {}
+        for (kind, _), fact in self.known.items():
+            found.setdefault(kind, []).append(fact)
+        return found
 
     def __bool__(self) -> bool:
         return bool(self.known)
