@@ -113,7 +113,7 @@ def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
     """What was timed, the rows of figure 7, and those of whole runs of samplers."""
     lanes_in_use = [row for row in rows if "trajectories" in row]
     whole_runs = [row for row in rows if "library" in row]
-    return [row for row in rows if row not in lanes_in_use and row not in whole_runs], lanes_in_use, whole_runs
+    return [row for row in rows if row.keys().isdisjoint(("trajectories", "library"))], lanes_in_use, whole_runs
 
 
 def _grouped(rows: Iterable[Row], key: Any) -> list[tuple[str, list[Row]]]:
