@@ -41,6 +41,13 @@ def repeated_blocks(program: Program) -> frozenset[str]:
     return frozenset(name for name in after if name in reachable(after, after[name]))
 
 
+def headers(program: Program) -> frozenset[str]:
+    """Blocks of a lowered program of which every loop and every recursion has one."""
+    place = {block.name: index for index, block in enumerate(program.graph)}
+    targets = ((name, block.name) for block in program.graph for name in block.targets if name != HALT)
+    return frozenset(name for name, source in targets if place[name] <= place[source])
+
+
 def reachable(after: Mapping[str, Sequence[str]], start: Any) -> set[str]:
     """The blocks, ``HALT`` left out, that may run from some on, themselves included."""
     seen: set[str] = set()

@@ -25,6 +25,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
+from hlobatch.analysis.machine_flow import headers
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
@@ -287,10 +288,8 @@ class Machine:
             self.stacks.arrive(block)
 
     @cached_property
-    def _headers(self) -> set[str]:
-        """Blocks of which every loop and every recursion has one."""
-        blocks = enumerate(self.program.graph)
-        return {name for k, block in blocks for name in block.targets if self._numbers[name] <= k}
+    def _headers(self) -> frozenset[str]:
+        return headers(self.program)
 
     def _turned(self) -> None:
         """Use up some of what a lane may do before it looks whether it is to stop."""

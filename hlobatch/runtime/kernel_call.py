@@ -99,7 +99,7 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
     """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
 
     Args:
-        plan: What is run.
+        plan: What is run; arrays are given in the order in which the loop over all lanes captures them.
         record: Its kernel.
         size: Inputs in the batch.
     """
@@ -110,6 +110,9 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
     attributes = {"nonce": np.int64(_nonce()), "record": np.int64(record.fields.ctypes.data)}
 
     def run(*operands: Any) -> list[Any]:
+        count = len(plan.captures.arrays)
+        known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
+        operands = (*plan.kernel_captures.operands(known), *operands[count:])
         *results, said = call(*operands, *shared(*operands), **attributes)
         fates = said & np.int32(_FATE)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)

@@ -38,7 +38,7 @@ LARGE: Final = 1 << 16
 
 def operands(plan: Plan) -> Operands:
     """The arrays that its code takes, before those of its results."""
-    return Operands(tuple(plan.captures.positions), plan.input_shared, _computed(plan.kernel_program))
+    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(plan.kernel_program))
 
 
 def _computed(program: Program) -> tuple[str, ...]:
@@ -193,7 +193,7 @@ class KernelRunner:
             Interrupted: The user interrupted it.
         """
         plan = self.plan
-        given = [*map(_memory, (*plan.captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
+        given = [*map(_memory, (*plan.kernel_captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
         results = [_aligned((self.size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
         pointers = [_pointer(array) for array in (*given, *results)]
         run = self.kernel.run(
@@ -276,19 +276,19 @@ def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
         return []
     given = [x if shared else None for x, shared in zip(inputs, plan.input_shared, strict=True)]
     run: Callable[..., list[Any]] = plan.executable("kernel shared", lambda: jax.jit(shared_function(plan)))
-    return list(run(*plan.captured, *given))
+    return list(run(*plan.kernel_captured, *given))
 
 
 def shared_function(plan: Plan) -> Callable[..., list[Any]]:
     """The same, as a function of captured arrays and inputs that JAX can trace; it looks only at shared ones."""
-    program, count = plan.kernel_program, len(plan.captured)
+    program, count = plan.kernel_program, len(plan.kernel_captures.arrays)
     layout = replace(plan.layout(1, 1), program=program)
     wanted = set(_computed(program))
 
     def run(*given: Any) -> list[Any]:
         if not wanted:
             return []
-        supply = iter(Inputs(layout).shared(plan.captures, given[:count], given[count:]))
+        supply = iter(Inputs(layout).shared(plan.kernel_captures, given[:count], given[count:]))
         pairs = [(v, next(supply)) for v in layout.shared for _ in layout.tops(v)]
         return [value for v, value in pairs if v in wanted]
 

@@ -19,7 +19,7 @@ from hlobatch._jax import freed_with_its_program, is_x64
 from hlobatch.analysis.constants import constants, tables
 from hlobatch.analysis.cost import block_cost, largest_array
 from hlobatch.analysis.libraries import shared_library_calls
-from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
+from hlobatch.analysis.machine_flow import headers, never_goes_back, repeated_blocks
 from hlobatch.analysis.one_kernel import fits_one_kernel
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, physical, user_value
@@ -35,7 +35,7 @@ from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.processor import stores_masked, vector
 from hlobatch.runtime.widths import widths
 from hlobatch.transforms.block_order import seldom_backward
-from hlobatch.transforms.pipeline import lowered_program, machine_program, optimized_program, run
+from hlobatch.transforms.pipeline import allocated_program, computed_once, lowered_program, machine_program, run
 
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
@@ -117,7 +117,12 @@ class Plan:
     @cached_property
     def program(self) -> Program:
         """The optimized program, with calls."""
-        return optimized_program(self.specialized, self.shared, self.options.optimizations)
+        return allocated_program(self._computed_once, self.options.optimizations)
+
+    @cached_property
+    def _computed_once(self) -> Program:
+        """The program before its branches and loops are looked at."""
+        return computed_once(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property
     def in_order(self) -> Program:
@@ -152,12 +157,32 @@ class Plan:
 
     @cached_property
     def kernel_program(self) -> Program:
-        """The program with explicit stacks as a lane runs it by itself: no block does what its successors would."""
-        return machine_program(self.in_order, replace(self.options.optimizations, ask_ahead=False))
+        """The program with explicit stacks as a lane runs it by itself.
+
+        No block does what its successors would: such a lane loses nothing by a branch, and runs one side of it. But a
+        loop that is one block without branches is a loop over arrays, and remains that.
+        """
+        wanted = replace(self.options.optimizations, ask_ahead=False)
+        converted = machine_program(self.in_order, wanted)
+        if not wanted.if_conversion:
+            return converted
+        wanted = replace(wanted, if_conversion=False)
+        branching = lowered_program(allocated_program(self._computed_once, wanted), wanted)
+        return converted if len(headers(converted)) < len(headers(branching)) else machine_program(branching, wanted)
 
     @cached_property
     def captures(self) -> Captures:
         return captures(self.machine)
+
+    @cached_property
+    def kernel_captures(self) -> Captures:
+        """Those of the program of a lane by itself, which may read others, and in another order."""
+        return captures(self.kernel_program)
+
+    @cached_property
+    def kernel_captured(self) -> tuple[Any, ...]:
+        """The arrays that it captures as they are passed."""
+        return tuple(self.kernel_captures.operands())
 
     @cached_property
     def captured(self) -> tuple[Any, ...]:

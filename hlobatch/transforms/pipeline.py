@@ -129,9 +129,13 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
         shared: Inputs that all lanes share.
         optimizations: Which passes run.
     """
+    return allocated_program(computed_once(program, shared, optimizations), optimizations)
+
+
+def computed_once(program: Program, shared: Collection[str], optimizations: Optimizations = ALL) -> Program:
+    """From a typed program to the same without what need not be computed in each lane, or in each run."""
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
     passes: dict[str, Pass] = {"merge-lists": partial(merge_lists, keeps=optimizations.merge_lists)}
-    before_loops: list[Pass] = []
     if optimizations.reduce_strength:
         passes["reduce-strength"] = reduce_strength
     if optimizations.hoist_shared:
@@ -140,6 +144,13 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
         passes["split-shared"] = split_shared
     if optimizations.fold_constants:
         passes["fold-constants"] = fold_constants
+    return run(program, passes)
+
+
+def allocated_program(program: Program, optimizations: Optimizations = ALL) -> Program:
+    """From there to the program with its branches and loops as they are to run, and with what each variable needs."""
+    passes: dict[str, Pass] = {}
+    before_loops: list[Pass] = []
     if optimizations.if_conversion:
         passes["if-conversion"] = convert_ifs
         before_loops.append(convert_ifs)

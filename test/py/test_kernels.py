@@ -71,6 +71,56 @@ def kernel(function: Any, **options: Any) -> hb.BatchedFunction:
     return hb.batch(function, dispatch="kernel", **options)
 
 
+# The program of a lane
+
+
+def test_lanes_run_one_side_of_a_branch() -> None:
+    """What lanes that run together would compute both sides of; but a loop over an array has no branches."""
+
+    def divides(n, m):
+        total = 0
+        while n != 0:
+            if n % 3 == 0:
+                total = total + n // m
+            n = n - 1
+        return total
+
+    def positive(x):
+        total = jnp.float32(0)
+        for i in range(40):
+            if x[i] > 0:
+                total = total + x[i]
+        return total
+
+    x = np.linspace(-3, 4, 80, dtype=np.float32).reshape(2, 40)
+    plan = hb.batch(divides).trace(NUMBERS, NUMBERS + 1).plan
+    assert "select" in str(plan.machine)
+    assert "select" not in str(plan.kernel_program)
+    assert [*map(int, kernel(divides)(NUMBERS, NUMBERS + 1))] == [divides(int(n), int(n) + 1) for n in NUMBERS]
+    assert len(hb.batch(positive).trace(x).plan.kernel_program.graph.blocks) == 1
+    np.testing.assert_allclose(kernel(positive)(x), [row[row > 0].sum() for row in x], rtol=1e-6)
+
+
+def test_captured_arrays_of_both_sides() -> None:
+    """The code of a lane may capture arrays in another order than the loop over all lanes does."""
+    first, second = (jnp.arange(20, dtype=jnp.float32) * k for k in (1, -2))
+
+    def look_up(n):
+        x = jnp.float32(0)
+        while n > 0:
+            if n % 2 == 0:
+                x = x + second[n]
+            else:
+                x = x + first[n]
+            n = n - 1
+        return x
+
+    expected = [sum(float((first if k % 2 else second)[k]) for k in range(1, n + 1)) for n in NUMBERS]
+    batched = kernel(look_up)
+    assert np.asarray(batched(NUMBERS)).tolist() == expected
+    assert np.asarray(jax.jit(batched)(NUMBERS)).tolist() == expected
+
+
 # In other computations
 
 
