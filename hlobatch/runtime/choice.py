@@ -6,7 +6,8 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
   where a test is dear;
 * the same in a single kernel, where a test costs nothing, with stacks, which are pushed and popped lane by lane, or
   with blocks of which a lane passes most by: the block with the most lanes;
-* otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test;
+* otherwise: the block whose lanes have waited the longest for the time it takes, each behind a test; on a GPU, where
+  the host waits for a test's answer, all blocks in turn as long as lanes are few enough for that to take less;
 * more inputs than it takes to keep the machine busy: a queue that streams them through as many lanes as stay in the
   cache, so that lanes that are done take new work;
 * a loop or recursion on a CPU, and enough inputs: one thread per core, each with its share of them, unless a library is
@@ -41,6 +42,7 @@ from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
 from hlobatch.lowering.turns.schedule import Schedule, earliest, least_idle, most_lanes
 from hlobatch.runtime.processor import cores, vector
 from hlobatch.runtime.widths import times
+from hlobatch.targets.target import target_of
 from hlobatch.transforms.block_order import excess_of_a_sweep
 from hlobatch.transforms.pipeline import ALL, Optimizations
 
@@ -203,6 +205,7 @@ class Choice:
         portion: Inputs that are worth a thread.
         reason: Why, in words.
         undivided: Why a batch is never divided among threads, in words, or nothing.
+        with_few: What holds instead up to how many lanes in flight; None where the number of lanes changes nothing.
     """
 
     form: str
@@ -217,6 +220,13 @@ class Choice:
     portion: int
     reason: str
     undivided: str = ""
+    with_few: tuple[int, Choice] | None = None
+
+    def at(self, lanes: Any) -> Choice:
+        """How a run of so many lanes in flight goes; a number that is not known yet counts as many."""
+        if self.with_few is None or not isinstance(lanes, int) or lanes > self.with_few[0]:
+            return self
+        return self.with_few[1]
 
     def explained(self, layout: Layout) -> str:
         """What was chosen for a run, and why, in words."""
@@ -301,7 +311,7 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
     are_alike = is_free and (turns_of_all(program) or 0) >= ALIKE
     tests_are_dear = repeated and not one_kernel and not any(block.goes_on_to_itself for block in program.graph)
     is_auto = options.dispatch == options.schedule == "auto"
-    return Choice(
+    chosen = Choice(
         form=form,
         schedule=schedule,
         lanes=most,
@@ -315,6 +325,16 @@ def choose(program: Program, options: Options, platform: str, *, one_kernel: boo
         reason=f"{work:.0f} operations and elements per lane: {judgement.value}" if is_auto else "as asked for",
         undivided=undivided,
     )
+    swept = target_of(platform).swept
+    if form == "sweep" or not (is_auto and swept and repeated) or has_inner_loops(program):
+        return chosen
+    most_swept = int(swept / max(work, 1.0))
+    reason = (
+        f"{work:.0f} operations and elements per lane: up to {most_swept:,} lanes run all blocks sooner than one test"
+    )
+    rounds = ROUNDS if tests_are_dear else 1
+    sweep = replace(chosen, form="sweep", schedule="sweep", rounds=rounds, share=CHEAP_SHARE, reason=reason)
+    return replace(chosen, with_few=(most_swept, sweep))
 
 
 def _library_called(program: Program) -> str:

@@ -213,7 +213,7 @@ class Plan:
         """How many turns the loop makes in a stretch of a run of so many inputs."""
         if inputs not in self._paces:
             layout = self.on_one_cpu(inputs, self.declared_depth)
-            choice = self.choice_of(one_kernel=layout.one_kernel)
+            choice = self.choice_of(one_kernel=layout.one_kernel).at(layout.lanes)
             rounds = choice.rounds if choice.form in SWEEPS else 1 / len(self.block_costs)
             self._paces[inputs] = Pace.guessed(layout.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
         return self._paces[inputs]
@@ -301,7 +301,7 @@ class Plan:
 
     def request(self, layout: Layout, **how: Any) -> Request:
         """What to build for a state; ``how`` are the other attributes of ``Request``."""
-        choice = self.choice_of(one_kernel=layout.one_kernel)
+        choice = self.choice_of(one_kernel=layout.one_kernel).at(layout.lanes)
         groups = choice.groups(self.machine)
         wanted = self.options.optimizations
         few = widths(self.machine, layout, jax.default_backend()) if wanted.compaction else {}

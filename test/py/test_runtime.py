@@ -454,6 +454,21 @@ def settled(x, n, weights):
     return x
 
 
+def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
+    """The host would wait for each test; with many lanes, or where the user says how blocks run, they are tested."""
+
+    @hb.batch(in_axes=(0, None))
+    def dear(n, weights):
+        return weights.sum() if n < 2 else dear(n - 1, jnp.tanh(weights @ weights)) + dear(n - 2, weights)
+
+    program = dear.trace(np.arange(4), np.eye(20, dtype=np.float32)).lowered_program
+    on_a_gpu = choose(program, Options(), "gpu")
+    forms = [on_a_gpu.at(lanes).form for lanes in (1, 1_000, 10**8)]
+    assert forms == ["sweep", "sweep", "chain"]
+    for same in (choose(program, Options(), "cpu"), choose(program, Options(dispatch="chain"), "gpu")):
+        assert [same.at(lanes).form for lanes in (1, 10**8)] == ["chain", "chain"]
+
+
 @pytest.mark.parametrize("numbers", [8, 16])
 def test_lanes_in_flight_fill_vectors(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cheap recursion, and a loop that is dear, in one kernel: so many lanes for so many inputs."""

@@ -302,7 +302,7 @@ def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, colu
 
 def test_platforms_with_cores_of_their_own_get_one_part() -> None:
     program = fibonacci.trace(INPUTS).lowered_program
-    assert choose(program, Options(), "cuda").threads_for(10**6) == 1
+    assert choose(program, Options(), "gpu").threads_for(10**6) == 1
     assert choose(program, Options(), "cpu").threads_for(10**6) == 2
 
 
