@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index, strides
 from hlobatch.kernels.types import INT64, NoKernelError, number, size
 from hlobatch.kernels.values import Value
+
+MOST_AXES: Final = 4
+"""Numbers, put together to an array, of which each may be asked for by itself."""
 
 Params = dict[str, Any]
 Values = list[Value]
@@ -163,6 +166,8 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 @on_arrays("concatenate", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
+    if len(shape) == 1 and shape[0] <= MOST_AXES and all(x.is_cheap and x.shape == (1,) for x in values):
+        return [_numbers(e, dtype, [e.element(x, 0) for x in values])]
     new, begin, axis = e.fresh(dtype, shape), 0, p["dimension"]
     for x in values:
 
@@ -173,6 +178,17 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         e.for_each(x.shape, one)
         begin += x.shape[axis]
     return [new]
+
+
+def _numbers(e: Emitter, dtype: Any, numbers: Sequence[str]) -> Value:
+    """The array of a few numbers that stay where they are, as those of an index of several axes."""
+
+    def element(i: Index) -> str:
+        if isinstance(i, int):
+            return numbers[i]
+        return apply(e, "select_n", dtype, i, *numbers, of=INT64)
+
+    return Value(dtype, (len(numbers),), "", None, element, is_cheap=True)
 
 
 @on_arrays("split")

@@ -18,6 +18,7 @@ import numpy as np
 
 from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
 from hlobatch.jax_primitives import UPDATES, Batched, batched
+from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.rules import ARRAYS, NUMBERS, USE_ONCE, apply
 from hlobatch.kernels.text import UNROLLED, Index, Text
@@ -47,6 +48,7 @@ class Emitter(Text):
     Attributes:
         captured: Arrays that the host passes, by their identity: the pointer to them.
         protected: How many of those who still need it protect each piece of memory from being updated.
+        as_written: For the register of an index that counts from the end, that of the index before.
         turned: Emits what is done once in every turn of a loop that may be long.
     """
 
@@ -61,6 +63,7 @@ class Emitter(Text):
         self.captured = captured
         self.protected: Counter[str] = Counter()
         self.turned: Callable[[], None] = lambda: None
+        self.as_written: dict[str, str] = {}
 
     # Values
 
@@ -218,6 +221,7 @@ class Emitter(Text):
     def jaxpr(self, jaxpr: Any, constants: Sequence[Value], values: Sequence[Value]) -> list[Value]:
         """The code of a jaxpr, given the values of its constants and inputs."""
         equations = updates_last(jaxpr.eqns)
+        from_the_end = counted_from_the_end(equations)
         last: dict[Any, int] = {}
         uses: Counter[Any] = Counter()
         for at, variables in enumerate([*(e.invars for e in equations), jaxpr.outvars]):
@@ -249,6 +253,8 @@ class Emitter(Text):
                     results = self.equation(equation, operands)
             else:
                 results = self.equation(equation, operands)
+            if from_the_end.intersection(equation.outvars):
+                self.as_written[results[0].ref] = operands[1].ref
             define(equation.outvars, results)
         return [read(v) for v in jaxpr.outvars]
 

@@ -79,6 +79,11 @@ class Text:
     def branch(self, condition: str, if_true: str, if_false: str) -> None:
         self.do(f"br i1 {condition}, label {if_true}, label {if_false}")
 
+    def unlikely(self, condition: str) -> str:
+        """A condition that seldom holds: what is done then is moved out of the way."""
+        name = self.external("llvm.expect.i1", "i1", "i1", "i1")
+        return self.op(f"call i1 @{name}(i1 {condition}, i1 false)")
+
     def guard(self, condition: str, otherwise: str) -> None:
         """Go on if a condition holds."""
         after = self.new("on")

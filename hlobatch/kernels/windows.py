@@ -23,10 +23,30 @@ def clamped(e: Emitter, i: str, most: int) -> Index:
     return e.intrinsic("smin", INT64, e.intrinsic("smax", INT64, i, "0"), str(most))
 
 
+def inside(e: Emitter, index: Value, most: int) -> Index:
+    """The same, by a test where it seldom is elsewhere; a lane beside others had better not branch."""
+    if most <= 0 or not _by_a_test(e, index.ref):
+        return clamped(e, e.index(index), most)
+    place, elsewhere, after = e.cell("i64"), e.new("outside"), e.new("inside")
+    first = e.index(replace(index, ref=e.as_written.get(index.ref, index.ref)))
+    e.do(f"store i64 {first}, ptr {place}")
+    e.branch(e.unlikely(e.op(f"icmp ugt i64 {first}, {most}")), elsewhere, after)
+    e.label(elsewhere)
+    e.do(f"store i64 {clamped(e, e.index(index), most)}, ptr {place}")
+    e.jump(after)
+    e.label(after)
+    return e.op(f"load i64, ptr {place}")
+
+
+def _by_a_test(e: Emitter, index: str) -> bool:
+    """Whether it is worth a test that an index is inside of an array: one of its own, that is not known."""
+    return index.startswith("%") and not e.processor.side_by_side
+
+
 def _begin(e: Emitter, indices: Sequence[Value], shape: Sequence[int], window: Sequence[int]) -> list[Index]:
     """Where a window begins that is moved to be inside of an array."""
     sizes = zip(indices, shape, window, strict=False)  # the words of keys have no index
-    found = [clamped(e, e.index(i), n - w) for i, n, w in sizes]
+    found = [inside(e, i, n - w) for i, n, w in sizes]
     return found + [0] * (len(shape) - len(found))
 
 
@@ -72,16 +92,24 @@ class Windows:
     inside_axes: Sequence[int]
 
     def find(
-        self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], *, clamp: bool
+        self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], *, clamp: bool, as_written: bool = False
     ) -> tuple[list[Index], str]:
-        """The index of an element, and whether all of its window is inside of the array."""
+        """The index of an element, and whether all of its window is inside of the array.
+
+        Args:
+            e: The emitter.
+            batch: Which window it is in.
+            inside: The index there.
+            clamp: Whether windows are moved inside.
+            as_written: Whether indices count from the end where they are negative, and do not here.
+        """
         at: list[Index] = [0] * len(self.shape)
         is_inside = "true"
         for axis, of_indices in self.batching:
             at[axis] = batch[of_indices]
         for k, axis in enumerate(self.to_axes):
             place = e.element(self.indices, e.position([*batch, k], self.indices.shape))
-            i = e.index(Value(self.indices.dtype, (), place))
+            i = e.index(Value(self.indices.dtype, (), e.as_written.get(place, place) if as_written else place))
             most = self.shape[axis] - self.window[axis]
             if clamp:
                 at[axis] = clamped(e, i, most)
@@ -92,6 +120,29 @@ class Windows:
         for axis, more in zip(self.inside_axes, inside, strict=True):
             at[axis] = e.plus(at[axis], more)
         return at, is_inside
+
+    def go_to(
+        self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], write: str, after: str, *, clamp: bool
+    ) -> Index:
+        """Go to one label if a window is inside of the array and else to another; the place of an element at the first.
+
+        Where the indices are numbers of their own, they are most often inside as they are written.
+        """
+        if clamp or not self.indices.is_cheap or e.processor.side_by_side:
+            at, is_inside = self.find(e, batch, inside, clamp=clamp)
+            e.branch(is_inside, write, after)
+            e.label(write)
+            return e.position(at, self.shape)
+        place, elsewhere = e.cell("i64"), e.new("outside")
+        at, is_inside = self.find(e, batch, inside, clamp=False, as_written=True)
+        e.do(f"store i64 {e.position(at, self.shape)}, ptr {place}")
+        e.branch(e.unlikely(e.op(f"xor i1 {is_inside}, true")), elsewhere, write)
+        e.label(elsewhere)
+        at, is_inside = self.find(e, batch, inside, clamp=False)
+        e.do(f"store i64 {e.position(at, self.shape)}, ptr {place}")
+        e.branch(is_inside, write, after)
+        e.label(write)
+        return e.op(f"load i64, ptr {place}")
 
 
 def _filler(dtype: Any, wanted: Any) -> Any:
@@ -142,7 +193,7 @@ def _scatter(combine: str | None) -> Rule:
     """Windows that reach out of the array are dropped, or moved inside if the mode says so."""
 
     def emit(e: Emitter, p: Params, values: Values, out: Out) -> Values:
-        x, indices, updates = values[0], e.forced(values[1]), values[2]
+        x, indices, updates = values[0], values[1] if values[1].is_cheap else e.forced(values[1]), values[2]
         numbers = p["dimension_numbers"]
         window_axes = list(numbers.update_window_dims)
         if len(updates.shape) > len(window_axes) + len(indices.shape) - 1:  # the words of keys
@@ -168,11 +219,8 @@ def _scatter(combine: str | None) -> Rule:
 
         def one(index: list[Index]) -> None:
             batch = [i for k, i in enumerate(index) if k not in window_axes]
-            at, is_inside = windows.find(e, batch, [index[k] for k in window_axes], clamp=clamp)
             write, after = e.new("write"), e.new("on")
-            e.branch(is_inside, write, after)
-            e.label(write)
-            place = e.position(at, x.shape)
+            place = windows.go_to(e, batch, [index[k] for k in window_axes], write, after, clamp=clamp)
             e.put(combined(place, e.element(updates, e.position(index, updates.shape))), new, place)
             e.jump(after)
             e.label(after)

@@ -121,6 +121,64 @@ def test_captured_arrays_of_both_sides() -> None:
     assert np.asarray(jax.jit(batched)(NUMBERS)).tolist() == expected
 
 
+# Indices
+
+
+def test_indices_outside_of_arrays() -> None:
+    """Reads are moved inside, writes are dropped; negative indices count from the end, once."""
+
+    def moved(i, j, line, table):
+        k = 0
+        while k < 2:
+            line = line.at[i].set(line[j] + line[i])
+            table = table.at[i, j].add(table[j, i] + line[i - 3])
+            table = table.at[j].set(table[i] + 1)
+            k = k + 1
+        return line, table, jax.lax.dynamic_slice(line, (i,), (2,)), table[j]
+
+    steps = np.array([-(2**31), -40, -17, -16, -9, -8, -1, 0, 1, 7, 8, 15, 16, 40, 2**31 - 1], np.int32)
+    i, j = (axis.reshape(-1) for axis in np.meshgrid(steps, steps))
+    line = np.arange(16 * i.size, dtype=np.int32).reshape(-1, 16)
+    table = np.arange(72 * i.size, dtype=np.int32).reshape(-1, 8, 9)
+    with checking():
+        found = kernel(moved)(i, j, line, table)
+    assert jax.tree.all(jax.tree.map(np.array_equal, found, hb.batch(moved)(i, j, line, table)))
+
+
+def test_indices_that_the_user_moves() -> None:
+    """What counts from the end is known by its form, which may be the user's own, of another array."""
+
+    def own(i, x, flags):
+        total = 0
+        while i > -9:
+            total = total + x[jnp.where(i < 0, i + 3, i)] * 2 + x[jnp.where(i < 1, i + 3, i)]
+            total = total - x[jnp.where(i < 0, i + 3, i + 1)] + x[jnp.where(flags[i], i + 3, i)]
+            i = i - 1
+        return total
+
+    x = np.arange(7 * 5, dtype=np.int32).reshape(7, 5) ** 2
+    i, flags = np.arange(-2, 5, dtype=np.int32), x % 3 == 1
+    with checking():
+        found = kernel(own)(i, x, flags)
+    assert np.asarray(found).tolist() == np.asarray(hb.batch(own)(i, x, flags)).tolist()
+
+
+def test_an_index_is_tested_and_seldom_moved() -> None:
+    """Where a lane has a processor to itself. Beside other lanes it had better not branch."""
+
+    def total(n, x):
+        s = 0
+        while n != 0:
+            s = s + x[n]
+            n = n - 1
+        return s
+
+    plan = hb.batch(total).trace(NUMBERS, np.zeros((SIZE, 16), np.int32)).plan
+    on_cpu, on_gpu = (module_of(plan, processor).text for processor in (CPU, NVPTX))
+    assert "outside" in on_cpu
+    assert "outside" not in on_gpu
+
+
 # In other computations
 
 

@@ -1,0 +1,49 @@
+"""Equations of a jaxpr -> which indices count from the end where they are negative, as JAX writes them.
+
+::
+
+    b = lt a 0
+    c = add a 128         what `x[a]` is of an array of 128 elements: `d` stands for `a`, which most often is the
+    d = select_n b a c    same; so what is read first is where `a` is, if that is inside of the array
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from hlobatch._jax import Literal
+
+
+def counted_from_the_end(equations: Sequence[Any]) -> frozenset[Any]:
+    """The results of the choices by which negative indices count from the end."""
+    writers = {v: equation for equation in equations for v in equation.outvars}
+
+    def written(variable: Any, name: str) -> Any:
+        """What writes a variable, by a primitive of this name; conversions to the type that it has change nothing."""
+        equation = None if isinstance(variable, Literal) else writers.get(variable)
+        return equation if equation is not None and equation.primitive.name == name else None
+
+    def source(variable: Any) -> Any:
+        while (equation := written(variable, "convert_element_type")) is not None:
+            if equation.invars[0].aval.dtype != variable.aval.dtype:
+                return variable
+            variable = equation.invars[0]
+        return variable
+
+    def is_one(equation: Any) -> bool:
+        if equation.primitive.name != "select_n" or len(equation.invars) != 3 or equation.outvars[0].aval.shape:
+            return False
+        condition, index, moved = equation.invars
+        test, total = written(condition, "lt"), written(source(moved), "add")
+        if test is None or total is None or isinstance(index, Literal):
+            return False
+        return source(test.invars[0]) is source(total.invars[0]) is source(index) and _is_zero(test.invars[1])
+
+    return frozenset(equation.outvars[0] for equation in equations if is_one(equation))
+
+
+def _is_zero(variable: Any) -> bool:
+    return isinstance(variable, Literal) and np.ndim(variable.val) == 0 and variable.val == 0
