@@ -24,7 +24,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from typing import Final
 
 import numpy as np
@@ -64,9 +64,11 @@ def verify(program: Program) -> Program:
         raise VerificationError(rule, message, location)
     for function in program.all_functions:
         for block in function.graph:
+            written: set[str] = set()
             for index, op in enumerate(block.ops):
-                for rule, message in _op_faults(program, function, block, op):
+                for rule, message in _op_faults(program, function, block, op, written):
                     raise VerificationError(rule, message, _location(op), notes=[Note(_marked(function, block, index))])
+                written.update(op.defs)
     return program
 
 
@@ -120,13 +122,16 @@ def _graph_faults(function: Function) -> Iterator[Fault]:
                 yield "program_c3", message, block.location
 
 
-def _op_faults(program: Program, function: Function, block: Block, op: Op) -> Iterator[tuple[str, str]]:
+def _op_faults(
+    program: Program, function: Function, block: Block, op: Op, written: Set[str]
+) -> Iterator[tuple[str, str]]:
+    """The faults of an operation; ``written`` has a value from operations of the block before it."""
     for name in (*op.uses, *op.defs):
         if program.var_defs and name not in program.var_defs:
             yield "program_c5", f"%{name} has no type"
     yield from _kind_faults(program, function, op)
     if program.var_alloc:
-        yield from _allocation_faults(program, function, block, op)
+        yield from _allocation_faults(program, function, block, op, written)
 
 
 def _kind_faults(program: Program, function: Function, op: Op) -> Iterator[tuple[str, str]]:
@@ -171,7 +176,9 @@ def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, st
         yield "call_c3", f"{op.function} has {len(callee.vars_out)} results, {len(op.vars_out)} are taken"
 
 
-def _allocation_faults(program: Program, function: Function, block: Block, op: Op) -> Iterator[tuple[str, str]]:
+def _allocation_faults(
+    program: Program, function: Function, block: Block, op: Op, written: Set[str]
+) -> Iterator[tuple[str, str]]:
     if isinstance(op, (PushOp, PopOp)):
         for name in op.vars:
             if program.alloc(name) not in (Alloc.FULL, Alloc.NULL):
@@ -179,22 +186,13 @@ def _allocation_faults(program: Program, function: Function, block: Block, op: O
     for name in op.uses:
         if isinstance(op, (PushGotoOp, IndirectGotoOp)):
             break
-        if program.alloc(name) is Alloc.TEMPORARY and not _defined_before(block, op, name):
+        if program.alloc(name) is Alloc.TEMPORARY and name not in written:
             yield "alloc_c1", f"%{name} is TEMPORARY but has no value here"
         if program.alloc(name) is Alloc.NULL and program.var_defs[name].tensor_leaves:
             yield "alloc_c2", f"%{name} is NULL but is read"
     for name in op.defs:
         if program.alloc(name) is Alloc.SHARED and not _defines_shared(program, function, block, op):
             yield "alloc_c3", f"%{name} is SHARED but is written here"
-
-
-def _defined_before(block: Block, op: Op, name: str) -> bool:
-    for other in block.ops:
-        if other is op:
-            return False
-        if name in other.defs:
-            return True
-    return False
 
 
 def _defines_shared(program: Program, function: Function, block: Block, op: Op) -> bool:
