@@ -24,7 +24,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
+from collections.abc import Set as AbstractSet
 from typing import Final
 
 import numpy as np
@@ -123,7 +124,7 @@ def _graph_faults(function: Function) -> Iterator[Fault]:
 
 
 def _op_faults(
-    program: Program, function: Function, block: Block, op: Op, written: Set[str]
+    program: Program, function: Function, block: Block, op: Op, written: AbstractSet[str]
 ) -> Iterator[tuple[str, str]]:
     """The faults of an operation; ``written`` has a value from operations of the block before it."""
     for name in (*op.uses, *op.defs):
@@ -177,7 +178,7 @@ def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, st
 
 
 def _allocation_faults(
-    program: Program, function: Function, block: Block, op: Op, written: Set[str]
+    program: Program, function: Function, block: Block, op: Op, written: AbstractSet[str]
 ) -> Iterator[tuple[str, str]]:
     if isinstance(op, (PushOp, PopOp)):
         for name in op.vars:
