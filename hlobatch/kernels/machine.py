@@ -12,7 +12,8 @@ by themselves: there is no mask, no schedule and no masked write.
 runs the example ``index`` and gives what became of it: a ``Fate``, and, in the bits above its ``NUMBER``, which failure
 it was or which stack was too small, counting from 1. Results are there only of what is finished or has failed.
 
-``frames`` has, for each array of a stack, where its frames begin in ``stacks``, in bytes, and how many there are.
+``frames`` has, for each piece of memory that frames are in, where these begin in ``stacks``, in bytes, and how many
+there are.
 """
 
 from __future__ import annotations

@@ -28,8 +28,8 @@ class KernelModule:
 
     Attributes:
         text: LLVM IR.
-        frame_bytes: For each array of a stack, what a frame takes.
-        stack_of: For each of these arrays, which stack it belongs to.
+        frame_bytes: For each piece of memory that frames are in, what one of them takes there.
+        stack_of: For each of these pieces, which stack it belongs to.
         local_bytes: What a lane takes of memory of its own besides its stacks.
         blocks: How many blocks are counted; none if it does not count.
     """

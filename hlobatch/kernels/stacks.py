@@ -1,7 +1,8 @@
 """The stacks of a lane: memory that the host hands in, with a pointer for what is pushed and popped together.
 
-What the calls of a recursion save is one frame, so that one test finds that there is no room and one number counts
-frames (``analysis/call_frames.py``). Where all lanes run at once, elements that have the same place lie side by side.
+What the calls of a recursion save is one frame, so that one test finds that there is no room and one number says where
+the next one goes (``analysis/call_frames.py``). A lane by itself has all arrays of a frame in one place, one after the
+other. Where all lanes run at once, elements that have the same place lie side by side, each array by itself.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import size, stored
+from hlobatch.kernels.types import INT64, size, stored
 from hlobatch.kernels.values import Value
 
 Place = Callable[[Index], str]
@@ -33,8 +34,9 @@ class Stacks:
         leaves: For each variable, the types of its arrays.
         tops: For each variable, the memory of its arrays.
         current: What lies in such memory.
-        frame_bytes: For each array of a stack, in order, what a frame takes.
-        stack_of: For each of these arrays, which stack it belongs to.
+        frame_bytes: For each piece of memory that frames are in, in order, what one of them takes there: for each array
+            of a stack, or for each stack.
+        stack_of: For each of these pieces, which stack it belongs to.
     """
 
     emitter: Emitter
@@ -44,15 +46,37 @@ class Stacks:
     current: Callable[[str, TensorType], Value]
     frame_bytes: list[int] = field(default_factory=list)
     stack_of: list[int] = field(default_factory=list)
-    _entries: dict[str, int] = field(default_factory=dict)
+    _places: dict[str, list[int]] = field(default_factory=dict)
     _rows: dict[str, str] = field(default_factory=dict)
+    _bounds: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
+        if self.emitter.processor.side_by_side:
+            self._lay_out_by_arrays()
+        else:
+            self._lay_out_by_frames()
+
+    def _lay_out_by_arrays(self) -> None:
         for v in self._stacked:
-            self._entries[v] = len(self.frame_bytes)
+            self._places[v] = []
             for leaf in self.leaves[v]:
-                self.frame_bytes.append(max(size(leaf.shape), 1) * leaf.dtype.itemsize)
+                self._places[v].append(len(self.frame_bytes))
+                self.frame_bytes.append(_bytes(leaf))
                 self.stack_of.append(self._numbers[self.calls.pointers[v]])
+
+    def _lay_out_by_frames(self) -> None:
+        """Those of the largest elements are first, so that each begins where its elements may be."""
+        self.stack_of += self._numbers.values()
+        for name in self._numbers:
+            taken, of_all = 0, 1
+            arrays = [
+                (v, k) for v in self._stacked if self.calls.pointers[v] == name for k in range(len(self.leaves[v]))
+            ]
+            for v, k in sorted(arrays, key=lambda array: -self.leaves[array[0]][array[1]].dtype.itemsize):
+                self._places.setdefault(v, [0] * len(self.leaves[v]))[k] = taken
+                taken += _bytes(self.leaves[v][k])
+                of_all = max(of_all, self.leaves[v][k].dtype.itemsize)
+            self.frame_bytes.append(taken + -taken % of_all)
 
     @cached_property
     def calls(self) -> CallFrames:
@@ -71,7 +95,7 @@ class Stacks:
 
     @cached_property
     def _pointers(self) -> dict[str, str]:
-        """For each pointer the memory of how many frames there are."""
+        """For each pointer the memory of where the next frame goes."""
         return {name: self.emitter.cell("i64") for name in self._numbers}
 
     @property
@@ -81,22 +105,29 @@ class Stacks:
 
     def begin(self) -> None:
         """Nothing is saved when a lane starts."""
-        for pointer in self._pointers.values():
-            self.emitter.do(f"store i64 0, ptr {pointer}")
+        e = self.emitter
+        for name, pointer in self._pointers.items():
+            entry = 2 * self.stack_of.index(self._numbers[name])
+            begin, end = "0", self._of_frames(entry + 1)
+            if not e.processor.side_by_side:
+                begin = self._of_frames(entry)
+                end = e.op(f"add i64 {begin}, {e.times(end, self._step(name))}")
+            self._bounds[name] = begin, end
+            e.do(f"store i64 {begin}, ptr {pointer}")
 
     def arrive(self, block: Block) -> None:
-        """Go to the row of the frame that a block restores, saves, or does both with."""
+        """Go to the frame that a block restores, saves, or does both with."""
         self._rows = {}
         released, up = self.calls.released(block), self.calls.moved_up(block)
         if released is not None:
             name = self.calls.pointers[released]
-            self._rows[name] = row = self.emitter.op(f"sub i64 {self._used(name)}, 1")
+            self._rows[name] = row = self._below(name)
             if self.calls.moved_down(block) is not None:
                 self._set(name, row)
         if up is not None:
             name = self.calls.pointers[up]
             self._rows[name] = row = self._with_room(name)
-            self._set(name, self.emitter.op(f"add i64 {row}, 1"))
+            self._set_above(name, row)
 
     def push(self, variables: Sequence[str]) -> None:
         """Save what variables hold. One without a stack keeps nothing: its old value is not needed."""
@@ -106,7 +137,7 @@ class Stacks:
                 for cell, leaf, place in self._frame(v, row):
                     self._save(self.current(cell, leaf), place)
             if name not in self._rows:
-                self._set(name, self.emitter.op(f"add i64 {row}, 1"))
+                self._set_above(name, row)
 
     def pop(self, variables: Sequence[str]) -> None:
         """Restore what was saved last; below the bottom there is nothing to restore, and nothing that is read."""
@@ -114,8 +145,7 @@ class Stacks:
         for name, together in self._by_pointer(variables):
             row = self._rows.get(name, "")
             if not row:
-                below = e.op(f"sub i64 {self._used(name)}, 1")
-                row = e.op(f"call i64 @{e.external('llvm.smax.i64', 'i64', 'i64', 'i64')}(i64 {below}, i64 0)")
+                row = e.intrinsic("smax", INT64, self._below(name), self._bounds[name][0])
                 self._set(name, row)
             for v in together:
                 for cell, leaf, place in self._frame(v, row):
@@ -123,7 +153,7 @@ class Stacks:
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""
-        waiting = [v for v in variables if v in self._entries]
+        waiting = [v for v in variables if v in self._places]
         while waiting:
             name = self.calls.pointers[waiting[0]]
             together = list(dict.fromkeys(v for v in waiting if self.calls.pointers[v] == name))
@@ -133,39 +163,50 @@ class Stacks:
 
     # Pointers
 
-    def _used(self, name: str) -> str:
-        """How many frames there are."""
+    def _step(self, name: str) -> int:
+        """How far apart frames are: bytes in the memory of a lane's own stacks, or rows of all lanes."""
+        return 1 if self.emitter.processor.side_by_side else self.frame_bytes[self._numbers[name]]
+
+    def _next(self, name: str) -> str:
+        """Where the next frame goes."""
         return self.emitter.op(f"load i64, ptr {self._pointers[name]}")
 
-    def _set(self, name: str, count: str) -> None:
-        self.emitter.do(f"store i64 {count}, ptr {self._pointers[name]}")
+    def _below(self, name: str) -> str:
+        """Where the last frame is."""
+        return self.emitter.op(f"sub i64 {self._next(name)}, {self._step(name)}")
+
+    def _set(self, name: str, place: str) -> None:
+        self.emitter.do(f"store i64 {place}, ptr {self._pointers[name]}")
+
+    def _set_above(self, name: str, row: str) -> None:
+        self._set(name, self.emitter.op(f"add i64 {row}, {self._step(name)}"))
 
     def _with_room(self, name: str) -> str:
-        """How many frames there are, which are fewer than there is room for."""
+        """Where the next frame goes, for which there is room."""
         e, number = self.emitter, self._numbers[name]
-        used = self._used(name)
-        depth = e.op(f"load i64, ptr {self._of_frames(2 * self.stack_of.index(number) + 1)}")
-        e.guard(e.op(f"icmp ult i64 {used}, {depth}"), f"%overflow{number}")
-        return used
+        place = self._next(name)
+        e.guard(e.op(f"icmp slt i64 {place}, {self._bounds[name][1]}"), f"%overflow{number}")
+        return place
 
     def _of_frames(self, position: int) -> str:
-        return self.emitter.op(f"getelementptr i64, ptr %frames, i64 {position}")
+        e = self.emitter
+        return e.op(f"load i64, ptr {e.op(f'getelementptr i64, ptr %frames, i64 {position}')}")
 
     # Frames
 
     def _frame(self, v: str, row: str) -> Iterator[tuple[str, TensorType, Place]]:
         """A variable's arrays: where each has its top, its type, and where it lies in a frame."""
-        for k, (cell, leaf) in enumerate(zip(self.tops[v], self.leaves[v], strict=True)):
-            yield cell, leaf, self._place(self._entries[v] + k, leaf, row)
+        for place, cell, leaf in zip(self._places[v], self.tops[v], self.leaves[v], strict=True):
+            yield cell, leaf, self._place(place, leaf, row)
 
-    def _place(self, entry: int, leaf: TensorType, row: str) -> Place:
+    def _place(self, of_array: int, leaf: TensorType, row: str) -> Place:
         """What finds an element; where lanes have stacks of their own, only the first."""
         e = self.emitter
-        begin = e.op(f"load i64, ptr {self._of_frames(2 * entry)}")
         if not e.processor.side_by_side:
-            base = e.op(f"getelementptr i8, ptr %stacks, i64 {begin}")
-            at = e.op(f"getelementptr i8, ptr {base}, i64 {e.times(row, self.frame_bytes[entry])}")
+            frame = e.op(f"getelementptr i8, ptr %stacks, i64 {row}")
+            at = e.op(f"getelementptr i8, ptr {frame}, i64 {of_array}")
             return lambda _: at
+        begin = self._of_frames(2 * of_array)
         base = e.op(f"getelementptr i8, ptr %stacks, i64 {e.op(f'mul i64 %rows, {begin}')}")
 
         def place(i: Index) -> str:
@@ -199,3 +240,8 @@ class Stacks:
             e.store(e.load(place(i), leaf.dtype), cell, leaf.dtype, i)
 
         e.for_each(leaf.shape, one)
+
+
+def _bytes(leaf: TensorType) -> int:
+    """What an array takes in a frame."""
+    return max(size(leaf.shape), 1) * int(leaf.dtype.itemsize)

@@ -80,7 +80,7 @@ class Frames:
 
     @property
     def entries(self) -> tuple[np.ndarray[Any, Any], int]:
-        """What a kernel is told of them, ``i64[arrays, 2]``, and the bytes that they take."""
+        """What a kernel is told of them, ``i64[pieces, 2]``, and the bytes that they take."""
         found, taken = [], 0
         for bytes_, stack in zip(self.module.frame_bytes, self.module.stack_of, strict=True):
             found.append((taken, self.depths[stack]))

@@ -319,6 +319,27 @@ def test_stacks_grow() -> None:
     assert again.resumptions == 0
 
 
+def test_frames_of_many_types() -> None:
+    """What a call saves lies in one place, each array where its elements may begin."""
+
+    def mixed(n, small, flag, wide, row, z):
+        if n <= 0:
+            return small, flag, wide, row, z
+        a, b, c, d, e = mixed(n - 1, small + 1, jnp.logical_not(flag), wide * 0.5, row[::-1] * 3, z * 1j)
+        f, g, h, i, j = mixed(n - 3, small - 2, flag ^ (n % 2 == 0), wide - n, row + small, z + wide)
+        return (a * small + f, b ^ g ^ flag, c + h * wide, d - i + row, e + j * z)
+
+    n = np.arange(9, dtype=np.int32)
+    flag, wide = n % 2 == 0, n.astype(np.float32) / 3
+    small, row = n.astype(np.int8), np.arange(27, dtype=np.int16).reshape(9, 3)
+    arguments = (n, small, flag, wide, row, (wide + 2j).astype(np.complex64))
+    with checking():
+        found = kernel(mixed, max_stack_depth=2)(*arguments)
+    for ours, theirs in zip(found, hb.batch(mixed)(*arguments), strict=True):
+        assert ours.dtype == theirs.dtype
+        np.testing.assert_allclose(ours, theirs, rtol=1e-4)
+
+
 def test_stacks_that_grow_too_far(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 256)
     n = np.asarray([3, 1000, 50], np.int32)
