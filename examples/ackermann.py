@@ -1,8 +1,8 @@
 """Deep recursion: Ackermann's function, and stacks that grow while they are used.
 
-A lane that runs out of stack parks, and the others go on. When nobody can go on, the host doubles
-the stacks and the run continues from the same state: no work is lost, and no depth has to be known
-in advance.
+No depth has to be known in advance. A lane that runs out of stack waits, and the others go on; then
+the host gives it a larger one. Here, where each lane runs code of its own, that lane begins anew; in
+XLA's loop over all lanes it goes on from where it was.
 """
 
 import jax.numpy as jnp

@@ -73,7 +73,6 @@ class Optimizations:
             has, and read it there where lanes have one input each; likewise.
         few_lanes: Let the last lanes of a run go on by themselves, in a program of as few; likewise.
         kernels: Give lanes code of their own on a CPU, where the target says that this is the faster form; likewise.
-            Off until that has been in use for longer: ``dispatch="kernel"`` asks for it by name.
         one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
     """
 
@@ -97,7 +96,7 @@ class Optimizations:
     light_ties: bool = True
     tables: bool = True
     few_lanes: bool = True
-    kernels: bool = False
+    kernels: bool = True
     one_kernel: bool = True
 
 

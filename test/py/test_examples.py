@@ -40,7 +40,8 @@ def test_ackermann(output: str) -> None:
     ]
     grown = re.search(r"had 32 frames and grew (\d+) times, to (\d+)", output)
     assert grown
-    assert int(grown[2]) == 32 * 2 ** int(grown[1]) >= 128
+    assert int(grown[1]) >= 1
+    assert int(grown[2]) >= 128
 
 
 @pytest.mark.parametrize("output", ["collatz"], indirect=True)

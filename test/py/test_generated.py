@@ -21,7 +21,7 @@ import pytest
 from hypothesis import given, note
 from hypothesis import strategies as st
 from own_code import HAS_LLVM, checking
-from zoo import UNOPTIMIZED, in_small_kernels, optimizing_little
+from zoo import LOOP, UNOPTIMIZED, in_small_kernels, optimizing_little
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -275,7 +275,10 @@ def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tupl
             checked = hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel", max_stack_depth=1)
             yield "kernel, checked", checked(*ROWS.T, SHARED)
         yield "kernel", hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel")(*ROWS.T, SHARED)
-    yield "compiled", hb.batch(entry.function, in_axes=entry.in_axes, **options)(*ROWS.T, SHARED)
+    yield (
+        "compiled",
+        hb.batch(entry.function, in_axes=entry.in_axes, **{"optimizations": LOOP, **options})(*ROWS.T, SHARED),
+    )
 
 
 @given(source=modules(), options=st.sampled_from(OPTIONS))

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import stopping
 from test_stops import options, ways
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime.course import Course
@@ -136,10 +137,10 @@ import jax, jax.numpy as jnp, numpy as np
 import hlobatch as hb
 from test_interrupts import down, fibonacci
 threads, kind = int(sys.argv[1]), sys.argv[2]
-function = {"loop": down, "recursion": fibonacci}[kind]
-batched = hb.batch(function, threads=threads)
+function = down if kind == "loop" else fibonacci
+batched = hb.batch(function, threads=threads, optimizations=hb.Optimizations(kernels=kind == "kernel"))
 n = np.arange(64, dtype=np.int32) % 7
-n[[3, 4, 50]] = {"loop": -1, "recursion": 45}[kind]
+n[[3, 4, 50]] = {"loop": -1, "recursion": 45, "kernel": 70}[kind]
 wanted = np.asarray(batched(np.delete(n, [3, 4, 50])))
 batched(np.where(n > 40, 20, np.abs(n)))
 sent = []
@@ -159,7 +160,7 @@ except KeyboardInterrupt as error:
 """
 
 
-@pytest.mark.parametrize("kind", ["loop", "recursion"])
+@pytest.mark.parametrize("kind", ["loop", "recursion", "kernel"])
 @pytest.mark.parametrize("threads", [1, 2])
 def test_ctrl_c(threads: int, kind: str) -> None:
     """It comes within a second (here, where others may be at work, five); later calls run, and the process ends."""
@@ -190,7 +191,7 @@ def test_interrupted_with_stacks(lanes: int | None, short: list[float], monkeypa
     monkeypatch.setattr(Course, "note", interrupt)
     n = np.where(ENDLESS, -1, NUMBERS).astype(np.int32)
     with pytest.raises(hb.Interrupted) as caught:
-        hb.batch(stopping.down, max_stack_depth=4, lanes=lanes, threads=1)(n)
+        hb.batch(stopping.down, max_stack_depth=4, lanes=lanes, threads=1, optimizations=LOOP)(n)
     unfinished = np.isin(np.arange(SIZE), caught.value.unfinished)
     assert unfinished[ENDLESS].all()
     assert np.asarray(caught.value.outputs)[~unfinished].tolist() == n[~unfinished].tolist()

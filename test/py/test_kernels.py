@@ -246,7 +246,7 @@ third = jax.devices()[3]
 assert fibonacci(jax.device_put(n, third)).devices() == {third}
 with jax.default_device(third):
     assert fibonacci(np.arange(5)).devices() == {third}
-free = hb.batch(fibonacci.function, optimizations=hb.Optimizations(kernels=True))
+free = hb.batch(fibonacci.function)
 assert "dispatch 'kernel'" in free.with_stats(n)[1].choice
 assert "dispatch 'kernel'" not in free.with_stats(placed)[1].choice
 for _ in range(2):
@@ -525,12 +525,10 @@ def test_without_llvm(tmp_path: Path) -> None:
 
 # Where it is chosen
 
-CHOSEN = hb.Optimizations(kernels=True)
-
 
 def test_chosen_where_the_target_says_so() -> None:
     """Recursion on numbers is the kernel's, by itself and inside jit, unless that is switched off."""
-    batched = hb.batch(fibonacci, optimizations=CHOSEN)
+    batched = hb.batch(fibonacci)
     result, stats = batched.with_stats(NUMBERS)
     assert result.tolist() == FIBONACCI
     assert "dispatch 'kernel': a loop over all lanes would take" in stats.choice
@@ -538,7 +536,7 @@ def test_chosen_where_the_target_says_so() -> None:
     assert jax.jit(batched)(NUMBERS).tolist() == FIBONACCI
     assert "dispatch 'kernel'" not in hb.batch(fibonacci, optimizations=LOOP).with_stats(NUMBERS)[1].choice
     assert TARGET not in jax.jit(hb.batch(fibonacci, optimizations=LOOP)).lower(NUMBERS).as_text()
-    queued = hb.batch(fibonacci, optimizations=CHOSEN, lanes=4).with_stats(NUMBERS)[1]
+    queued = hb.batch(fibonacci, lanes=4).with_stats(NUMBERS)[1]
     assert "how the loop over all lanes runs is asked for" in queued.choice
 
 
@@ -563,10 +561,10 @@ def test_not_chosen_says_why() -> None:
         (once, (x,), "no lane goes back to a block"),
     )
     for function, arguments, reason in cases:
-        result, stats = hb.batch(function, optimizations=CHOSEN).with_stats(*arguments)
+        result, stats = hb.batch(function).with_stats(*arguments)
         assert "no code of its own for each lane: " in stats.choice
         assert reason in stats.choice
-        assert np.asarray(result).tobytes() == np.asarray(hb.batch(function)(*arguments)).tobytes()
+        assert np.asarray(result).tobytes() == np.asarray(hb.batch(function, optimizations=LOOP)(*arguments)).tobytes()
 
 
 def test_targets() -> None:

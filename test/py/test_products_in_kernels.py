@@ -5,7 +5,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from kernel_bodies import IN_ONE_KERNEL, KERNEL, THUNKS
-from zoo import optimizing_little
+from zoo import LOOP, optimizing_little
 
 import hlobatch as hb
 from examples import nuts, targets
@@ -81,7 +81,8 @@ def test_products_that_a_library_does_well_leave_one_kernel_where_each_block_run
 def test_inside_a_users_jit_no_product_is_left_to_a_library():
     """XLA wanted a library for the inner products of 64 chains, then had none for a kernel: an internal error."""
     density = targets.correlated_gaussian(targets.ar1_covariance(100, 0.5)).log_density
-    sample = nuts.make_nuts(density, step_size=0.25, num_draws=1, max_depth=3)
+    sampler = nuts.make_nuts(density, step_size=0.25, num_draws=1, max_depth=3)
+    sample = hb.batch(sampler.function, optimizations=LOOP)
     keys = jax.random.split(jax.random.key(0), 64)
     chains = jax.vmap(lambda key: nuts.start_chain(density, key, jnp.zeros(100)))(keys)
     with optimizing_little():

@@ -11,6 +11,7 @@ from kernel_bodies import (
     THUNKS,
     fibonacci,
 )
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
@@ -44,7 +45,7 @@ def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
     truth = [1, 1]
     for _ in range(10):
         truth.append(truth[-1] + truth[-2])
-    how = {"lanes": lanes, "threads": 1}
+    how = {"lanes": lanes, "threads": 1, "optimizations": LOOP}
     found, stats = hb.batch(fibonacci.function, max_stack_depth=7, **how).with_stats(n)
     assert found.tolist() == [truth[i] for i in n]
     assert stats.resumptions == 1

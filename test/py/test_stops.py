@@ -2,6 +2,7 @@
 
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import jax
@@ -9,10 +10,10 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime import memory
-from hlobatch.transforms.pipeline import Optimizations
 
 DEPTH = 16
 """Frames that stacks grow to in these tests."""
@@ -53,7 +54,7 @@ ways = pytest.mark.parametrize(("form", "lanes", "threads", "one_kernel"), WAYS)
 
 
 def options(form: str, lanes: int | None, threads: int, one_kernel: bool) -> dict[str, object]:
-    switches = Optimizations(one_kernel=one_kernel)
+    switches = replace(LOOP, one_kernel=one_kernel)
     return {"dispatch": form, "lanes": lanes, "threads": threads, "optimizations": switches}
 
 
@@ -122,8 +123,9 @@ def test_where_stacks_cannot_grow(form: str, lanes: int | None, threads: int, on
 def test_counts_go_on(lanes: int | None) -> None:
     """What is counted of a run whose stacks grew is counted of the whole run."""
     n = np.arange(SIZE, dtype=np.int32) % 10
-    grown = hb.batch(stopping.down, max_stack_depth=2, max_steps=500, lanes=lanes, threads=1).with_stats(n)[1]
-    roomy = hb.batch(stopping.down, max_stack_depth=16, max_steps=500, lanes=lanes, threads=1).with_stats(n)[1]
+    how = {"max_steps": 500, "lanes": lanes, "threads": 1, "optimizations": LOOP}
+    grown = hb.batch(stopping.down, max_stack_depth=2, **how).with_stats(n)[1]
+    roomy = hb.batch(stopping.down, max_stack_depth=16, **how).with_stats(n)[1]
     assert [block.active for block in grown.blocks] == [block.active for block in roomy.blocks]
 
 
@@ -134,7 +136,7 @@ def test_counts_go_on(lanes: int | None) -> None:
 def test_stacks_take_no_more_than_they_may(lanes: int | None, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 1 << 16)
     n = np.where(STOPPED, 1_000, np.arange(SIZE) % 10).astype(np.int32)
-    how = {"lanes": lanes, "threads": threads, "max_stack_depth": 2}
+    how = {"lanes": lanes, "threads": threads, "max_stack_depth": 2, "optimizations": LOOP}
     bounded = hb.batch(stopping.down, max_stack_bytes=200_000 if lanes is None else 10_000, **how)
     with pytest.raises(hb.StackOverflowError, match="max_stack_bytes") as caught:
         bounded(n)
@@ -157,7 +159,7 @@ def test_memory_that_cannot_be_had(lanes: int | None, monkeypatch: pytest.Monkey
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 1 << 16)
     n = np.where(STOPPED, 1_000, np.arange(SIZE) % 6).astype(np.int32)
     with pytest.raises(hb.StackOverflowError, match="take more memory than there is") as caught:
-        hb.batch(stopping.down, lanes=lanes, threads=1, max_stack_depth=2)(n)
+        hb.batch(stopping.down, lanes=lanes, threads=1, max_stack_depth=2, optimizations=LOOP)(n)
     assert caught.value.unfinished == tuple(np.flatnonzero(STOPPED))
     assert np.asarray(caught.value.outputs)[~STOPPED].tolist() == n[~STOPPED].tolist()
 
@@ -178,7 +180,7 @@ def test_no_memory_to_go_on_without_those_that_want_more(monkeypatch: pytest.Mon
 
 def test_stacks_declared_deeper_than_memory_is() -> None:
     """They begin as others do, and grow; where they cannot, that is said before memory is asked for."""
-    deep = hb.batch(stopping.down, max_stack_depth=10**9)
+    deep = hb.batch(stopping.down, max_stack_depth=10**9, optimizations=LOOP)
     n = np.array([10, 400, 0], np.int32)
     assert deep(n).tolist() == n.tolist()
     assert deep.trace(n).lower().compile()(n).tolist() == n.tolist()

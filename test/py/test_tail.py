@@ -1,9 +1,12 @@
 """Few lanes that are left at the end of a run go on by themselves, and nothing of what comes of them changes."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime import tail
@@ -68,7 +71,7 @@ def test_loops(few_at_once, threads: int, lanes: int | None, one_kernel: bool, r
     starts = np.tile(STARTS, repetitions)
     logs = np.arange(len(starts) * 5, dtype=np.int32).reshape(-1, 5)
     truth = [collatz_of(int(n), log) for n, log in zip(starts, logs, strict=True)]
-    several = hb.Optimizations(one_kernel=one_kernel)
+    several = replace(LOOP, one_kernel=one_kernel)
     batched = hb.batch(collatz.function, threads=threads, lanes=lanes, optimizations=several)
     for _ in range(2):
         steps, found = batched(starts, logs)
@@ -81,7 +84,7 @@ def test_loops(few_at_once, threads: int, lanes: int | None, one_kernel: bool, r
 @pytest.mark.parametrize("max_stack_depth", [2, 64])
 @pytest.mark.parametrize("one_kernel", [True, False])
 def test_stacks_that_grow(few_at_once, lanes: int | None, max_stack_depth: int, one_kernel: bool) -> None:
-    several = hb.Optimizations(one_kernel=one_kernel)
+    several = replace(LOOP, one_kernel=one_kernel)
     batched = hb.batch(depth_first.function, lanes=lanes, max_stack_depth=max_stack_depth, optimizations=several)
     n = np.array([1, 2, 3, 1, 12, 0, 1, 2, 10, 1, 1, 1, 1, 1, 1, 1, 1], np.int32)
     truth = [1, 2, 3, 1, 233, 1, 1, 2, 89, 1, 1, 1, 1, 1, 1, 1, 1]
@@ -92,7 +95,7 @@ def test_stacks_that_grow(few_at_once, lanes: int | None, max_stack_depth: int, 
 
 @pytest.mark.parametrize("lanes", [None, 4])
 def test_inputs_that_are_stopped(few_at_once, lanes: int | None) -> None:
-    batched = hb.batch(collatz.function, lanes=lanes, max_steps=150)
+    batched = hb.batch(collatz.function, lanes=lanes, max_steps=150, optimizations=LOOP)
     logs = np.zeros((17, 5), np.int32)
     with pytest.raises(hb.StepLimitError) as caught:
         batched(STARTS, logs)
@@ -131,7 +134,7 @@ def test_tables_and_shared_values(few_at_once) -> None:
 
 def test_a_program_for_few_lanes_waits_until_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("hlobatch.runtime.pace.MOST", 16)
-    batched = hb.batch(collatz.function, threads=1)
+    batched = hb.batch(collatz.function, threads=1, optimizations=LOOP)
     logs = np.zeros((17, 5), np.int32)
     batched(STARTS, logs)
     plan = batched.trace(STARTS, logs).plan
