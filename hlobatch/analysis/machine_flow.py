@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from hlobatch.ir.ops import HALT, PushGotoOp
@@ -48,13 +48,24 @@ def headers(program: Program) -> frozenset[str]:
     return frozenset(name for name, source in targets if place[name] <= place[source])
 
 
-def reachable(after: Mapping[str, Sequence[str]], start: Any) -> set[str]:
-    """The blocks, ``HALT`` left out, that may run from some on, themselves included."""
-    seen: set[str] = set()
+def turning_points(program: Program) -> frozenset[str]:
+    """Some of them that are enough, of which no other has to be passed before a block is run again and again."""
+    after = {block.name: block.targets for block in program.graph}
+    found = headers(program)
+    for name, targets in after.items():
+        others = found - {name}
+        if name in found and name not in reachable(after, targets, others):
+            found = others
+    return found
+
+
+def reachable(after: Mapping[str, Sequence[str]], start: Any, without: Iterable[str] = ()) -> set[str]:
+    """The blocks, ``HALT`` and some others left out, that may run from some on, themselves included."""
+    seen, left_out = set[str](), {HALT, *without}
     pending = list(start)
     while pending:
         name = pending.pop()
-        if name not in seen and name != HALT:
+        if name not in seen and name not in left_out:
             seen.add(name)
             pending += after[name]
     return seen

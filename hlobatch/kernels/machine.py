@@ -26,7 +26,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.machine_flow import headers
+from hlobatch.analysis.machine_flow import turning_points
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
@@ -284,13 +284,13 @@ class Machine:
                 so_far = e.op(f"load i64, ptr {self._steps}")
                 e.guard(e.op(f"icmp ult i64 {so_far}, {self.options.max_steps}"), "%stepped_out")
                 e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
-            if block.name in self._headers:
+            if block.name in self._turning_points:
                 self._turned()
             self.stacks.arrive(block)
 
     @cached_property
-    def _headers(self) -> frozenset[str]:
-        return headers(self.program)
+    def _turning_points(self) -> frozenset[str]:
+        return turning_points(self.program)
 
     def _turned(self) -> None:
         """Use up some of what a lane may do before it looks whether it is to stop."""
