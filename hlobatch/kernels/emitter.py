@@ -48,7 +48,8 @@ class Emitter(Text):
     Attributes:
         captured: Arrays that the host passes, by their identity: the pointer to them.
         protected: How many of those who still need it protect each piece of memory from being updated.
-        as_written: For the register of an index that counts from the end, that of the index before.
+        from_the_end: For the register of an index that counts from the end where it is negative: that of the index as
+            it was written, and how many are added.
         turned: Emits what is done once in every turn of a loop that may be long.
     """
 
@@ -63,7 +64,7 @@ class Emitter(Text):
         self.captured = captured
         self.protected: Counter[str] = Counter()
         self.turned: Callable[[], None] = lambda: None
-        self.as_written: dict[str, str] = {}
+        self.from_the_end: dict[str, tuple[str, int]] = {}
 
     # Values
 
@@ -72,6 +73,19 @@ class Emitter(Text):
         k = kind(value.dtype)
         extension = "sext" if is_signed(value.dtype) else "zext"
         return value.ref if k == "i64" else self.op(f"{extension} {k} {value.ref} to i64")
+
+    def as_written(self, index: str) -> str:
+        """An index before negative ones count from the end."""
+        return self.from_the_end.get(index, (index, 0))[0]
+
+    def again(self, index: str, dtype: Any) -> str:
+        """The same index; one that counts from the end is computed here, so that it is not where nobody asks for it."""
+        written, more = self.from_the_end.get(index, (index, 0))
+        if not more:
+            return index
+        k = kind(dtype)
+        moved, is_negative = self.op(f"add {k} {written}, {more}"), self.op(f"icmp slt {k} {written}, 0")
+        return self.op(f"select i1 {is_negative}, {k} {moved}, {k} {written}")
 
     def element(self, value: Value, i: Index) -> str:
         """The element at a place."""
@@ -253,8 +267,8 @@ class Emitter(Text):
                     results = self.equation(equation, operands)
             else:
                 results = self.equation(equation, operands)
-            if from_the_end.intersection(equation.outvars):
-                self.as_written[results[0].ref] = operands[1].ref
+            for v in from_the_end.keys() & set(equation.outvars):
+                self.from_the_end[results[0].ref] = operands[1].ref, from_the_end[v]
             define(equation.outvars, results)
         return [read(v) for v in jaxpr.outvars]
 

@@ -17,8 +17,8 @@ import numpy as np
 from hlobatch._jax import Literal
 
 
-def counted_from_the_end(equations: Sequence[Any]) -> frozenset[Any]:
-    """The results of the choices by which negative indices count from the end."""
+def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
+    """The results of the choices by which negative indices count from the end, and how many are added."""
     writers = {v: equation for equation in equations for v in equation.outvars}
 
     def written(variable: Any, name: str) -> Any:
@@ -33,17 +33,21 @@ def counted_from_the_end(equations: Sequence[Any]) -> frozenset[Any]:
             variable = equation.invars[0]
         return variable
 
-    def is_one(equation: Any) -> bool:
+    def added(equation: Any) -> int | None:
         if equation.primitive.name != "select_n" or len(equation.invars) != 3 or equation.outvars[0].aval.shape:
-            return False
+            return None
         condition, index, moved = equation.invars
         test, total = written(condition, "lt"), written(source(moved), "add")
         if test is None or total is None or isinstance(index, Literal):
-            return False
-        return source(test.invars[0]) is source(total.invars[0]) is source(index) and _is_zero(test.invars[1])
+            return None
+        is_same = source(test.invars[0]) is source(total.invars[0]) is source(index)
+        return _number(total.invars[1]) if is_same and _number(test.invars[1]) == 0 else None
 
-    return frozenset(equation.outvars[0] for equation in equations if is_one(equation))
+    found = {equation.outvars[0]: added(equation) for equation in equations}
+    return {v: more for v, more in found.items() if more is not None}
 
 
-def _is_zero(variable: Any) -> bool:
-    return isinstance(variable, Literal) and np.ndim(variable.val) == 0 and variable.val == 0
+def _number(variable: Any) -> int | None:
+    """A whole number that is known."""
+    is_known = isinstance(variable, Literal) and np.ndim(variable.val) == 0
+    return int(variable.val) if is_known and np.issubdtype(variable.aval.dtype, np.integer) else None

@@ -28,11 +28,12 @@ def inside(e: Emitter, index: Value, most: int) -> Index:
     if most <= 0 or not _by_a_test(e, index.ref):
         return clamped(e, e.index(index), most)
     place, elsewhere, after = e.cell("i64"), e.new("outside"), e.new("inside")
-    first = e.index(replace(index, ref=e.as_written.get(index.ref, index.ref)))
+    first = e.index(replace(index, ref=e.as_written(index.ref)))
     e.do(f"store i64 {first}, ptr {place}")
     e.branch(e.unlikely(e.op(f"icmp ugt i64 {first}, {most}")), elsewhere, after)
     e.label(elsewhere)
-    e.do(f"store i64 {clamped(e, e.index(index), most)}, ptr {place}")
+    again = e.index(replace(index, ref=e.again(index.ref, index.dtype)))
+    e.do(f"store i64 {clamped(e, again, most)}, ptr {place}")
     e.jump(after)
     e.label(after)
     return e.op(f"load i64, ptr {place}")
@@ -109,7 +110,8 @@ class Windows:
             at[axis] = batch[of_indices]
         for k, axis in enumerate(self.to_axes):
             place = e.element(self.indices, e.position([*batch, k], self.indices.shape))
-            i = e.index(Value(self.indices.dtype, (), e.as_written.get(place, place) if as_written else place))
+            place = e.as_written(place) if as_written else e.again(place, self.indices.dtype)
+            i = e.index(Value(self.indices.dtype, (), place))
             most = self.shape[axis] - self.window[axis]
             if clamp:
                 at[axis] = clamped(e, i, most)
