@@ -8,13 +8,13 @@ Reference: Wu and Larus, "Static branch frequency and program profile analysis",
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Sequence
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
-from hlobatch.analysis.machine_flow import onward, reachable
+from hlobatch.analysis.machine_flow import components, onward
 from hlobatch.ir.program import Program
 
 STAYS: Final = 0.9
@@ -31,10 +31,11 @@ def edge_frequencies(program: Program) -> Matrix:
     All of them, and the ends of runs, sum to one.
     """
     after = onward(program)
+    loops = components(after)
     place = {name: index for index, name in enumerate(after)}
     chances = np.zeros((len(after), len(after) + 1))  # the last column: it is done
     for name, successors in after.items():
-        for successor, chance in zip(successors, _chances(name, successors, after), strict=True):
+        for successor, chance in zip(successors, _chances(successors, loops[name]), strict=True):
             chances[place[name], place.get(successor, -1)] += chance
     inside = chances[:, :-1] * (1 - ENDLESS)
     start = np.eye(len(after))[0]
@@ -42,9 +43,9 @@ def edge_frequencies(program: Program) -> Matrix:
     return np.asarray(visits[:, None] * inside / visits.sum())
 
 
-def _chances(name: str, successors: Sequence[str], after: Mapping[str, Sequence[str]]) -> list[float]:
-    """How often each of a block's successors is next."""
-    staying = [successor for successor in successors if name in reachable(after, [successor])]
+def _chances(successors: Sequence[str], loop: Collection[str]) -> list[float]:
+    """How often each of the successors of a block in a loop is next."""
+    staying = [successor for successor in successors if successor in loop]
     leaving = len(successors) - len(staying)
     if not staying or not leaving:
         return [1 / len(successors)] * len(successors)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from hlobatch.ir.ops import HALT, PushGotoOp
@@ -38,7 +38,47 @@ def never_goes_back(program: Program) -> bool:
 def repeated_blocks(program: Program) -> frozenset[str]:
     """Blocks of a lowered program that a lane may come back to."""
     after = onward(program)
-    return frozenset(name for name in after if name in reachable(after, after[name]))
+    found = components(after)
+    return frozenset(name for name in after if len(found[name]) > 1 or name in after[name])
+
+
+def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str]]:
+    """For each block, those that a lane may come to from it and come back from; itself, too.
+
+    They are the strongly connected components of the graph, found in time that is linear in it.
+
+    Reference:
+        Tarjan, "Depth-first search and linear graph algorithms", SIAM Journal on Computing 1, 1972.
+    """
+    found: dict[str, frozenset[str]] = {}
+    lowest: dict[str, int] = {}
+    open_ones: list[str] = []  # in the order in which they were come to, which is what `lowest` counts
+
+    def come_to(name: str) -> tuple[str, int, Iterator[str]]:
+        lowest[name] = len(lowest)
+        open_ones.append(name)
+        return name, lowest[name], iter(after[name])
+
+    for first in after:
+        path = [] if first in lowest else [come_to(first)]
+        while path:
+            name, order, others = path[-1]
+            for other in others:
+                if other != HALT and other not in lowest:
+                    path.append(come_to(other))
+                    break
+                if other != HALT and other not in found:
+                    lowest[name] = min(lowest[name], lowest[other])
+            else:
+                path.pop()
+                if path:
+                    lowest[path[-1][0]] = min(lowest[path[-1][0]], lowest[name])
+                if lowest[name] == order:
+                    members = [open_ones.pop()]
+                    while members[-1] != name:
+                        members.append(open_ones.pop())
+                    found |= dict.fromkeys(members, frozenset(members))
+    return found
 
 
 def headers(program: Program) -> frozenset[str]:

@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import hlobatch as hb
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.analysis.definedness import (
     check_definedness,
@@ -16,7 +17,7 @@ from hlobatch.analysis.definedness import (
     user_name,
 )
 from hlobatch.analysis.liveness import liveness
-from hlobatch.analysis.machine_flow import onward
+from hlobatch.analysis.machine_flow import components, onward
 from hlobatch.analysis.machine_liveness import live_out
 from hlobatch.instructions import (
     HALT,
@@ -296,3 +297,19 @@ def test_assigned_means_that_no_path_arrives_without(function: Function) -> None
 )
 def test_user_name(variable: str, name: str) -> None:
     assert user_name(variable) == name
+
+
+@given(st.lists(st.lists(st.integers(0, 9), max_size=3), min_size=1, max_size=9))
+def test_components(edges: list[list[int]]) -> None:
+    after = {str(k): [str(n) if n < len(edges) else HALT for n in others] for k, others in enumerate(edges)}
+    leads_to = {name: machine_flow.reachable(after, others) for name, others in after.items()}
+    for name, found in components(after).items():
+        assert found == {name} | {other for other in leads_to[name] if name in leads_to[other]}
+
+
+def test_components_of_a_long_line() -> None:
+    """Where each call of a function of its own would be one too many."""
+    after = {str(k): [str(k + 1)] for k in range(20_000)} | {"20000": ["10000", HALT]}
+    found = components(after)
+    assert len(found["9999"]) == 1
+    assert len(found["20000"]) == 10_001
