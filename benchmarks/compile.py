@@ -29,6 +29,11 @@ def total(counts: Any) -> float:
     return float(np.asarray(counts).sum(dtype=np.int64))
 
 
+def without(*optimizations: str) -> dict[str, Any]:
+    """Options of `batched` with which some optimizations are off."""
+    return {"optimizations": hb.Optimizations(**dict.fromkeys(optimizations, False))}
+
+
 def batched(
     function: hb.BatchedFunction,
     args: Sequence[Any],

@@ -74,7 +74,7 @@ def row(name: str, threads: int) -> str:
     of = functools.partial(
         hb.batch, function.function, in_axes=function.in_axes, static_argnames=tuple(function.static), threads=threads
     )
-    kernel, loop = of(dispatch="kernel"), of()
+    kernel, loop = of(dispatch="kernel"), of(optimizations=hb.Optimizations(kernels=False))
     firsts = [timed(lambda f=f: f(*arguments))[0] for f in (kernel, loop)]
     same = agreement(kernel(*arguments), loop(*arguments))
     numba = numba_of(module, count) if threads == 1 else None

@@ -1,4 +1,4 @@
-"""Each optimization off in turn, each schedule instead of the chosen one, one thread: what they are worth.
+"""XLA's loop with each optimization off in turn, each schedule instead of the chosen one, one thread; kernels.
 
 Six workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
 (Takeuchi), a nested loop (Collatz), a loop over a short table in a loop (a walk), and a sampler, of a density that
@@ -30,11 +30,12 @@ PASSES: Final = tuple(field.name for field in dataclasses.fields(hb.Optimization
 
 def variants() -> dict[str, dict[str, Any]]:
     """By the name of a contender, the options of `ready.batched`."""
-    without = {f"without {name}": {"optimizations": hb.Optimizations(**{name: False})} for name in PASSES}
-    nothing = {"without all of them": {"optimizations": hb.Optimizations(**dict.fromkeys(PASSES, False))}}
+    loop = ready.without("kernels")
+    off = {f"without {name}": ready.without("kernels", name) for name in PASSES if name != "kernels"}
+    nothing = {"without all of them": ready.without(*PASSES)}
     schedules = {f"schedule {name}": {"schedule": name} for name in ("earliest", "most_lanes", "cost", "sweep")}
-    alone = {"in one thread": {"threads": 1}, "inside jax.jit": {"inside_jit": True}}
-    return {"hlobatch": {}, **without, **nothing, **schedules, **alone}
+    alone = {"in one thread": {"threads": 1, **loop}, "inside jax.jit": {"inside_jit": True, **loop}}
+    return {"hlobatch": loop, **off, **nothing, **schedules, **alone, "lanes by themselves": {"dispatch": "kernel"}}
 
 
 def calls(size: Size, **options: Any) -> Prepared:
@@ -93,9 +94,10 @@ def workload(name: str, of: str, unit: str, prepare: Prepare, size: Size) -> Wor
         title=f"Ablation: {of}",
         unit=unit,
         description=(
-            "One optimization off in each row, then all of them, then each schedule in place of the chosen one, then "
-            "the whole batch in one thread, by itself and inside a `jax.jit` of one's own. A row as fast as the first "
-            "says that here nothing depends on it."
+            "XLA's loop over all lanes, with one optimization off in each row, then all of them, then each schedule in "
+            "place of the chosen one, then the whole batch in one thread, by itself and inside a `jax.jit` of one's "
+            "own. A row as fast as the first says that here nothing depends on it. In the last, lanes have code of "
+            "their own."
         ),
         sizes=(size,),
         contenders={key: partial(prepare, **options) for key, options in variants().items()},

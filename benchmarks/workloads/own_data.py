@@ -102,10 +102,6 @@ def solutions_in_lockstep(size: Size) -> Prepared:
     return ready.lockstep(solve_in_lax, systems(size), size, work=turns, comparable=rounded)
 
 
-def without(name: str) -> dict[str, Any]:
-    return {"optimizations": hb.Optimizations(**{name: False})}
-
-
 WORKLOADS: Final = {
     made.name: made
     for made in (
@@ -120,7 +116,8 @@ WORKLOADS: Final = {
             sizes=(Size(200, 200), Size(2_000, 2_000)),
             contenders={
                 "hlobatch": searches,
-                "hlobatch, without tables": partial(searches, **without("tables")),
+                "hlobatch, without kernels": partial(searches, **ready.without("kernels")),
+                "hlobatch, without kernels and tables": partial(searches, **ready.without("kernels", "tables")),
                 "lockstep vmap": searches_in_lockstep,
             },
             roofline=None,
@@ -137,7 +134,7 @@ WORKLOADS: Final = {
             sizes=(Size(64, 64),),
             contenders={
                 "hlobatch": solutions,
-                "hlobatch, without light_ties": partial(solutions, **without("light_ties")),
+                "hlobatch, without light_ties": partial(solutions, **ready.without("light_ties")),
                 "lockstep vmap": solutions_in_lockstep,
             },
             roofline=None,

@@ -4,6 +4,7 @@ Reference:
     Hoare, "Quicksort", The Computer Journal 5, 1962; the partition is Lomuto's.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -59,10 +60,6 @@ def everything(result: Any) -> Any:
 
 def batched(size: Size, **options: Any) -> Prepared:
     return ready.batched(quicksort, inputs(size.inputs), work=work, comparable=everything, **options)
-
-
-def without_in_place(size: Size) -> Prepared:
-    return batched(size, optimizations=hb.Optimizations(in_place=False))
 
 
 def lockstep(size: Size) -> Prepared:
@@ -137,7 +134,8 @@ WORKLOAD = Workload(
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
     contenders={
         "hlobatch": batched,
-        "hlobatch, without in_place": without_in_place,
+        "hlobatch, without kernels": partial(batched, **ready.without("kernels")),
+        "hlobatch, without kernels and in_place": partial(batched, **ready.without("kernels", "in_place")),
         "lockstep vmap": lockstep,
         "numba, serial": serial,
     },

@@ -65,7 +65,8 @@ WORKLOAD = Workload(
     sizes=(Size(1_000, 1_000),),
     contenders={
         "hlobatch": walks,
-        "hlobatch, without few_lanes": partial(walks, optimizations=hb.Optimizations(few_lanes=False)),
+        "hlobatch, without kernels": partial(walks, **ready.without("kernels")),
+        "hlobatch, without kernels and few_lanes": partial(walks, **ready.without("kernels", "few_lanes")),
         "lockstep vmap": walks_in_lockstep,
     },
     roofline=None,
