@@ -12,9 +12,8 @@ from __future__ import annotations
 import contextlib
 import ctypes
 from collections.abc import Sequence
-from concurrent.futures import CancelledError, Future, ThreadPoolExecutor
+from concurrent.futures import CancelledError, Future
 from dataclasses import dataclass, field
-from functools import cache
 from time import perf_counter
 from typing import Any, Final
 
@@ -26,6 +25,7 @@ from hlobatch.kernels.jit import Code
 from hlobatch.kernels.machine import FAULT, Call
 from hlobatch.kernels.module import KernelModule
 from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.threads import lanes
 
 ALIGNED: Final = 64
 """Bytes that what the host hands in is a multiple of."""
@@ -49,12 +49,6 @@ CHUNKS: Final = 16
 MOST_AT_ONCE: Final = 64
 
 _MASK: Final = (1 << NUMBER) - 1
-
-
-@cache
-def _threads() -> ThreadPoolExecutor:
-    """What runs lanes beside the threads that call; of several runs, none waits for another."""
-    return ThreadPoolExecutor(256, "hlobatch-lanes")
 
 
 Table = Any
@@ -243,7 +237,7 @@ class Run:
             return calls[-1]
 
         def leave_to_another() -> None:
-            others.append(_threads().submit(made(LOOKS, is_last=False).run))
+            others.append(lanes().submit(made(LOOKS, is_last=False).run))
 
         try:
             for _ in range(threads - 1):

@@ -6,6 +6,7 @@ only starts an executable; tracing and compiling, which depend on settings that 
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cache
@@ -18,6 +19,22 @@ T = TypeVar("T")
 def _worker(index: int) -> ThreadPoolExecutor:
     """One thread: of a pool of several, one might take two calls, and XLA would run them one after the other."""
     return ThreadPoolExecutor(1, f"hlobatch-{index}")
+
+
+@cache
+def lanes() -> ThreadPoolExecutor:
+    """What runs lanes with code of their own beside the threads that call; of several runs, none waits for another."""
+    return ThreadPoolExecutor(256, "hlobatch-lanes")
+
+
+def _forget() -> None:
+    """A process that was forked has none of the threads of the one before, and would wait for them."""
+    _worker.cache_clear()
+    lanes.cache_clear()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_forget)
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:

@@ -5,6 +5,7 @@ That they compute what plain Python does is tested with all other executors (``t
 """
 
 import contextlib
+import os
 import signal
 import subprocess
 import sys
@@ -521,6 +522,34 @@ def test_without_llvm(tmp_path: Path) -> None:
     results, said = run.stdout.splitlines()
     assert results == "[1, 1, 2, 3, 5]"
     assert said == "'fibonacci' has no kernel: `llvmlite` cannot be imported (ImportError: hidden)"
+
+
+IN_A_CHILD = """
+import os, signal, warnings
+import numpy as np, hlobatch as hb
+warnings.simplefilter("ignore")  # JAX's, of forks
+
+@hb.batch(threads=2)
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+n = np.full(40, 31, np.int32)  # long enough for other threads to take lanes
+wanted = np.asarray(fibonacci(n)).tolist()
+child = os.fork()
+if not child:
+    signal.alarm(60)
+    os._exit(np.asarray(fibonacci(n)).tolist() != wanted)
+assert os.waitpid(child, 0)[1] == 0
+"""
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="no process forks here")
+def test_in_a_child_process() -> None:
+    """It has none of its parent's threads, and waited for them."""
+    done = subprocess.run([sys.executable, "-c", IN_A_CHILD], capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 # Where it is chosen
