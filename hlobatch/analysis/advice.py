@@ -31,7 +31,13 @@ def advice(side: Side, other: Side, name: str) -> str:
             "or do in each branch what depends on it."
         )
     pairs = list(zip(left.leaves, right.leaves, strict=True))
-    if len(pairs) == 1 and {_kind(leaf) for leaf in pairs[0]} == {"i", "f"}:
+    if any(map(_is_infinity_beside_integer, pairs)):
+        return (
+            "infinity is a float: let the integer be one, too, as in `float(x)`, or begin with an integer beyond all "
+            "others, as in `10**9` or `-(10**9)`."
+        )
+    differing = [{_kind(leaf) for leaf in pair} for pair in pairs if _kind(pair[0]) != _kind(pair[1])]
+    if differing and all(kinds == {"i", "f"} for kinds in differing):
         return "let both be floats, as in `float(x)` for the integer: before the loop, if it changes in one."
     if all(_shape(a) == _shape(b) for a, b in pairs):
         return "make both the same, with jnp.asarray(…, dtype) or .astype(…)."
@@ -74,9 +80,17 @@ def _dtype(number: Static, array: TensorType, usual: type) -> str:
     return "" if dtype == jnp.result_type(usual) else f", jnp.{np.dtype(dtype).name}"
 
 
+def _is_infinity_beside_integer(pair: tuple[Leaf, Leaf]) -> bool:
+    """Whether it is a search for the least or the greatest integer that begins with an infinity that is written out."""
+    infinite = [isinstance(leaf, Static) and leaf.value in (float("inf"), -float("inf")) for leaf in pair]
+    return any(infinite) and "i" in map(_kind, pair)
+
+
 def _kind(leaf: Leaf) -> str:
     """Of a single number ``i`` for an integer and ``f`` for a float."""
-    return leaf.dtype.kind if isinstance(leaf, TensorType) and leaf.shape == () and not leaf.is_key else ""
+    if isinstance(leaf, Static):
+        return {int: "i", float: "f"}.get(type(leaf.value), "")
+    return leaf.dtype.kind if leaf.shape == () and not leaf.is_key else ""
 
 
 def _shape(leaf: Leaf) -> tuple[int, ...]:

@@ -75,6 +75,14 @@ def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatch
             help=LARGE_NUMBERS,
         )
     if isinstance(error, TypeError) and UNHASHABLE.search(str(error)):
+        if cache := _cached_function(error, place):
+            return BatchTypeError(
+                f"{cache!r} keeps its results in a cache, which looks up a value that differs between lanes",
+                place,
+                notes=deeper,
+                help="leave the decorator out, and each call is computed anew; where that takes too long, write what "
+                "is asked for again and again to an array, in a loop.",
+            )
         return BatchTypeError(
             "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
             place,
@@ -125,6 +133,14 @@ _JAX_ADVICE: Final = (
     "See https://",
     "----",
 )
+
+
+def _cached_function(error: Exception, place: Location) -> str:
+    """The name of the function with ``functools.lru_cache`` that was called where the error is, if any is."""
+    *_, (frame, _) = traceback.walk_tb(error.__traceback__)
+    word = re.match(r"\w+", place.text)
+    called = frame.f_globals.get(word[0], frame.f_locals.get(word[0])) if word else None
+    return word[0] if word and hasattr(called, "cache_parameters") else ""
 
 
 def _is_the_users(error: Exception) -> bool:

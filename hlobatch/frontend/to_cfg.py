@@ -100,7 +100,7 @@ class FunctionLowering(ExceptionLowering):
                 raise UnsupportedSyntaxError(
                     "a function defined inside has a decorator",
                     self.location(decorator),
-                    help="define it outside the batched function.",
+                    help="leave the decorator out, as can be done with a cache; or define the function outside.",
                 )
 
     @statement.register
