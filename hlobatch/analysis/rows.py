@@ -79,7 +79,11 @@ def row_kind(rows: Any) -> Any:
 
 def _without_axis(leaf: Any) -> TensorType:
     kind = leaf if isinstance(leaf, TensorType) else leaf_type(leaf)
-    assert isinstance(kind, TensorType)
+    if not isinstance(kind, TensorType):
+        raise BatchTypeError(
+            f"an object of {type(leaf).__name__!r} is put into a container whose length differs between lanes",
+            help="let its class be a NamedTuple, or keep its attributes there as a tuple of numbers and arrays.",
+        )
     return replace(kind, shape=kind.shape[1:])
 
 
