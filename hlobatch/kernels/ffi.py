@@ -1,7 +1,8 @@
 """What XLA calls, of the functions of others that a module may call: the frame of a call, and a handler in LLVM IR.
 
-One handler serves all kernels. A call names its own by the address of a record of numbers, which is good in this
-process alone: a number that no other process has goes with it, and the handler refuses a call with another one.
+One handler serves all kernels. A call names its own by a key made of the kernel's code, so that what XLA compiled is
+good in other processes, too, which may have it from JAX's persistent cache. The handler finds the key in a directory of
+the kernels that this process has made, and refuses a call that names another.
 
 XLA calls it without Python's interpreter. Threads beside the one that calls are the system's own.
 """
@@ -11,6 +12,8 @@ from __future__ import annotations
 import ctypes
 import re
 from typing import Any, Final
+
+import numpy as np
 
 from hlobatch.kernels.machine import Call
 
@@ -83,8 +86,51 @@ def _declared(text: str, name: str) -> list[str]:
     return fields[: len(_names(_STRUCTS[name]))]
 
 
+class Directory:
+    """The kernels of this process by their keys: a table with open addressing, which the handler reads.
+
+    A handler that reads it looks for a key that has been there since before XLA compiled the call. What is added later
+    fills places that were empty, or is in a table of its own, and the handler finds one or the other.
+
+    Attributes:
+        address: Where the table's address is.
+    """
+
+    def __init__(self) -> None:
+        self._cell = np.zeros(1, np.int64)
+        self._records: dict[int, int] = {}
+        self._tables: list[np.ndarray[Any, Any]] = []  # none goes: a handler may be reading it
+        self.address: int = self._cell.ctypes.data
+        self._make(2)
+
+    def add(self, key: int, record: int) -> None:
+        """Let calls that name a key, which is not 0, find the record at an address."""
+        self._records[key] = record
+        if 4 * len(self._records) > len(self._tables[-1]):
+            self._make(len(self._tables[-1]) - 1)  # twice as many
+        else:
+            self._place(self._tables[-1], key, record)
+
+    def _make(self, places: int) -> None:
+        """Make a larger table; of its numbers, the first is how many places there are, less one."""
+        table = np.zeros(1 + 2 * places, np.int64)
+        table[0] = places - 1
+        for key, record in self._records.items():
+            self._place(table, key, record)
+        self._tables.append(table)
+        self._cell[0] = table.ctypes.data
+
+    @staticmethod
+    def _place(table: np.ndarray[Any, Any], key: int, record: int) -> None:
+        place = key & int(table[0])
+        while table[1 + 2 * place] not in (0, key):
+            place = (place + 1) & int(table[0])
+        table[2 + 2 * place] = record
+        table[1 + 2 * place] = key
+
+
 class Record:
-    """What a call names: numbers of 64 bits, by their positions."""
+    """What a call's key stands for: numbers of 64 bits, by their positions."""
 
     RUN: Final = 0
     """``@run`` of a kernel."""
@@ -100,14 +146,14 @@ class Record:
     FIELDS: Final = 6
 
 
-def handler(nonce: int, api: tuple[int, int]) -> str:
+def handler(directory: Directory, api: tuple[int, int]) -> str:
     """The handler in LLVM IR.
 
     Its operands are a kernel's arrays, its results those of the kernel and what became of each input. A call has the
-    attributes ``nonce`` and ``record``, in this order.
+    attribute ``kernel``, which is its key.
 
     Args:
-        nonce: The number that no other process has.
+        directory: Where keys are found.
         api: The version of XLA's interface.
     """
     frame, buffer = _CallFrame, _Buffer
@@ -125,7 +171,7 @@ def handler(nonce: int, api: tuple[int, int]) -> str:
 
     job = 3 + Call.FIELDS
     return f"""
-@of_other = private constant [52 x i8] c"this program belongs to another process of hlobatch\\00"
+@of_other = private constant [65 x i8] c"hlobatch has not made this kernel in this process: trace it anew\\00"
 @no_memory = private constant [39 x i8] c"there is no memory for a kernel's call\\00"
 declare ptr @calloc(i64, i64)
 declare ptr @malloc(i64)
@@ -175,16 +221,34 @@ go:
 nothing:
   ret ptr null
 check:
-{part("attrs", "attrs", "attrs")}{load("first", "%attrs", 0)}{load("nonce.p", "%first", _Scalar.value.offset)}\
-  %nonce = load i64, ptr %nonce.p
-  %is_ours = icmp eq i64 %nonce, {nonce}
-  br i1 %is_ours, label %begin, label %refuse
+{part("attrs", "attrs", "attrs")}{load("first", "%attrs", 0)}{load("key.p", "%first", _Scalar.value.offset)}\
+  %key = load i64, ptr %key.p
+  %cell = inttoptr i64 {directory.address} to ptr
+  %directory = load atomic ptr, ptr %cell acquire, align 8
+  %mask = load i64, ptr %directory
+  %first.place = and i64 %key, %mask
+  br label %look
+look:
+  %place = phi i64 [ %first.place, %check ], [ %place.next, %further ]
+  %place.key = shl i64 %place, 1
+  %place.at = getelementptr i64, ptr %directory, i64 %place.key
+  %entry.key = getelementptr i64, ptr %place.at, i64 1
+  %there = load atomic i64, ptr %entry.key acquire, align 8
+  %is_ours = icmp eq i64 %there, %key
+  br i1 %is_ours, label %begin, label %other
+other:
+  %is_end = icmp eq i64 %there, 0
+  br i1 %is_end, label %refuse, label %further
+further:
+  %place.up = add i64 %place, 1
+  %place.next = and i64 %place.up, %mask
+  br label %look
 refuse:
   %refused = call ptr @failed(ptr %frame, ptr @of_other, i32 {_INVALID})
   ret ptr %refused
 begin:
-{load("second", "%attrs", 8)}{load("record.p", "%second", _Scalar.value.offset)}  %record.n = load i64, ptr %record.p
-  %record = inttoptr i64 %record.n to ptr
+  %entry.record = getelementptr i64, ptr %place.at, i64 2
+  %record = load ptr, ptr %entry.record
 {load("run", "%record", 8 * Record.RUN)}{load("frames", "%record", 8 * Record.FRAMES, "i64")}\
 {load("memory", "%record", 8 * Record.MEMORY, "i64")}{load("local", "%record", 8 * Record.LOCAL, "i64")}\
 {load("threads", "%record", 8 * Record.THREADS, "i64")}{load("chunks", "%record", 8 * Record.CHUNKS, "i64")}\

@@ -6,7 +6,7 @@ XLA calls the kernel itself, without Python. Stacks have as many frames there as
 from __future__ import annotations
 
 import ctypes
-import secrets
+import hashlib
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -30,12 +30,6 @@ _FATE: Final = (1 << NUMBER) - 1
 
 
 @cache
-def _nonce() -> int:
-    """The number of this process, which goes with each call, so that no other process takes it for its own."""
-    return secrets.randbits(62)
-
-
-@cache
 def check_registered() -> None:
     """Tell XLA of the handler.
 
@@ -46,7 +40,7 @@ def check_registered() -> None:
     version = ffi.version(header.read_text()) if header.is_file() else None
     if version is None:
         raise NoKernelError("XLA calls foreign functions in a way that is not known")
-    code = jit.loaded(ffi.handler(_nonce(), version))
+    code = jit.loaded(ffi.handler(_directory, version))
     address = code.get_function_address(ffi.HANDLER)
     _kept.append(code)
     jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
@@ -54,6 +48,7 @@ def check_registered() -> None:
 
 _kept: Final[list[Any]] = []
 """What XLA calls as long as the process lives."""
+_directory: Final = ffi.Directory()
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,11 +61,14 @@ class Record:
         fields: The numbers of ``ffi.Record``.
         kernel: The kernel.
         entries: Where frames lie.
+        key: What the call names it by: the same in all processes, and another for any other code, number of threads or
+            depth of stacks.
     """
 
     fields: np.ndarray[Any, Any]
     kernel: Kernel
     entries: np.ndarray[Any, Any]
+    key: int
 
     @classmethod
     def of(cls, kernel: Kernel, threads: int) -> Record:
@@ -78,6 +76,7 @@ class Record:
         if threads not in kernel.records:
             kernel.records[threads] = made = cls._made(kernel, threads)
             _kept.append(made)
+            _directory.add(made.key, made.fields.ctypes.data)
         found = kernel.records[threads]
         assert isinstance(found, Record)
         return found
@@ -92,7 +91,9 @@ class Record:
         fields[ffi.Record.LOCAL] = kernel.module.local_bytes
         fields[ffi.Record.THREADS] = threads
         fields[ffi.Record.CHUNKS] = CHUNKS
-        return cls(fields, kernel, entries)
+        parts = (kernel.module.text, fields[ffi.Record.MEMORY :].tolist(), entries.tolist())
+        digest = hashlib.sha256(repr(parts).encode()).digest()
+        return cls(fields, kernel, entries, int.from_bytes(digest[:8], "little") >> 1 | 1)
 
 
 def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
@@ -107,13 +108,12 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
     types = [jax.ShapeDtypeStruct((size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
     status_type = jax.ShapeDtypeStruct((size,), np.int32)
     call = jax.ffi.ffi_call(TARGET, [*types, status_type])
-    attributes = {"nonce": np.int64(_nonce()), "record": np.int64(record.fields.ctypes.data)}
 
     def run(*operands: Any) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         operands = (*plan.kernel_captures.operands(known), *operands[count:])
-        *results, said = call(*operands, *shared(*operands), **attributes)
+        *results, said = call(*operands, *shared(*operands), kernel=np.int64(record.key))
         fates = said & np.int32(_FATE)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
         return [*kept_results(plan, results), jnp.max(fates), status]

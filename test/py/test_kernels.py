@@ -5,6 +5,7 @@ That they compute what plain Python does is tested with all other executors (``t
 """
 
 import contextlib
+import ctypes
 import os
 import signal
 import subprocess
@@ -24,6 +25,7 @@ from zoo import LOOP, ZOO, ZooProgram
 
 import hlobatch as hb
 from hlobatch.kernels import jit
+from hlobatch.kernels.ffi import Directory
 from hlobatch.kernels.machine import Operands, Options
 from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
@@ -267,11 +269,63 @@ def test_in_shards(tmp_path: Path) -> None:
 
 
 def test_another_process() -> None:
-    """What was compiled in one process refers to its memory, and is refused in others."""
+    """What was compiled in one process may come to others, which refuse it if they have no such kernel."""
     jax.jit(kernel(fibonacci))(NUMBERS)
     call = jax.ffi.ffi_call(TARGET, [jax.ShapeDtypeStruct((3,), np.int32)] * 2)
-    with pytest.raises(jax.errors.JaxRuntimeError, match="belongs to another process"):
-        jax.block_until_ready(call(jnp.arange(3), nonce=np.int64(1), record=np.int64(16)))
+    with pytest.raises(jax.errors.JaxRuntimeError, match="has not made this kernel in this process: trace it anew"):
+        jax.block_until_ready(call(jnp.arange(3), kernel=np.int64(16)))
+
+
+CACHED = """
+import jax, numpy as np, hlobatch as hb
+
+@hb.batch
+def gcd(a, b):
+    seen = np.zeros(4, np.int32)
+    while b:
+        a, b = b, a % b
+        seen[a % 4] += 1
+    return a, seen
+
+a, b = np.arange(9, dtype=np.int32), np.arange(9, dtype=np.int32) * 7 + 3
+assert "dispatch 'kernel'" in gcd.with_stats(a, b)[1].choice
+inside = jax.jit(gcd)(a, b)[0]
+assert inside.tolist() == np.gcd(a, b).tolist()
+"""
+
+
+def test_in_the_persistent_cache(tmp_path: Path) -> None:
+    """A process finds what another one has compiled around a kernel."""
+    script, cache = tmp_path / "script.py", tmp_path / "cache"
+    script.write_text(CACHED)
+    all_of_it = {"MIN_COMPILE_TIME_SECS": "0", "MIN_ENTRY_SIZE_BYTES": "-1"}
+    settings = {f"JAX_PERSISTENT_CACHE_{name}": value for name, value in all_of_it.items()}
+    found = []
+    for _ in range(2):
+        environment = os.environ | settings | {"JAX_COMPILATION_CACHE_DIR": str(cache)}
+        subprocess.run([sys.executable, script], env=environment, timeout=300, check=True)
+        found.append({path.name for path in cache.iterdir() if not path.name.endswith("-atime")})
+    assert any(name.startswith("jit_gcd") for name in found[0])
+    assert found[0] == found[1]
+
+
+def test_a_directory_of_kernels() -> None:
+    """A key is found where looking for it in turn leads; one that is not there leads to an empty place."""
+    directory = Directory()
+    keys = [*range(1, 40, 2), *(1 + (k << 12) for k in range(1, 40)), 2**62 + 1]
+
+    def look(key: int) -> int:
+        cell = ctypes.c_int64.from_address(directory.address)
+        mask = ctypes.c_int64.from_address(cell.value).value
+        table = (ctypes.c_int64 * (3 + 2 * mask)).from_address(cell.value)
+        place = key & mask
+        while table[1 + 2 * place] not in (0, key):
+            place = (place + 1) & mask
+        return table[2 + 2 * place] if table[1 + 2 * place] else 0
+
+    for count, key in enumerate(keys):
+        directory.add(key, 1_000 + count)
+        assert [look(k) for k in keys] == [1_000 + i if i <= count else 0 for i in range(len(keys))]
 
 
 def test_exports_are_portable() -> None:
