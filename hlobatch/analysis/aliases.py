@@ -27,6 +27,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import Code
 from hlobatch.analysis.views import overwritten_views, views
 from hlobatch.diagnostics import Location, Note, UnsupportedSyntaxError
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type
@@ -47,18 +48,20 @@ class Summary:
 
     Attributes:
         results: Parts of results and the parts of parameters that they may be.
+        repeated: Parts of results that stand for items of a container, of which two may be one object.
         joined: Parts of parameters that may be one object afterwards.
         changed: Parts of parameters that it changes, with the place that does.
     """
 
     results: frozenset[tuple[Node, Node]] = frozenset()
+    repeated: frozenset[Node] = frozenset()
     joined: frozenset[tuple[Node, Node]] = frozenset()
     changed: Mapping[Node, Location] = field(default_factory=dict)
 
     @property
     def known(self) -> tuple[object, ...]:
         """What callers depend on."""
-        return self.results, self.joined, frozenset(self.changed)
+        return self.results, self.repeated, self.joined, frozenset(self.changed)
 
 
 HELD_BACK: Final = "held"
@@ -121,10 +124,13 @@ class _Aliases:
     def summary(self) -> Summary:
         """What a call of the function does."""
         results, joined, changed = set[tuple[Node, Node]](), set[tuple[Node, Node]](), dict[Node, Location]()
+        repeated = set[Node]()
         solution = self._solution()
         for block in self.function.graph:
             if HALT in block.terminator.successors:
                 for one, other in _both_ways(solution.after[block.name]):
+                    if one == other:
+                        repeated |= {(i, one[1]) for i, v in enumerate(self.function.vars_out) if v == one[0]}
                     node = _given(other)
                     if node is None:
                         continue
@@ -137,7 +143,7 @@ class _Aliases:
                     node = _given(other)
                     if node is not None:
                         changed.setdefault(node, change.place)
-        return Summary(frozenset(results), frozenset(joined), changed)
+        return Summary(frozenset(results), frozenset(repeated), frozenset(joined), changed)
 
     def check(self) -> None:
         """Refuse changes that are not seen."""
@@ -184,7 +190,7 @@ class _Aliases:
     def _after(self, block: Block, index: int, op: Op, state: State) -> State:
         """The pairs after an operation."""
         origins, alike, joined = dict[Part, set[Part]](), set[Pair](), set[Pair]()
-        views = set[Part]()
+        views, held = set[Part](), dict[Part, list[set[Part]]]()
         match op:
             case PrimOp():
                 identity = self._identity(block, index, op)
@@ -196,10 +202,16 @@ class _Aliases:
                     for (result, path), name in identity.outside.items():
                         origins.setdefault((op.vars_out[result], path), set()).add((f"{_OUTSIDE}{name}", ()))
                     alike = {_pair((op.vars_out[i], p), (op.vars_out[j], q)) for (i, p), (j, q) in identity.alike}
+                    for (result, path), groups in identity.held.items():
+                        items = [{(op.vars_in[i], p) for i, p in nodes} for nodes in groups]
+                        held[op.vars_out[result], path] = items
             case FunctionCallOp() if op.function in self.summaries:
                 summary = self.summaries[op.function]
                 for (result, path), (i, p) in summary.results:
                     origins.setdefault((op.vars_out[result], path), set()).add((op.vars_in[i], p))
+                alike = {((op.vars_out[i], p), (op.vars_out[i], p)) for i, p in summary.repeated}
+                in_containers = (part for part in origins if _is_in_growing(self.types.get(part[0]), part[1]))
+                held = {part: [{node} for node in origins[part]] for part in in_containers}
                 joined = {_pair((op.vars_in[i], p), (op.vars_in[j], q)) for (i, p), (j, q) in summary.joined}
         if not origins and not alike and not joined and not any(_mentions(pair, op.defs) for pair in state):
             return state
@@ -208,6 +220,8 @@ class _Aliases:
         kept = {pair for pair in state if not _mentions(pair, op.defs)}
         new = {_pair(part, other) for part, others in reached.items() for other in others if other[0] not in op.defs}
         parts = list(reached.items())
+        new |= {(part, part) for part, nodes in origins.items() if any((node, node) in state for node in nodes)}
+        new |= {(part, part) for part, items in held.items() if _may_repeat(items, state)}
         for k, (part, others) in enumerate(parts):
             new |= {_pair(part, other) for other, theirs in parts[:k] if not others.isdisjoint(theirs)}
         self.surely |= alike | _same_objects(origins, views)
@@ -244,6 +258,14 @@ class _Aliases:
                 f"this code changes {_name(root)} in place, which is still read as it was",
                 change.place,
                 help="let the function that does work on a copy, or return it, and assign that: `v = changed(v)`.",
+            )
+        if (change.part, change.part) in state:
+            place = self._made(change.part, change.part)
+            raise UnsupportedSyntaxError(
+                f"this changes an item of {_name(root)} in place, which may be another item, too",
+                change.place,
+                notes=[Note("one object became two items here", place)] if place else [],
+                help="put a copy into it, as in `items.append(row.copy())`, or assign to the item as a whole.",
             )
         for other in sorted(_partners(state, change.part)):
             variable = other[0]
@@ -339,6 +361,22 @@ def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> s
         if len(nodes) == 1 and part not in views:
             by_object.setdefault(next(iter(nodes)), []).append(part)
     return {_pair(*two) for parts in by_object.values() for two in itertools.combinations(parts, 2)}
+
+
+def _may_repeat(items: Sequence[set[Part]], state: State) -> bool:
+    """Whether two of what stands in a container may be one object, given what each may be."""
+    reached = [nodes.union(*(_partners(state, node) for node in nodes)) for nodes in items]
+    return any(not one.isdisjoint(other) for one, other in itertools.combinations(reached, 2))
+
+
+def _is_in_growing(type_: Type | None, path: Path) -> bool:
+    """Whether a part of a value is one of all items of a container whose length differs between lanes."""
+    if type_ is None:
+        return False
+    around = (
+        part for outer, part in parts_of_type(type_.tensors) if len(outer) < len(path) and path[: len(outer)] == outer
+    )
+    return any(isinstance(part, Growing) for part in around)
 
 
 def _tensor_nodes(types: Iterable[Type]) -> list[Node]:

@@ -158,7 +158,7 @@ class GrowingList(Ring):
             found = found[jnp.where(order < self.size, self.size - 1 - order, order)]
         self.reorder(found.astype(jnp.int32))
 
-    def with_item(self, key: Any, value: Any) -> GrowingList:
+    def with_item(self, key: Any, value: Any, *, is_other: bool) -> GrowingList:
         if isinstance(key, slice):
             raise UnsupportedSyntaxError(
                 f"a slice of a {self.name} is assigned to whose length differs between lanes",
@@ -168,7 +168,7 @@ class GrowingList(Ring):
         place = self.place(self.index_of(key, f"{self.name} assignment index out of range"))
         new = self.copy()
         new.widen(rows.joined(self.kind, rows.kind_of(value)))
-        new.set_items(rows.put(new.items, place, value), [value])
+        new.set_items(rows.put(new.items, place, value), [value], are_others=is_other)
         return new
 
     def with_capacity(self, bound: int | None) -> GrowingList:
@@ -179,7 +179,7 @@ class GrowingList(Ring):
         return type(self)(kind, SIZE, self.start, bound).hold(self)
 
     def __setitem__(self, key: Any, value: Any) -> None:
-        new = self.with_item(key, value)
+        new = self.with_item(key, value, is_other=True)
         self.items = new.items
 
     def __delitem__(self, key: Any) -> None:

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import not_yet
 from hlobatch.analysis.growing_lists import KINDS, GrowingList
-from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -125,9 +125,9 @@ class GrowingDict(Table):
         fails(KeyError, "the dict has no such key", ~found)
         return self._taken(place)
 
-    def with_item(self, key: Any, value: Any) -> Growing:
+    def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
         new = self.copy()
-        new.put(key, value)
+        new.put(key, value, is_other=is_other)
         return new
 
     def __setitem__(self, key: Any, value: Any) -> None:
@@ -145,8 +145,9 @@ class GrowingDict(Table):
     def setdefault(self, key: Any, default: Any = None) -> Any:
         self.make_room(rows.kind_of(key), rows.kind_of(default))
         found, place = self.find(key)
-        value = self._or_else(found, self._taken(place), default)
+        value, before = self._or_else(found, self._taken(place), default), self.values_
         self.put(key, value)
+        holds(self.values_, [before, default])  # what was there has its own place already
         return value
 
     def pop(self, key: Any, default: Any = _NONE) -> Any:

@@ -45,6 +45,7 @@ class _Notes:
         chosen: Containers that stand for one of several, and what they held.
         changed: Objects that code changes, as it says itself.
         fresh: Objects that are new ones.
+        held: What stands for all items of a container, and the values that are items of it, or all of another's.
     """
 
     given: list[tuple[Node, Any, list[Any]]] = field(default_factory=list)
@@ -52,6 +53,7 @@ class _Notes:
     chosen: list[tuple[Any, list[Any]]] = field(default_factory=list)
     changed: list[Any] = field(default_factory=list)
     fresh: dict[int, Any] = field(default_factory=dict)
+    held: dict[int, tuple[Any, list[Any]]] = field(default_factory=dict)
 
 
 _notes: contextvars.ContextVar[_Notes | None] = contextvars.ContextVar("hlobatch_identity", default=None)
@@ -96,6 +98,15 @@ def is_one_of(new: Any, values: Sequence[Any]) -> None:
             notes.chosen.append((part, children_of(part) or []))
 
 
+def holds(new: Any, values: Sequence[Any]) -> None:
+    """Note that a value, and each of its parts, stands for the items of a container, which are all of some values."""
+    is_one_of(new, values)
+    if (notes := _notes.get()) is not None:
+        parts = [dict(mutable_parts(value)) for value in values]
+        for path, part in mutable_parts(new):
+            notes.held[id(part)] = part, [each[path] for each in parts if path in each]
+
+
 @dataclass(frozen=True)
 class Identity:
     """What a statement says about objects.
@@ -106,6 +117,7 @@ class Identity:
         outside: Parts of its results that stand outside of the function, by the name that it has there.
         fresh: Parts of its results that are new objects, whatever the code says.
         changed: Parts of what it is given that it changes.
+        held: For parts of its results that stand for the items of a container, what each of them may be.
     """
 
     sources: Mapping[Node, Sequence[Node]] = field(default_factory=dict)
@@ -113,6 +125,7 @@ class Identity:
     outside: Mapping[Node, str] = field(default_factory=dict)
     fresh: frozenset[Node] = frozenset()
     changed: Sequence[Node] = ()
+    held: Mapping[Node, Sequence[Sequence[Node]]] = field(default_factory=dict)
 
 
 NOTHING: Final = Identity()
@@ -178,10 +191,14 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
     sources: dict[Node, Sequence[Node]] = {}
     others: dict[Node, str] = {}
     fresh = set[Node]()
-    alike = []
+    alike, held = list[tuple[Node, Node]](), dict[Node, Sequence[Sequence[Node]]]()
     for index, value in enumerate(results):
         for path, part in mutable_parts(value):
             node = index, path
+            if items := list(_items(part, notes)):
+                held[node] = [_origins(item, notes, given) for item in items]
+                if len({id(item) for item in items}) < len(items):
+                    alike.append((node, node))
             if id(part) in notes.fresh:
                 fresh.add(node)
             elif found := _origins(part, notes, given):
@@ -195,7 +212,16 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
     changed = dict.fromkeys(node for value in values for node in _origins(value, notes, given))
     if not (sources or alike or others or fresh or changed):
         return NOTHING
-    return Identity(sources, alike, others, frozenset(fresh), tuple(changed))
+    return Identity(sources, alike, others, frozenset(fresh), tuple(changed), held)
+
+
+def _items(part: Any, notes: _Notes) -> Iterator[Any]:
+    """What was put into a container, one value after the other, where a part stands for all of it."""
+    for item in notes.held.get(id(part), (part, ()))[1]:
+        if id(item) in notes.held:
+            yield from _items(item, notes)
+        else:
+            yield item
 
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:

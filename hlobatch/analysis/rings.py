@@ -20,7 +20,7 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
-from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.types import Static
@@ -55,7 +55,7 @@ class Ring(Container):
         known = list(values)
         new = cls.type_of(known, bound).hold(known)
         if new.items is not None:
-            is_one_of(new.items, known)
+            holds(new.items, known)
         return new
 
     @classmethod
@@ -191,8 +191,9 @@ class Ring(Container):
         """Let items be of the type of one that is about to be put there, too."""
         self.widen(rows.joined(self.kind, rows.kind_of(item)))
 
-    def set_items(self, items: Any, others: list[Any]) -> None:
-        is_one_of(items, [self.items, *others])
+    def set_items(self, items: Any, others: list[Any], *, are_others: bool = True) -> None:
+        """Let it have items: those that it had and others, or, as one of them, what has become of it."""
+        (holds if are_others else is_one_of)(items, [self.items, *others])
         self.items = items
 
     def make_room(self, kind: Any, more: int = 1) -> None:

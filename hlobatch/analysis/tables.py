@@ -21,7 +21,7 @@ import numpy as np
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
@@ -161,7 +161,7 @@ class Table(Container):
     def item(self, key: Any) -> Any:
         raise TypeError(f"{self.name!r} object is not subscriptable")
 
-    def with_item(self, key: Any, value: Any) -> Growing:
+    def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
         raise TypeError(f"{self.name!r} object does not support item assignment")
 
     def as_python(self) -> Any:
@@ -271,7 +271,7 @@ class Table(Container):
             same &= leaf == value
         return jnp.any(same), jnp.argmax(same).astype(jnp.int32)
 
-    def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True) -> None:
+    def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True, is_other: bool = True) -> None:
         self.make_room(rows.kind_of(key), UNIT if value is UNIT else rows.kind_of(value))
         found, place = self.find(key)
         if checks:
@@ -281,7 +281,7 @@ class Table(Container):
             place, found = jnp.where(there, place, self.capacity), found | ~jnp.asarray(there)
         before = self.values_
         self.keys_, self.values_ = rows.put(self.keys_, place, key), rows.put(self.values_, place, value)
-        is_one_of(self.values_, [before, value])
+        (holds if is_other else is_one_of)(self.values_, [before, value])
         self.size = self.size + ~found
 
     def take_out(self, place: Any, found: Any) -> None:

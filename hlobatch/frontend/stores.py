@@ -195,7 +195,7 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         check_index(key, base)
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, Growing):
-        return base.with_item(key, value)
+        return base.with_item(key, value, is_other=is_other)
     if isinstance(base, (list, tuple)):
         new = list(base)
         if is_lane_index(key):

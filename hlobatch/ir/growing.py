@@ -54,8 +54,14 @@ class Growing(ABC):
         """``container[key]``."""
 
     @abstractmethod
-    def with_item(self, key: Any, value: Any) -> Growing:
-        """The container after ``container[key] = value``."""
+    def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
+        """The container after ``container[key] = value``.
+
+        Args:
+            key: Of an item.
+            value: What the item is to be.
+            is_other: Whether that is another object, and not the one that is there with a change in it.
+        """
 
     @abstractmethod
     def with_capacity(self, bound: int | None) -> Growing:
