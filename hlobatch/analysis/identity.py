@@ -91,20 +91,24 @@ def fresh(value: Any) -> Any:
 
 def is_one_of(new: Any, values: Sequence[Any]) -> None:
     """Note that a value and all that it consists of stand for one of several that are alike."""
-    parts = [dict(mutable_parts(value)) for value in values]
-    for path, part in mutable_parts(new):
-        is_now(part, *(each[path] for each in parts if path in each))
-        if (notes := _notes.get()) is not None:
-            notes.chosen.append((part, children_of(part) or []))
+    _stands_for(new, values)
 
 
 def holds(new: Any, values: Sequence[Any]) -> None:
     """Note that a value, and each of its parts, stands for the items of a container, which are all of some values."""
-    is_one_of(new, values)
-    if (notes := _notes.get()) is not None:
-        parts = [dict(mutable_parts(value)) for value in values]
-        for path, part in mutable_parts(new):
-            notes.held[id(part)] = part, [each[path] for each in parts if path in each]
+    _stands_for(new, values, holds_all=True)
+
+
+def _stands_for(new: Any, values: Sequence[Any], *, holds_all: bool = False) -> None:
+    if (notes := _notes.get()) is None:
+        return
+    parts = [dict(mutable_parts(value)) for value in values]
+    for path, part in mutable_parts(new):
+        alike = [each[path] for each in parts if path in each]
+        is_now(part, *alike)
+        notes.chosen.append((part, children_of(part) or []))
+        if holds_all:
+            notes.held[id(part)] = part, alike
 
 
 @dataclass(frozen=True)
