@@ -43,8 +43,8 @@ class Holder:
         return self.memo.setdefault(1, 2)
 
 
-def in_some_lanes(make, step):
-    """An object is made, and changed in lanes above 3."""
+def in_some_lanes(make, step, seen=None):
+    """An object is made, and changed in lanes above 3; what is seen of it afterwards is added to what that gave."""
 
     @hb.batch
     def sometimes(n):
@@ -52,7 +52,7 @@ def in_some_lanes(make, step):
         x = n
         if n > 3:
             x = step(made)
-        return x
+        return x if seen is None else x + seen(made)
 
     return sometimes
 
@@ -87,15 +87,7 @@ def test_objects_were_changed_in_place_for_all_lanes(make, step):
 )
 def test_sets_and_queues_change_for_each_lane(make, step, value):
     """They were changed once for all lanes, and then refused."""
-
-    @hb.batch
-    def sometimes(n):
-        made = make()
-        x = n
-        if n > 3:
-            x = step(made)
-        return x + 10 * len(made)
-
+    sometimes = in_some_lanes(make, step, lambda made: 10 * len(made))
     empty = len(make())
     changed = make()
     step(changed)
