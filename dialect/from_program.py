@@ -102,7 +102,7 @@ class _Writer:
         with ir.InsertionPoint(self.blocks[block.name]):
             ops.LabelOp(block.name, sync=block.sync, loc=from_location(block.location))
             for op in block.ops:
-                with from_location(op.location, getattr(op, "read_at", ())):  # type: ignore[attr-defined]
+                with from_location(op.location, op.read_at):
                     self.op(op)
 
     @singledispatchmethod

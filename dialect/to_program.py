@@ -104,64 +104,69 @@ class _Reader:
     def _block(self, name: str, block: Any, names: _Names) -> Block:
         inside = list(block.operations)
         label = inside[0] if isinstance(inside[0], ops.LabelOp) else None
-        read = [self.op(op, names, self._location(op)) for op in inside if not isinstance(op, ops.LabelOp)]
+        read = [self._placed(op, names) for op in inside if not isinstance(op, ops.LabelOp)]
         *instructions, terminator = read
         assert isinstance(terminator, Terminator)
         sync = label is not None and label.sync
         return Block(name, tuple(instructions), terminator, self._location(inside[0]), sync)
 
+    def _placed(self, op: DialectOp, names: _Names) -> Op:
+        """The operation of a program, with its places in the user's source."""
+        read_at = to_read_at(op.location, self.file)
+        return self._op(op, names).replace(location=self._location(op), read_at=read_at)
+
     @singledispatchmethod
-    def op(self, op: DialectOp, names: _Names, location: Location) -> Op:
+    def _op(self, op: DialectOp, names: _Names) -> Op:
         """The operation of a program."""
         raise TypeError(f"a program has no {op.OPERATION_NAME}")
 
-    @op.register
-    def _prim(self, op: ops.PrimOp, names: _Names, location: Location) -> Op:
+    @_op.register
+    def _prim(self, op: ops.PrimOp, names: _Names) -> Op:
         types = self.symbols.types
         in_types, out_types = tuple(types[v] for v in op.ins), tuple(types[v] for v in op.outs)
         if op.callee not in self.codes:
             self.codes[op.callee] = _code(self.module, op.callee)
         function = CodeFunction.of(self.codes[op.callee], in_types, out_types)
-        return PrimOp(op.ins, op.outs, function, op.text or "", location, to_read_at(op.location, self.file))
+        return PrimOp(op.ins, op.outs, function, op.text or "")
 
-    @op.register
-    def _move(self, op: ops.MoveOp, names: _Names, location: Location) -> Op:
+    @_op.register
+    def _move(self, op: ops.MoveOp, names: _Names) -> Op:
         text = "move" if op.text is None else op.text
-        return PrimOp(op.ins, op.outs, move, text, location, to_read_at(op.location, self.file))
+        return PrimOp(op.ins, op.outs, move, text)
 
-    @op.register
-    def _call(self, op: ops.CallOp, names: _Names, location: Location) -> Op:
-        return FunctionCallOp(op.callee, op.ins, op.outs, location, to_read_at(op.location, self.file))
+    @_op.register
+    def _call(self, op: ops.CallOp, names: _Names) -> Op:
+        return FunctionCallOp(op.callee, op.ins, op.outs)
 
-    @op.register
-    def _push(self, op: ops.PushOp, names: _Names, location: Location) -> Op:
-        return PushOp(op.variables, location)
+    @_op.register
+    def _push(self, op: ops.PushOp, names: _Names) -> Op:
+        return PushOp(op.variables)
 
-    @op.register
-    def _pop(self, op: ops.PopOp, names: _Names, location: Location) -> Op:
-        return PopOp(op.variables, location)
+    @_op.register
+    def _pop(self, op: ops.PopOp, names: _Names) -> Op:
+        return PopOp(op.variables)
 
-    @op.register
-    def _branch(self, op: ops.BranchOp, names: _Names, location: Location) -> Op:
+    @_op.register
+    def _branch(self, op: ops.BranchOp, names: _Names) -> Op:
         yes, no = op.operation.successors
-        return BranchOp(op.condition, names[yes], names[no], location)
+        return BranchOp(op.condition, names[yes], names[no])
 
-    @op.register
-    def _jump(self, op: ops.JumpOp, names: _Names, location: Location) -> Op:
-        return GotoOp(names[op.operation.successors[0]], location)
+    @_op.register
+    def _jump(self, op: ops.JumpOp, names: _Names) -> Op:
+        return GotoOp(names[op.operation.successors[0]])
 
-    @op.register
-    def _push_jump(self, op: ops.PushJumpOp, names: _Names, location: Location) -> Op:
+    @_op.register
+    def _push_jump(self, op: ops.PushJumpOp, names: _Names) -> Op:
         goto, back = op.operation.successors
-        return PushGotoOp(names[back], names[goto], op.counter, location)
+        return PushGotoOp(names[back], names[goto], op.counter)
 
-    @op.register
-    def _indirect(self, op: ops.IndirectJumpOp, names: _Names, location: Location) -> Op:
-        return IndirectGotoOp(op.counter, location)
+    @_op.register
+    def _indirect(self, op: ops.IndirectJumpOp, names: _Names) -> Op:
+        return IndirectGotoOp(op.counter)
 
-    @op.register
-    def _return(self, op: ops.ReturnOp, names: _Names, location: Location) -> Op:
-        return GotoOp(HALT, location)
+    @_op.register
+    def _return(self, op: ops.ReturnOp, names: _Names) -> Op:
+        return GotoOp(HALT)
 
 
 # Code

@@ -226,7 +226,7 @@ class _Aliases:
             new |= {_pair(part, other) for other, theirs in parts[:k] if not others.isdisjoint(theirs)}
         self.surely |= alike | _same_objects(origins, views)
         for pair in new | alike | joined:
-            self.made.setdefault(pair, op.location)  # type: ignore[attr-defined]
+            self.made.setdefault(pair, op.location)
         return frozenset(kept | new | alike)
 
     def _changes(self, block: Block, state: State) -> Iterator[tuple[int, Op, _Change, State]]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
-from hlobatch.diagnostics import Location, Note, UndefinedVariableError
+from hlobatch.diagnostics import Note, UndefinedVariableError
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
@@ -74,20 +74,15 @@ def check_definedness(program: Program) -> Program:
 def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
     short = user_name(name)
     written = [o for block in function.graph for o in block.ops if user_name_of(o, short)]
-    notes = [Note(f"{short!r} is deleted here", _location(o)) for o in written if _deletes(o)]
-    notes = notes or [Note(f"{short!r} is given a value here, but not on every path", _location(o)) for o in written]
-    places = dict(zip(op.uses, getattr(op, "read_at", ()), strict=False))
+    notes = [Note(f"{short!r} is deleted here", o.location) for o in written if _deletes(o)]
+    notes = notes or [Note(f"{short!r} is given a value here, but not on every path", o.location) for o in written]
+    places = dict(zip(op.uses, op.read_at, strict=False))
     return UndefinedVariableError(
         f"{short!r} may be read before it has a value",
-        places.get(name, _location(op)),
+        places.get(name, op.location),
         notes=notes[:2],
         help=f"give {short!r} a value before the branch or loop.",
     )
-
-
-def _location(op: Op) -> Location:
-    location: Location = op.location  # type: ignore[attr-defined]
-    return location
 
 
 def user_name(variable: str) -> str:

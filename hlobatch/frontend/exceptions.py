@@ -111,7 +111,7 @@ class ExceptionLowering(ExpressionLowering):
         """At the end of a function: where lanes that failed leave it, and there is no result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
-            self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, NO_RESULT, self.location(node)))
+            self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, NO_RESULT, location=self.location(node)))
             self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
     @property
@@ -197,7 +197,9 @@ class ExceptionLowering(ExpressionLowering):
         outputs = tuple(map(self.variable, (FAILURE, DETAILS)))
         places = tuple(self.location(reads[name]) for name in inputs)
         operands = tuple(map(self.variable, inputs))
-        self.blocks.add(PrimOp(operands, outputs, recorder, recorder.text, self.location(node), places))
+        self.blocks.add(
+            PrimOp(operands, outputs, recorder, recorder.text, location=self.location(node), read_at=places)
+        )
         self.blocks.end(GotoOp(where, location=self.location(node)))
 
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:

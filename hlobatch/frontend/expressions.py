@@ -348,7 +348,9 @@ class ExpressionLowering(StraightLineLowering):
                 self.blocks.end(BranchOp(self.variable(name), *sides, location=self.location(test)))
                 self.blocks.start(there, self.location(test))
                 asked_for = (self.variable(asked.name),)
-                self.blocks.add(PrimOp(asked_for, asked_for, narrow, f"{asked.name} is there", self.location(test)))
+                self.blocks.add(
+                    PrimOp(asked_for, asked_for, narrow, f"{asked.name} is there", location=self.location(test))
+                )
                 self.blocks.end(GotoOp(onward, location=self.location(test)))
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:

@@ -40,7 +40,9 @@ class CallLowering:
         results = (result, *callee.changed, *(name for name, _ in changed), *self.function.told(callee))
         places = tuple(map(self.function.location, arguments))
         outputs = tuple(map(self.function.variable, results))
-        self.function.blocks.add(FunctionCallOp(callee.name, tuple(names), outputs, location, places, site))
+        self.function.blocks.add(
+            FunctionCallOp(callee.name, tuple(names), outputs, site, location=location, read_at=places)
+        )
         for name, place in changed:
             if place is not None:
                 self.function.put_back(place, name, node)

@@ -134,8 +134,8 @@ class StraightLineLowering:
                 tuple(map(self.variable, outputs)),
                 function,
                 _SITE.sub("", text).replace(HELPER, "").replace(TEMPORARY, "$"),
-                self.location(node),
-                tuple(self.location(reads[name]) for name in inputs),
+                location=self.location(node),
+                read_at=tuple(self.location(reads[name]) for name in inputs),
             )
         )
         if failing is not None and status:

@@ -210,7 +210,7 @@ class FunctionLowering(ExceptionLowering):
                 if not isinstance(part, ast.Name):
                     raise self.unsupported(node)
                 place = self.location(part)
-                self.blocks.add(PrimOp((), (self.variable(part.id),), delete, f"del {part.id}", place))
+                self.blocks.add(PrimOp((), (self.variable(part.id),), delete, f"del {part.id}", location=place))
 
     @statement.register
     def _match(self, node: ast.Match) -> None:

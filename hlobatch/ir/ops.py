@@ -40,7 +40,15 @@ def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """What all operations share."""
+    """What all operations share.
+
+    Attributes:
+        location: The user's span.
+        read_at: Where each of ``uses`` is first read, if known.
+    """
+
+    location: Location = field(default=UNKNOWN, compare=False, repr=False, kw_only=True)
+    read_at: tuple[Location, ...] = field(default=(), compare=False, repr=False, kw_only=True)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -109,16 +117,12 @@ class PrimOp(Op):
         vars_out: Variables that receive the results; ``function`` returns a tuple of as many values.
         function: Single-example code; after type inference an object that no longer runs the user's Python.
         text: The source it stands for, for the printer.
-        location: The user's span.
-        read_at: Where each of ``vars_in`` is first read, if known.
     """
 
     vars_in: tuple[str, ...]
     vars_out: tuple[str, ...]
     function: Callable[..., tuple[Any, ...]]
     text: str = ""
-    location: Location = field(default=UNKNOWN, compare=False)
-    read_at: tuple[Location, ...] = field(default=(), compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -151,16 +155,12 @@ class FunctionCallOp(Op):
         function: Name of the callee.
         vars_in: Argument variables, as many as the callee has parameters.
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
-        location: The user's span.
-        read_at: Where each of ``vars_in`` is first read, if known.
         site: The place by which the frontend knows it, if another copy of the callee may be made for it.
     """
 
     function: str
     vars_in: tuple[str, ...]
     vars_out: tuple[str, ...]
-    location: Location = field(default=UNKNOWN, compare=False)
-    read_at: tuple[Location, ...] = field(default=(), compare=False)
     site: Any = field(default=None, compare=False)
 
     @property
@@ -187,13 +187,11 @@ class LogOp(Op):
         number: Which of the program's ``effects``.
         vars_in: The variable that holds the words of its operands, ``i32[words]``; none if it has none.
         text: The source it stands for, for the printer.
-        location: The user's span.
     """
 
     number: int
     vars_in: tuple[str, ...] = ()
     text: str = ""
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -209,7 +207,6 @@ class PushOp(Op):
     """Saves the current value of each variable: its stack grows by a frame that holds a copy of the top."""
 
     vars: tuple[str, ...]
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -229,7 +226,6 @@ class PopOp(Op):
     """Drops the current value of each variable and restores the one saved last."""
 
     vars: tuple[str, ...]
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def defs(self) -> tuple[str, ...]:
@@ -271,7 +267,6 @@ class BranchOp(Terminator):
     cond_var: str
     true_block: str
     false_block: str
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:
@@ -294,7 +289,6 @@ class GotoOp(Terminator):
     """To ``block``; to ``HALT``, out of the graph."""
 
     block: str
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def successors(self) -> tuple[str, ...]:
@@ -316,7 +310,6 @@ class PushGotoOp(Terminator):
     push_block: str
     goto_block: str
     counter: str
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def successors(self) -> tuple[str, ...]:
@@ -351,7 +344,6 @@ class IndirectGotoOp(Terminator):
     """A lowered return: goes to the block saved last in ``counter`` and forgets it."""
 
     counter: str
-    location: Location = field(default=UNKNOWN, compare=False)
 
     @property
     def uses(self) -> tuple[str, ...]:

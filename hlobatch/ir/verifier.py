@@ -68,14 +68,9 @@ def verify(program: Program) -> Program:
             written: set[str] = set()
             for index, op in enumerate(block.ops):
                 for rule, message in _op_faults(program, function, block, op, written):
-                    raise VerificationError(rule, message, _location(op), notes=[Note(_marked(function, block, index))])
+                    raise VerificationError(rule, message, op.location, notes=[Note(_marked(function, block, index))])
                 written.update(op.defs)
     return program
-
-
-def _location(op: Op) -> Location:
-    location: Location = op.location  # type: ignore[attr-defined]
-    return location
 
 
 def _marked(function: Function, block: Block, index: int) -> str:

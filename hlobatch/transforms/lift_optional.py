@@ -114,6 +114,6 @@ def _moved(
         uses = () if type_.is_static else (source,)
         if not uses:
             move = TracedFunction((), move.out_types, move.jaxpr)
-        ops.append(PrimOp(uses, (name,), move, "move", call.location))
+        ops.append(PrimOp(uses, (name,), move, "move", location=call.location))
         names.append(name)
     return ops, names

@@ -88,10 +88,10 @@ class _Logging:
         self.effects.append(effect)
         number = len(self.effects) - 1
         if not effect.size:
-            return LogOp(number, (), op.text, op.location)
+            return LogOp(number, (), op.text, location=op.location)
         variable = unused(f"{name}.$log", self.types)
         self.types[variable] = Type(TensorType(jnp.dtype("int32"), (effect.size,)))
-        return LogOp(number, (variable,), op.text, op.location)
+        return LogOp(number, (variable,), op.text, location=op.location)
 
 
 def _operands(equation: Any) -> list[TensorType]:

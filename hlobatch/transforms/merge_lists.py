@@ -188,7 +188,7 @@ class _Merger:
             return
         name = unused(f"{block.name}.results", taken, ".")
         taken.add(name)
-        yield block.replace(instructions=tuple(ops), terminator=GotoOp(name, block.location))
+        yield block.replace(instructions=tuple(ops), terminator=GotoOp(name, location=block.location))
         yield Block(name, tuple(after), block.terminator, block.location)
 
     def _call(self, op: FunctionCallOp) -> tuple[list[Op], Op, list[Op]]:
@@ -224,7 +224,7 @@ class _Merger:
         """What gives a variable the value of another, of which at least one is merged."""
         jaxpr = jax.make_jaxpr(lambda *arrays: arrays)(*(leaf.aval for leaf in type_.tensor_leaves))
         code = _Code(self.layouts, TracedFunction((type_,), (type_,), jaxpr))
-        return code.of(PrimOp((source,), (target,), move, target.rpartition(".")[2], op.location))
+        return code.of(PrimOp((source,), (target,), move, target.rpartition(".")[2], location=op.location))
 
     def _primitive(self, op: PrimOp) -> PrimOp:
         touched = not self.layouts.keys().isdisjoint((*op.vars_in, *op.vars_out))

@@ -55,7 +55,9 @@ def _separated(function: Function) -> Function:
             if meet:
                 onward[name] = unused(f"{name}.also", taken)
                 taken.add(onward[name])
-                ops = tuple(PrimOp(op.vars_in, op.vars_out, same, op.text.split()[0], op.location) for op in meet)
+                ops = tuple(
+                    PrimOp(op.vars_in, op.vars_out, same, op.text.split()[0], location=op.location) for op in meet
+                )
                 copies.append(Block(onward[name], ops, GotoOp(name, location=block.location), block.location))
         blocks += [block.replace(terminator=block.terminator.retarget(renaming(onward))), *copies]
     return function.replace(graph=ControlFlowGraph(tuple(blocks)))

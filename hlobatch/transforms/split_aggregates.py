@@ -223,7 +223,7 @@ def _without_copies(op: PrimOp) -> Iterator[PrimOp]:
     if not copied:
         yield from (other,) if rest else ()
         return
-    copy = PrimOp(tuple(copied.values()), tuple(copied), move, op.text, op.location)
+    copy = PrimOp(tuple(copied.values()), tuple(copied), move, op.text, location=op.location)
     if not rest:
         yield copy
     elif not copied.keys() & {*other.vars_in}:

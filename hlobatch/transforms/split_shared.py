@@ -120,7 +120,7 @@ class _Splitter:
             self.known[key] = name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
             self.types[name] = type_ = Type(TensorType(value.aval.dtype, value.aval.shape, value.aval.weak_type))
             function = TracedFunction(in_types, (type_,), jaxpr)
-            self.moved.append(PrimOp(names, (name,), function, op.text, op.location))
+            self.moved.append(PrimOp(names, (name,), function, op.text, location=op.location))
         return self.known[key]
 
 

@@ -104,7 +104,7 @@ class _Code:
         head = f"{self.loop.turns} turns" if self.loop.turns else f"while {self._test.text}"
         text = f"{head}: {'; '.join(op.text for op in self._ops)}"
         function = TracedFunction(in_types, out_types, jaxpr)
-        return (PrimOp(self.given, self.results, function, text, self.loop.block.location),)
+        return (PrimOp(self.given, self.results, function, text, location=self.loop.block.location),)
 
     # What of it is wanted, and what that takes
 
