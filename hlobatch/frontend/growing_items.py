@@ -180,7 +180,8 @@ def those_there(items: Sequence[Any]) -> GrowingList:
 
 def in_rows(items: Growing) -> GrowingList:
     """The items of a list, or the keys of a set or a dict, in rows."""
-    return items if isinstance(items, GrowingList) else items.in_order()  # type: ignore[attr-defined]
+    rows: GrowingList = items.in_order()
+    return rows
 
 
 def total(items: Growing, start: Any) -> Any:

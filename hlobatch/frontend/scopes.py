@@ -110,6 +110,7 @@ def _assigned_by(node: ast.AST) -> Iterator[str]:
 
 
 _COMPREHENSIONS = (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+_Comprehension = ast.ListComp | ast.SetComp | ast.DictComp | ast.GeneratorExp
 
 
 def assigned_in_expressions(node: ast.AST) -> Iterator[str]:
@@ -164,8 +165,8 @@ def _reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
         yield from _reads(child, bound)
 
 
-def _comprehension_reads(node: ast.AST, bound: frozenset[str]) -> Iterator[ast.Name]:
-    for generator in node.generators:  # type: ignore[attr-defined]
+def _comprehension_reads(node: _Comprehension, bound: frozenset[str]) -> Iterator[ast.Name]:
+    for generator in node.generators:
         yield from _reads(generator.iter, bound)
         bound = bound | set(target_names(generator.target))
         for condition in generator.ifs:

@@ -72,6 +72,10 @@ class Growing(ABC):
         """What a ``for`` comes by in its turn of some number."""
 
     @abstractmethod
+    def in_order(self) -> Any:
+        """Its items, or the keys of a set or a dict, as the list in whose order a ``for`` goes over them."""
+
+    @abstractmethod
     def as_python(self) -> Any:
         """What Python has in its place, of arrays whose values are known, as on the host."""
 
