@@ -104,6 +104,14 @@ class Block:
         """The block with another operation in the place of each instruction."""
         return self.replace(instructions=tuple(map(transform, self.instructions)))
 
+    def expand_instructions(self, transform: Callable[[Op], Iterable[Op]]) -> Block:
+        """The block with any number of operations in the place of each instruction."""
+        return self.replace(instructions=tuple(new for op in self.instructions for new in transform(op)))
+
+    def retarget(self, target: Callable[[str], str]) -> Block:
+        """The block with every block name in its terminator mapped."""
+        return self.replace(terminator=self.terminator.retarget(target))
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Block:
         """The block with its variables renamed."""
         return self.replace(
@@ -125,6 +133,20 @@ class ControlFlowGraph:
     def map_blocks(self, transform: Callable[[Block], Block]) -> ControlFlowGraph:
         """The graph with another block in the place of each."""
         return ControlFlowGraph(tuple(map(transform, self.blocks)))
+
+    def expand_blocks(self, transform: Callable[[Block], Iterable[Block]]) -> ControlFlowGraph:
+        """The graph with any number of blocks in the place of each."""
+        return ControlFlowGraph(tuple(new for block in self.blocks for new in transform(block)))
+
+    def with_blocks(self, *blocks: Block) -> ControlFlowGraph:
+        """The graph with other blocks in the places of those that have their names."""
+        others = {block.name: block for block in blocks}
+        return self.map_blocks(lambda block: others.get(block.name, block))
+
+    def starting_with(self, ops: Iterable[Op]) -> ControlFlowGraph:
+        """The graph with operations before those of the block where execution starts."""
+        entry = self.enter_block()
+        return self.with_blocks(entry.replace(instructions=(*ops, *entry.instructions)))
 
     def enter_block(self) -> Block:
         """The block where execution starts."""
@@ -179,6 +201,10 @@ class Function:
 
     def replace(self, **changes: Any) -> Function:
         return replace(self, **changes)
+
+    def map_blocks(self, transform: Callable[[Block], Block]) -> Function:
+        """The function with another block in the place of each."""
+        return self.replace(graph=self.graph.map_blocks(transform))
 
 
 MAIN: Final = "main"
@@ -238,6 +264,10 @@ class Program:
             vars_out=main.vars_out,
             functions=tuple(functions.get(f.name, f) for f in self.functions),
         )
+
+    def map_functions(self, transform: Callable[[Function], Function]) -> Program:
+        """A copy with every function transformed, the main function first."""
+        return self.with_functions({function.name: transform(function) for function in self.all_functions})
 
     def map_graphs(self, transform: Callable[[ControlFlowGraph], ControlFlowGraph]) -> Program:
         """A copy with every function's graph transformed."""

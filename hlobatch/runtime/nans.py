@@ -22,7 +22,7 @@ from hlobatch.diagnostics import LaneError, as_also, name_lanes
 from hlobatch.interpreters.definitional import interpret
 from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import rebuild
-from hlobatch.ir.program import Block, Function, Program
+from hlobatch.ir.program import Program
 from hlobatch.runtime.plan import Plan
 
 MOST: Final = 100_000
@@ -104,16 +104,11 @@ def _watched(program: Program, is_bad: Callable[[Any], Any]) -> Program:
     """The program, whose operations look at what they give."""
     count = itertools.count(1)
 
-    def op(op: Op) -> Op:
-        return op.replace(function=_Watched(op, is_bad, count)) if isinstance(op, PrimOp) else op
+    def watched(op: Op) -> Iterator[Op]:
+        if not isinstance(op, LogOp):
+            yield op.replace(function=_Watched(op, is_bad, count)) if isinstance(op, PrimOp) else op
 
-    def block(block: Block) -> Block:
-        return block.replace(instructions=tuple(op(o) for o in block.instructions if not isinstance(o, LogOp)))
-
-    def function(function: Function) -> Function:
-        return function.replace(graph=function.graph.map_blocks(block))
-
-    return program.with_functions({f.name: function(f) for f in program.all_functions})
+    return program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.expand_instructions(watched)))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,7 @@ from hlobatch.analysis.machine_liveness import live_in
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, with_own_results
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import STORED, Block, ControlFlowGraph, Program
+from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
 from hlobatch.transforms.if_conversion import CHEAP, both, either, is_total, neither_but, select
@@ -54,8 +54,8 @@ def ask_ahead(program: Program) -> Program:
     if not tests and not returns:
         return program
     types, live = dict(program.var_defs), live_in(program)
-    blocks = tuple(_Asking(program, block, tests, returns, live, types).block for block in program.graph)
-    graph = reachable(ControlFlowGraph(blocks))
+    asking = program.graph.map_blocks(lambda block: _Asking(program, block, tests, returns, live, types).block)
+    graph = reachable(asking)
     mentioned = {v for block in graph for op in (*block.ops, *block.asks) for v in (*op.uses, *op.defs)}
     kept = {v: t for v, t in types.items() if v in mentioned or v in (*program.vars_in, *program.vars_out)}
     return allocate(program.replace(graph=graph, var_defs=kept))

@@ -56,8 +56,9 @@ def is_copy(op: Op) -> bool:
 
 def _with_moves(block: Block) -> Block:
     """The block with the user's own copies as moves."""
-    ops = [op.replace(function=move) if isinstance(op, PrimOp) and is_copy(op) else op for op in block.instructions]
-    return block.replace(instructions=tuple(ops))
+    return block.map_instructions(
+        lambda op: op.replace(function=move) if isinstance(op, PrimOp) and is_copy(op) else op
+    )
 
 
 def _copies(program: Program) -> Iterator[tuple[str, str]]:
@@ -135,8 +136,7 @@ class _Merging:
 
     def program(self) -> Program:
         def rename(block: Block) -> Block:
-            renamed = block.rename(self.find, self.find)
-            return renamed.replace(instructions=tuple(o for op in renamed.instructions for o in _needed(op)))
+            return block.rename(self.find, self.find).expand_instructions(_needed)
 
         kept = {v: t for v, t in self.source.var_defs.items() if self.parent[v] == v}
         allocation = {v: self.source.alloc(v) for v in kept}

@@ -12,17 +12,18 @@ once for all functions (see ``hoist_shared``) stays if any of them reads it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import partial
 
 from hlobatch.analysis.liveness import Names, before, liveness
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import MAIN, Block, Function, Program
 
 
 def eliminate_dead_code(program: Program) -> Program:
     """The program without dead primitives; calls not lowered."""
     elsewhere = frozenset(v for f in program.functions for block in f.graph for op in block.ops for v in op.uses)
-    changed = program.with_functions({f.name: _function(f, elsewhere) for f in program.all_functions})
+    changed = program.map_functions(lambda f: _function(f, elsewhere))
     mentioned = {v for f in changed.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in changed.ops for v in (*op.uses, *op.defs)}
     changed = changed.replace(var_defs={v: t for v, t in changed.var_defs.items() if v in mentioned})
@@ -33,14 +34,14 @@ def _function(function: Function, elsewhere: frozenset[str]) -> Function:
     elsewhere = elsewhere if function.name == MAIN else frozenset()
     while True:
         live = liveness(function).after
-        blocks = tuple(_block(block, live[block.name] | elsewhere) for block in function.graph)
-        if blocks == function.graph.blocks:
+        graph = function.graph.map_blocks(partial(_without_dead, live=live, elsewhere=elsewhere))
+        if graph == function.graph:
             return function
-        function = function.replace(graph=ControlFlowGraph(blocks))
+        function = function.replace(graph=graph)
 
 
-def _block(block: Block, live: frozenset[str]) -> Block:
-    kept, _ = needed(block.instructions, before(block.terminator, live))
+def _without_dead(block: Block, live: Mapping[str, Names], elsewhere: Names) -> Block:
+    kept, _ = needed(block.instructions, before(block.terminator, live[block.name] | elsewhere))
     return block.replace(instructions=tuple(kept))
 
 

@@ -76,16 +76,11 @@ def without_failures(program: Program) -> Program:
     def results(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if user_name(name) not in (FAILURE, DETAILS))
 
-    def block(old: Block) -> Block:
-        ops = (
-            op.replace(vars_out=results(op.vars_out)) if isinstance(op, FunctionCallOp) else op
-            for op in old.instructions
-        )
-        return old.replace(instructions=tuple(ops))
+    def call(op: Op) -> Op:
+        return op.replace(vars_out=results(op.vars_out)) if isinstance(op, FunctionCallOp) else op
 
     def function(old: Function) -> Function:
-        graph = old.graph.map_blocks(block)
-        return old.replace(graph=graph, vars_out=results(old.vars_out))
+        calling = old.map_blocks(lambda block: block.map_instructions(call))
+        return calling.replace(vars_out=results(old.vars_out))
 
-    changed = program.with_functions({f.name: function(f) for f in program.all_functions})
-    return changed.replace(vars_out=results(program.vars_out))
+    return program.map_functions(function)

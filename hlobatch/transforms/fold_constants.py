@@ -54,9 +54,8 @@ def fold_constants(program: Program) -> Program:
         known.update(zip(op.vars_out, grouped(results, types), strict=True))
         return op.replace(vars_in=(), function=TracedFunction((), types, jax.make_jaxpr(lambda: results)()))
 
-    entry, *rest = program.graph.blocks
-    instructions = tuple(map(folded, entry.instructions))
-    return program.replace(graph=type(program.graph)((entry.replace(instructions=instructions), *rest)))
+    entry = program.graph.enter_block().map_instructions(folded)
+    return program.replace(graph=program.graph.with_blocks(entry))
 
 
 def _computed(function: TracedFunction, tensors: Sequence[Any]) -> list[Any]:

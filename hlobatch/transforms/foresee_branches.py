@@ -23,7 +23,7 @@ Reference: jump threading; Mueller and Whalley, Avoiding conditional branches by
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hlobatch.analysis.known_values import Known, KnownValues
 from hlobatch.ir.names import unused
@@ -46,15 +46,17 @@ def foresee_branches(function: Function, types: Mapping[str, Type]) -> Function:
     values, graph = KnownValues(types), function.graph
     at_ends = values.at_ends(graph)
     taken = {block.name for block in graph}
-    blocks: list[Block] = []
-    for block in graph:
+
+    def with_copies(block: Block) -> Iterator[Block]:
         known = at_ends.get(block.name)
         ways = {} if known is None else {name: _way(graph, values, name, known) for name in block.successors}
         copies = {name: _copies(way, taken) for name, way in ways.items() if way}
         onward = renaming({name: made[0].name for name, made in copies.items()})
-        blocks.append(block.replace(terminator=block.terminator.retarget(onward)))
-        blocks += [copy for made in copies.values() for copy in made]
-    return function.replace(graph=reachable(ControlFlowGraph(tuple(blocks))))
+        yield block.retarget(onward)
+        for made in copies.values():
+            yield from made
+
+    return function.replace(graph=reachable(graph.expand_blocks(with_copies)))
 
 
 def _way(graph: ControlFlowGraph, values: KnownValues, name: str, known: Known) -> Way:

@@ -14,11 +14,11 @@ because primitives have no effects, and it is done only for variables with one d
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp, renaming
-from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Function, Program
 
 
 def hoist_shared(program: Program) -> Program:
@@ -30,15 +30,11 @@ def hoist_shared(program: Program) -> Program:
     aliases = {v: root for v, root in roots.items() if v != root}
 
     rename = renaming(aliases)
-    functions = {f.name: _without(f, program, roots, aliases, hoisted) for f in program.all_functions}
-    functions = {name: _renamed(f, rename) for name, f in functions.items()}
-    main = functions[MAIN]
-    entry, *rest = main.graph.blocks
+    changed = program.map_functions(lambda f: _without(f, program, roots, aliases, hoisted))
+    changed = changed.map_graphs(lambda graph: graph.map_blocks(lambda block: block.rename(rename, rename)))
     moved = tuple(op.rename(rename, rename) for op in _in_order(hoisted))
-    entry = entry.replace(instructions=(*moved, *entry.instructions))
-    functions[MAIN] = main.replace(graph=ControlFlowGraph((entry, *rest)))
     kept = {v: t for v, t in program.var_defs.items() if v not in aliases}
-    return program.with_functions(functions).replace(var_defs=kept)
+    return changed.replace(graph=changed.graph.starting_with(moved), var_defs=kept)
 
 
 def _without(
@@ -46,26 +42,17 @@ def _without(
 ) -> Function:
     """A function without its shared primitives, which go to ``hoisted``, and without parameters that never vary."""
 
-    def kept(op: Op) -> Op | None:
+    def kept(op: Op) -> Iterator[Op]:
         if isinstance(op, PrimOp) and op.vars_out and all(roots.get(v) == v for v in op.vars_out):
             hoisted.append(op)
-            return None
-        if isinstance(op, FunctionCallOp):
+        elif isinstance(op, FunctionCallOp):
             pairs = zip(program.function(op.function).vars_in, op.vars_in, strict=True)
-            return op.replace(vars_in=tuple(a for p, a in pairs if p not in aliases))
-        return op
+            yield op.replace(vars_in=tuple(a for p, a in pairs if p not in aliases))
+        else:
+            yield op
 
-    def rewritten(block: Block) -> Block:
-        return block.replace(instructions=tuple(o for op in block.instructions if (o := kept(op)) is not None))
-
-    graph = function.graph.map_blocks(rewritten)
+    graph = function.graph.map_blocks(lambda block: block.expand_instructions(kept))
     return function.replace(graph=graph, vars_in=tuple(v for v in function.vars_in if v not in aliases))
-
-
-def _renamed(function: Function, rename: object) -> Function:
-    assert callable(rename)
-    graph = function.graph.map_blocks(lambda block: block.rename(rename, rename))
-    return function.replace(graph=graph)
 
 
 def _in_order(ops: list[PrimOp]) -> list[PrimOp]:

@@ -50,7 +50,7 @@ from hlobatch.analysis.sharing import surely_ends
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
@@ -101,8 +101,7 @@ def is_total(op: PrimOp) -> bool:
 def convert_ifs(program: Program) -> Program:
     """The typed program with calls, cheap branches converted."""
     types = dict(program.var_defs)
-    functions = {f.name: _Converter(f, types).function for f in program.all_functions}
-    return program.with_functions(functions).replace(var_defs=types)
+    return program.map_functions(lambda f: _Converter(f, types).function).replace(var_defs=types)
 
 
 @dataclass
@@ -126,8 +125,7 @@ class _Converter:
                 continue
             converted = self._diamond(block, live) or self._short_circuit(block, live)
             if converted is not None:
-                blocks = tuple(converted if b.name == block.name else b for b in graph)
-                self.function = self.function.replace(graph=ControlFlowGraph(blocks))
+                self.function = self.function.replace(graph=graph.with_blocks(converted))
                 return True
         return False
 

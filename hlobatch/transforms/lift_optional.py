@@ -11,7 +11,7 @@ it gives back, may be None there and not here, or the other way round.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import jax
 
@@ -19,7 +19,7 @@ from hlobatch.analysis.optional import has_to_be_lifted, is_made_on_the_way, lif
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Type, rebuilt
 
 
@@ -49,18 +49,17 @@ def lift_optional(program: Program) -> Program:
     if not any(map(is_made_on_the_way, program.var_defs.values())):
         return program
     types = dict(program.var_defs)
-    functions = {f.name: _with_lifted_calls(program, f, types) for f in program.all_functions}
-    return program.with_functions(functions).replace(var_defs=types)
+    return program.map_functions(lambda f: _with_lifted_calls(program, f, types)).replace(var_defs=types)
 
 
 def _with_lifted_calls(program: Program, function: Function, types: dict[str, Type]) -> Function:
-    blocks: list[Block] = []
     taken = {block.name for block in function.graph}
-    for block in function.graph:
+
+    def lifted_calls(block: Block) -> Iterator[Block]:
         call = block.instructions[-1] if block.instructions else None
         if not isinstance(call, FunctionCallOp):
-            blocks.append(block)
-            continue
+            yield block
+            return
         callee = program.function(call.function)
         before, given = _moved(call.vars_in, callee.vars_in, types, call)
         fresh = [
@@ -75,11 +74,12 @@ def _with_lifted_calls(program: Program, function: Function, types: dict[str, Ty
         if after:
             name = unused(f"{block.name}.given", taken)
             taken.add(name)
-            blocks.append(lifted_block.replace(terminator=GotoOp(name, location=call.location)))
-            blocks.append(Block(name, tuple(after), block.terminator, call.location))
+            yield lifted_block.replace(terminator=GotoOp(name, location=call.location))
+            yield Block(name, tuple(after), block.terminator, call.location)
         else:
-            blocks.append(lifted_block)
-    return function.replace(graph=ControlFlowGraph(tuple(blocks)))
+            yield lifted_block
+
+    return function.replace(graph=function.graph.expand_blocks(lifted_calls))
 
 
 def _differ(types: Mapping[str, Type], name: str, other: str) -> bool:

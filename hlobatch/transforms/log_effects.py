@@ -25,7 +25,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import LogOp, Op, PrimOp
-from hlobatch.ir.program import Block, Function, Program
+from hlobatch.ir.program import Function, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.ir.words import encoded, words_for
 
@@ -35,8 +35,8 @@ def log_effects(program: Program) -> Program:
     if not any(map(_has_host_do, program.ops)):
         return program
     logging = _Logging(dict(program.var_defs))
-    functions = {f.name: logging.function(f) for f in program.all_functions}
-    return program.with_functions(functions).replace(var_defs=logging.types, effects=tuple(logging.effects))
+    changed = program.map_functions(logging.function)
+    return changed.replace(var_defs=logging.types, effects=tuple(logging.effects))
 
 
 def _has_host_do(op: Op) -> bool:
@@ -52,12 +52,7 @@ class _Logging:
 
     def function(self, function: Function) -> Function:
         """The function with its effects as operations."""
-
-        def logging(block: Block) -> Block:
-            ops = [new for op in block.instructions for new in self._ops(op, function.name)]
-            return block.replace(instructions=tuple(ops))
-
-        return function.replace(graph=function.graph.map_blocks(logging))
+        return function.map_blocks(lambda block: block.expand_instructions(lambda op: self._ops(op, function.name)))
 
     def _ops(self, op: Op, name: str) -> Iterator[Op]:
         if not _has_host_do(op):

@@ -72,11 +72,11 @@ def _with_shared_results(program: Program) -> Program:
                     name[root(mine)] = root(theirs)
 
     def renamed(function: Function) -> Function:
-        blocks = tuple(block.rename(root, root) for block in function.graph)
-        return function.replace(graph=ControlFlowGraph(blocks), vars_out=tuple(map(root, function.vars_out)))
+        changed = function.map_blocks(lambda block: block.rename(root, root))
+        return changed.replace(vars_out=tuple(map(root, function.vars_out)))
 
     kept = {v: t for v, t in program.var_defs.items() if root(v) == v}
-    return program.with_functions({f.name: renamed(f) for f in program.all_functions}).replace(var_defs=kept)
+    return program.map_functions(renamed).replace(var_defs=kept)
 
 
 class _Lowering:

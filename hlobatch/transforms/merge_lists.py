@@ -33,7 +33,7 @@ from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, ControlFlowGraph, Program
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
 from hlobatch.transforms.if_conversion import is_traced
 from hlobatch.transforms.lower_calls import move
@@ -56,8 +56,7 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
     layouts = {v: _Layout.of(program.var_defs[v]) for v in (_to_merge(program) if keeps else ())}
     types = {**program.var_defs, **{v: layout.merged for v, layout in layouts.items()}}
     merger = _Merger(program, layouts, types)
-    functions = {f.name: f.replace(graph=merger.graph(f)) for f in program.all_functions}
-    return program.with_functions(functions).replace(var_defs=merger.types)
+    return program.map_graphs(merger.graph).replace(var_defs=merger.types)
 
 
 def _works_on_arrays(op: Op) -> bool:
@@ -168,9 +167,9 @@ class _Merger:
     layouts: dict[str, _Layout]
     types: dict[str, Type]
 
-    def graph(self, function: Function) -> ControlFlowGraph:
-        taken = {block.name for block in function.graph}
-        return ControlFlowGraph(tuple(b for block in function.graph for b in self._blocks(block, taken)))
+    def graph(self, graph: ControlFlowGraph) -> ControlFlowGraph:
+        taken = {block.name for block in graph}
+        return graph.expand_blocks(lambda block: self._blocks(block, taken))
 
     def _blocks(self, block: Block, taken: set[str]) -> Iterator[Block]:
         """A block, and one behind it for what is done to the results of its call."""

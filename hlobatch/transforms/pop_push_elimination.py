@@ -20,14 +20,14 @@ from __future__ import annotations
 from hlobatch.analysis.liveness import Names, before
 from hlobatch.analysis.machine_liveness import live_out
 from hlobatch.ir.ops import Op, PopOp, PushOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Block, Program
 
 
 def eliminate_pop_push(program: Program) -> Program:
     """The program, calls lowered, without pop-push pairs that cancel."""
     live = live_out(program)
-    blocks = tuple(_block(block, live[block.name]) for block in program.graph)
-    return program if blocks == program.graph.blocks else program.replace(graph=ControlFlowGraph(blocks))
+    graph = program.graph.map_blocks(lambda block: _block(block, live[block.name]))
+    return program if graph == program.graph else program.replace(graph=graph)
 
 
 def _block(block: Block, live: Names) -> Block:

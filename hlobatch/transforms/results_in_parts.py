@@ -21,7 +21,7 @@ from __future__ import annotations
 from hlobatch.analysis.allocation import allocate
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import HALT, PrimOp
-from hlobatch.ir.program import Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType
 from hlobatch.transforms.simplify_cfg import simplify_cfg
 
@@ -33,9 +33,8 @@ def results_in_parts(program: Program) -> Program:
     if parts is None:
         return program
     end = last[0].replace(instructions=last[0].instructions[:-1])
-    blocks = tuple(end if block.name == end.name else block for block in program.graph)
     defined = {v: t for v, t in program.var_defs.items() if v not in program.vars_out or v in parts}
-    changed = program.replace(graph=ControlFlowGraph(blocks), vars_out=parts, var_defs=defined)
+    changed = program.replace(graph=program.graph.with_blocks(end), vars_out=parts, var_defs=defined)
     return allocate(simplify_cfg(changed))
 
 

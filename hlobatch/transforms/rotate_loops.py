@@ -35,8 +35,7 @@ def rotate_loops(program: Program) -> Program:
 
 def _rotated(program: Program, graph: ControlFlowGraph) -> ControlFlowGraph:
     heads = {block.name for block in graph if _is_head(program, graph, block)}
-    blocks = [_with_head(graph, block, heads) for block in graph]
-    return simplify_graph(ControlFlowGraph(tuple(blocks))) if heads else graph
+    return simplify_graph(graph.map_blocks(lambda block: _with_head(graph, block, heads))) if heads else graph
 
 
 def _is_head(program: Program, graph: ControlFlowGraph, block: Block) -> bool:

@@ -16,18 +16,19 @@ once live ranges are split, each has a name of its own.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from hlobatch.analysis.optional import narrow
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import GotoOp, PrimOp, renaming
-from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
+from hlobatch.ir.program import Block, Function, Program
 from hlobatch.transforms.split_live_ranges import Definition, reaching_definitions
 
 
 def separate_narrowed(program: Program) -> Program:
     """The untyped program with copies where narrowed variables meet themselves."""
-    return program.with_functions({f.name: _separated(f) for f in program.all_functions})
+    return program.map_functions(_separated)
 
 
 def _separated(function: Function) -> Function:
@@ -41,8 +42,8 @@ def _separated(function: Function) -> Function:
         return function
     reaching = reaching_definitions(function)
     taken = {block.name for block in function.graph}
-    blocks: list[Block] = []
-    for block in function.graph:
+
+    def with_copies(block: Block) -> Iterator[Block]:
         onward: dict[str, str] = {}
         copies: list[Block] = []
         for name in dict.fromkeys(n for n in block.successors if n in function.graph):
@@ -59,8 +60,10 @@ def _separated(function: Function) -> Function:
                     PrimOp(op.vars_in, op.vars_out, same, op.text.split()[0], location=op.location) for op in meet
                 )
                 copies.append(Block(onward[name], ops, GotoOp(name, location=block.location), block.location))
-        blocks += [block.replace(terminator=block.terminator.retarget(renaming(onward))), *copies]
-    return function.replace(graph=ControlFlowGraph(tuple(blocks)))
+        yield block.retarget(renaming(onward))
+        yield from copies
+
+    return function.replace(graph=function.graph.expand_blocks(with_copies))
 
 
 def _of(variable: str, definitions: frozenset[Definition]) -> list[Definition]:

@@ -67,8 +67,7 @@ def merge_alike(graph: ControlFlowGraph) -> ControlFlowGraph:
     }
     if len(first) == len(name_of):
         return graph
-    blocks = (b.replace(terminator=b.terminator.retarget(renaming(name_of))) for b in graph)
-    return ControlFlowGraph(tuple(blocks))
+    return graph.map_blocks(lambda block: block.retarget(renaming(name_of)))
 
 
 def thread_jumps(graph: ControlFlowGraph, stacked: Collection[str] = ()) -> ControlFlowGraph:

@@ -11,7 +11,7 @@ as do arrays of which only the type matters.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from hlobatch.analysis import machine_flow
@@ -59,7 +59,7 @@ def specialize(program: Program, in_types: Mapping[str, Type], facts: Facts = NO
     raise_what_is_reached(typed, found)
     check_dropped_results(typed, found)
     failures = failures_of(typed, found)
-    typed = typed.with_functions({f.name: _traced(f, found) for f in typed.all_functions}).replace(failures=failures)
+    typed = typed.map_functions(lambda f: _traced(f, found)).replace(failures=failures)
     if typed.vars_out[1:] and not failures:
         typed = without_failures(typed)
     elif typed.vars_out[1:] and found.types[typed.vars_out[-2]].is_static:  # each is caught
@@ -109,7 +109,7 @@ def _place_of_results(program: Program) -> Location:
 def _decided(program: Program, infer: Infer) -> tuple[Program, Inference]:
     """The program with decided branches as jumps, and its types."""
     program, found = _inferred(program, infer)
-    return program.with_functions({f.name: _folded(f, found) for f in program.all_functions}), found
+    return program.map_functions(lambda f: _folded(f, found)), found
 
 
 def _defined(program: Program, found: Inference, infer: Infer) -> tuple[Program, Inference]:
@@ -138,7 +138,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
     found = infer(program)
     conflict, bent = found.conflict, dict(found.taken)
     while found.conflict is not None:
-        program = split_live_ranges(program.with_functions({f.name: _bent(f, bent) for f in program.all_functions}))
+        program = split_live_ranges(program.map_functions(partial(_bent, taken=bent)))
         found = infer(program)
         if found.conflict is not None and found.taken.keys() <= bent.keys():
             found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
@@ -208,8 +208,9 @@ def _endless_loop(graph: ControlFlowGraph) -> Block:
 def _traced(function: Function, found: Inference) -> Function:
     """The function with its primitives replaced by what was traced."""
 
-    def typed(block: Block) -> Block:
-        place = (function.name, block.name)
+    def typed(block: Block) -> Iterator[Block]:
+        if (place := (function.name, block.name)) not in found.reached:
+            return
         ops = [
             _typed(op, lifted(found.traced[place, i], [found.types[v] for v in op.vars_out]))
             if isinstance(op, PrimOp)
@@ -217,10 +218,9 @@ def _traced(function: Function, found: Inference) -> Function:
             for i, op in enumerate(block.instructions)
             if not (isinstance(op, PrimOp) and op.deletes)
         ]
-        return block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp) or _acts(op)))
+        yield block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp) or _acts(op)))
 
-    reached = [b for b in function.graph if (function.name, b.name) in found.reached]
-    return function.replace(graph=ControlFlowGraph(tuple(map(typed, reached))))
+    return function.replace(graph=function.graph.expand_blocks(typed))
 
 
 def _acts(op: PrimOp) -> bool:

@@ -30,7 +30,7 @@ from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variable
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors
 from hlobatch.ir.names import unused
-from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type, grouped
 from hlobatch.transforms.coalesce import is_copy
@@ -56,8 +56,7 @@ def split_aggregates(program: Program) -> Program:
     if not parts:
         return program
     splitter = _Splitter(program.var_defs, parts, wanted)
-    functions = {f.name: splitter.function(f) for f in program.all_functions}
-    return program.with_functions(functions).replace(var_defs=types)
+    return program.map_functions(splitter.function).replace(var_defs=types)
 
 
 def _is_aggregate(type_: Type) -> bool:
@@ -146,25 +145,23 @@ class _Splitter:
     places: Mapping[str, Sequence[int]]
 
     def function(self, function: Function) -> Function:
-        blocks = tuple(b.replace(instructions=tuple(self._ops(b.instructions))) for b in function.graph)
+        function = function.map_blocks(lambda block: block.expand_instructions(self._ops))
         if function.name == MAIN:
-            return function.replace(graph=ControlFlowGraph(self._at_the_border(function, blocks)))
-        names = {"vars_in": self._names(function.vars_in), "vars_out": self._names(function.vars_out)}
-        return function.replace(graph=ControlFlowGraph(blocks), **names)
+            return function.replace(graph=self._at_the_border(function))
+        return function.replace(vars_in=self._names(function.vars_in), vars_out=self._names(function.vars_out))
 
-    def _at_the_border(self, main: Function, blocks: tuple[Block, ...]) -> tuple[Block, ...]:
-        """Main's blocks, which take apart what they are given and put together what they give back."""
+    def _at_the_border(self, main: Function) -> ControlFlowGraph:
+        """Main's graph, which takes apart what it is given and puts together what it gives back."""
         apart = tuple(self._apart(v) for v in main.vars_in if v in self.parts)
-        entry, *rest = blocks
-        blocks = (entry.replace(instructions=(*apart, *entry.instructions)), *rest)
+        graph = main.graph.starting_with(apart)
         together = tuple(self._together(v) for v in main.vars_out if v in self.parts)
         if not together:
-            return blocks
+            return graph
         end = "results"
-        while end in main.graph:
+        while end in graph:
             end += "'"
-        ends = (b.replace(terminator=b.terminator.retarget(lambda name: end if name == HALT else name)) for b in blocks)
-        return (*ends, Block(end, together, GotoOp(HALT)))
+        ends = graph.map_blocks(lambda block: block.retarget(renaming({HALT: end})))
+        return ControlFlowGraph((*ends, Block(end, together, GotoOp(HALT))))
 
     def _apart(self, variable: str) -> PrimOp:
         return self._same((variable,), self.parts[variable], variable)
@@ -185,20 +182,20 @@ class _Splitter:
     def _names(self, variables: Sequence[str]) -> tuple[str, ...]:
         return tuple(part for v in variables for part in self.parts.get(v, (v,)))
 
-    def _ops(self, ops: Sequence[Op]) -> Iterator[Op]:
-        for op in ops:
-            if self.parts.keys().isdisjoint((*op.uses, *op.defs)):
-                yield op
-            elif isinstance(op, PrimOp) and op.function is select:
-                condition, yes, no = op.vars_in
-                for each in zip(*(self._names([v]) for v in (*op.vars_out, yes, no)), strict=True):
-                    yield op.replace(vars_in=(condition, *each[1:]), vars_out=each[:1], read_at=())
-            elif isinstance(op, (PrimOp, FunctionCallOp)):
-                names = {"vars_in": self._names(op.vars_in), "vars_out": self._names(op.vars_out), "read_at": ()}
-                if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-                    yield from _without_copies(op.replace(function=self._flat(op, op.function), **names))
-                else:
-                    yield op.replace(**names)
+    def _ops(self, op: Op) -> Iterator[Op]:
+        """What stands for an operation."""
+        if self.parts.keys().isdisjoint((*op.uses, *op.defs)):
+            yield op
+        elif isinstance(op, PrimOp) and op.function is select:
+            condition, yes, no = op.vars_in
+            for each in zip(*(self._names([v]) for v in (*op.vars_out, yes, no)), strict=True):
+                yield op.replace(vars_in=(condition, *each[1:]), vars_out=each[:1], read_at=())
+        elif isinstance(op, (PrimOp, FunctionCallOp)):
+            names = {"vars_in": self._names(op.vars_in), "vars_out": self._names(op.vars_out), "read_at": ()}
+            if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
+                yield from _without_copies(op.replace(function=self._flat(op, op.function), **names))
+            else:
+                yield op.replace(**names)
 
     def _flat(self, op: PrimOp, function: TracedFunction) -> TracedFunction:
         """The code of a primitive, for the parts of what it is given and gives back."""

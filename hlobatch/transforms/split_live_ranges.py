@@ -28,7 +28,7 @@ Definitions = frozenset[Definition]
 
 def split_live_ranges(program: Program) -> Program:
     """The program with its variables renamed by live range."""
-    return program.with_functions({f.name: _Webs(f).renamed() for f in program.all_functions})
+    return program.map_functions(lambda f: _Webs(f).renamed())
 
 
 def reaching_definitions(function: Function) -> Solution[Definitions]:

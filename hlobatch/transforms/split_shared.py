@@ -32,7 +32,7 @@ from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variable
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
-from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Program
+from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType, Type
 from hlobatch.jax_primitives import FUSED, Costs, costing
 
@@ -54,15 +54,12 @@ def split_shared(program: Program) -> Program:
     first = program.graph.enter_block().instructions
     before = tuple(takewhile(lambda op: isinstance(op, PrimOp) and roots.keys() >= {*op.defs}, first))
     splitter = _Splitter(program, roots.keys() & {*program.vars_in, *(v for op in before for v in op.defs)})
-    functions = {f.name: f.replace(graph=f.graph.map_blocks(splitter.block)) for f in program.all_functions}
+    changed = program.map_graphs(lambda graph: graph.map_blocks(splitter.block))
     if not splitter.moved:
         return program
-    main = functions[MAIN]
-    entry, *rest = main.graph.blocks
-    after = entry.instructions[len(before) :]
-    entry = entry.replace(instructions=(*before, *splitter.moved, *after))
-    functions[MAIN] = main.replace(graph=ControlFlowGraph((entry, *rest)))
-    return program.with_functions(functions).replace(var_defs={**program.var_defs, **splitter.types})
+    entry = changed.graph.enter_block()
+    entry = entry.replace(instructions=(*before, *splitter.moved, *entry.instructions[len(before) :]))
+    return changed.replace(graph=changed.graph.with_blocks(entry), var_defs={**program.var_defs, **splitter.types})
 
 
 @dataclass

@@ -73,10 +73,9 @@ def _without(loop: UniformLoop, function: Function, types: Mapping[str, Type]) -
     """The function with a primitive in the place of a loop."""
     wanted = frozenset(function.vars_out) if loop.after == HALT else liveness(function).before[loop.after]
     instructions = _Code(loop, wanted, types).instructions
-    changed = {loop.block.name: loop.block.replace(instructions=instructions, terminator=GotoOp(loop.after))}
-    changed |= {each.name: each.replace(terminator=GotoOp(loop.block.name)) for each in loop.before}
-    blocks = tuple(changed.get(block.name, block) for block in function.graph)
-    return function.replace(graph=simplify_graph(ControlFlowGraph(blocks)))
+    computed = loop.block.replace(instructions=instructions, terminator=GotoOp(loop.after))
+    before = (each.replace(terminator=GotoOp(loop.block.name)) for each in loop.before)
+    return function.replace(graph=simplify_graph(function.graph.with_blocks(computed, *before)))
 
 
 @dataclass(frozen=True)

@@ -103,7 +103,7 @@ def without_functions(program: Program) -> Program:
     def block(b: hb.instructions.Block) -> hb.instructions.Block:
         return b.replace(instructions=tuple(map(stripped, b.instructions)))
 
-    bare = program.map_graphs(lambda graph: type(graph)(tuple(map(block, graph)))).replace(failures=())
+    bare = program.map_graphs(lambda graph: graph.map_blocks(block)).replace(failures=())
     return bare.replace(functions=tuple(f.replace(type_inference=None) for f in bare.functions))
 
 

@@ -42,6 +42,7 @@ from hlobatch.instructions import (
     verify,
 )
 from hlobatch.interpreters.backends import NumpyBackend
+from hlobatch.ir.ops import renaming
 from hlobatch.ir.printer import print_op
 from hlobatch.ir.verifier import RULES
 from hlobatch.transforms.lower_calls import lower_calls
@@ -200,6 +201,37 @@ def test_with_functions_replaces_main_and_others() -> None:
     changed = RECURSION.with_functions({MAIN: main, "factorial": other})
     assert (changed.vars_out, changed.functions) == (("x",), (other,))
     assert RECURSION.with_functions({}) == RECURSION
+
+
+def test_map_functions_reaches_every_function_main_first() -> None:
+    seen = list[str]()
+
+    def without_results(function: Function) -> Function:
+        seen.append(function.name)
+        return function.replace(vars_out=())
+
+    changed = RECURSION.map_functions(without_results)
+    assert seen == [MAIN, "factorial"]
+    assert [f.vars_out for f in changed.all_functions] == [(), ()]
+    assert changed.vars_out == ()
+
+
+def test_an_operation_becomes_any_number_of_others() -> None:
+    a, b, c = (prim(v, v, v, lambda v: v) for v in "abc")
+    before = block("b", a, b, c, GotoOp("b"))
+    after = before.expand_instructions(lambda op: {"a": [], "b": [op], "c": [op, b]}[op.uses[0]])
+    assert after.ops == (b, c, b, GotoOp("b"))
+    assert after.retarget(renaming({"b": "d"})).terminator == GotoOp("d")
+
+
+def test_a_block_becomes_any_number_of_others() -> None:
+    a, b, c = (Block(name, (), GotoOp(HALT)) for name in "abc")
+    before = graph(a, b, c)
+    assert before.expand_blocks(lambda block: {"a": [], "b": [block], "c": [block, a]}[block.name]) == graph(b, c, a)
+    other = b.replace(sync=True)
+    assert before.with_blocks(other) == graph(a, other, c)
+    op = prim("x", "x", "x", lambda x: x)
+    assert before.starting_with([op]) == graph(a.replace(instructions=(op,)), b, c)
 
 
 def test_map_graphs_reaches_every_function() -> None:
