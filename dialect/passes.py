@@ -1,5 +1,6 @@
 """The passes of ``hlobatch-opt`` by name: each turns a program into a program, or says something about one.
 
+Those that turn one into another are the compiler's own (``transforms/registry.py``).
 What is said is written into the module that is printed, as attributes of the dialect's own: ``autobatch.live_in`` on a
 label, ``autobatch.inferred`` on a variable.
 """
@@ -11,7 +12,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from hlobatch._jax import ir
-from hlobatch.analysis.allocation import allocate
 from hlobatch.analysis.dataflow import Solution
 from hlobatch.analysis.definedness import check_definedness
 from hlobatch.analysis.liveness import Names, liveness, through
@@ -21,15 +21,7 @@ from hlobatch.dialect import ops
 from hlobatch.dialect.op_base import Symbols
 from hlobatch.dialect.patterns import from_type
 from hlobatch.ir.program import MAIN, Program, VariableAllocation
-from hlobatch.transforms.block_order import seldom_backward
-from hlobatch.transforms.coalesce import coalesce_copies
-from hlobatch.transforms.dead_code import eliminate_dead_code
-from hlobatch.transforms.hoist_shared import hoist_shared
-from hlobatch.transforms.if_conversion import convert_ifs
-from hlobatch.transforms.lower_calls import lower_calls
-from hlobatch.transforms.pop_push_elimination import eliminate_pop_push
-from hlobatch.transforms.rotate_loops import rotate_loops
-from hlobatch.transforms.simplify_cfg import simplify_cfg
+from hlobatch.transforms import registry
 
 Transform = Callable[[Program], Program]
 Annotate = Callable[[Program, Any], None]
@@ -96,20 +88,33 @@ def _inferred(program: Program, module: Any) -> None:
                 variable.operation.attributes["autobatch.inferred"] = type_
 
 
-PASSES: Final[Mapping[str, Pass]] = {
-    "allocation": Pass("give each variable the least storage for which there is a proof", allocate),
-    "block-order": Pass("put blocks in an order in which lanes seldom go back", seldom_backward),
+_SAYING: Final = {
     "check-definedness": Pass("refuse a program that may read a variable before it has a value", _defined),
-    "coalesce-copies": Pass("let the two sides of a copy share storage (lowered programs)", coalesce_copies),
-    "dead-code": Pass("drop primitives whose results nothing reads", _unallocated(eliminate_dead_code)),
-    "hoist-shared": Pass("move what is the same in every lane to the entry", _unallocated(hoist_shared)),
-    "if-conversion": Pass("turn cheap branches into selects", _unallocated(convert_ifs)),
     "infer-types": Pass("say for each variable what type follows from those of the inputs", annotate=_inferred),
     "liveness": Pass("say for each block which variables are live where it starts and ends", annotate=_live),
-    "lower-calls": Pass("replace calls by pushes, pops and jumps", lower_calls),
-    "pop-push-elimination": Pass("cancel a pop and the push that follows it (lowered programs)", eliminate_pop_push),
-    "rotate-loops": Pass("test a loop's condition where a turn ends", _unallocated(rotate_loops)),
     "round-trip": Pass("do nothing: what is printed has been a program"),
-    "simplify-cfg": Pass("merge straight lines, thread jumps, drop what no control reaches", simplify_cfg),
 }
+"""Passes that change no program."""
+LOWERED: Final = frozenset({registry.POP_PUSH, registry.COALESCING})
+"""Passes on programs with explicit stacks alone."""
+_UNALLOCATED: Final = frozenset((*registry.ONCE, *registry.STORING)) - {registry.ALLOCATION}
+
+
+def _is_of_modules(found: registry.Pass) -> bool:
+    """Whether there is anything to do for a pass on a program that was read, and the dialect has words for the result.
+
+    Such a program is typed, and what its primitives compute is not what JAX has traced.
+    """
+    others = {*registry.TYPING, *registry.FINISHING} - {registry.SIMPLIFICATION}
+    return not (found.opens_code or found.repeats or found in others)
+
+
+def _as_on_modules(found: registry.Pass) -> Pass:
+    transform = found.made(registry.Given())
+    summary = found.summary + (" (lowered programs)" if found in LOWERED else "")
+    return Pass(summary, _unallocated(transform) if found in _UNALLOCATED else transform)
+
+
+_TRANSFORMING: Final = {found.name: _as_on_modules(found) for found in registry.passes() if _is_of_modules(found)}
+PASSES: Final[Mapping[str, Pass]] = dict(sorted({**_TRANSFORMING, **_SAYING}.items()))
 """By name, in alphabetical order."""

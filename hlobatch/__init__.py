@@ -27,7 +27,7 @@ from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
-from hlobatch.transforms.pipeline import Optimizations
+from hlobatch.transforms.optimizations import Optimizations
 
 __version__ = "0.1.0.dev0"
 

@@ -36,7 +36,7 @@ from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
 from hlobatch.transforms.learning import learned_program
-from hlobatch.transforms.pipeline import ALL, Optimizations
+from hlobatch.transforms.optimizations import ALL, Optimizations
 
 P = ParamSpec("P")
 Q = ParamSpec("Q")

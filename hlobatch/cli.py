@@ -43,7 +43,9 @@ from hlobatch.ir.types import TensorType
 from hlobatch.modules import Module
 from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
 from hlobatch.stages import DIALECTS, Traced
-from hlobatch.transforms.pipeline import Optimizations, observed
+from hlobatch.transforms.optimizations import Optimizations
+from hlobatch.transforms.pipeline import observed
+from hlobatch.transforms.registry import passes
 
 MODULES: Final = (".mlir", ".mlirbc")
 """How files that hold modules end."""
@@ -190,7 +192,7 @@ def _print_after(function: BatchedFunction[..., Any], options: argparse.Namespac
         traced = _traced(function, options)
         _ = traced.program, traced.lowered_program, traced.machine_program
     if options.print_after not in (*seen, "all"):
-        raise UsageError(f"no pass is called {options.print_after!r}; those that ran: {', '.join(seen)}")
+        raise UsageError(f"{options.print_after!r} did not run; those that did: {', '.join(seen)}")
 
 
 # Functions
@@ -383,7 +385,12 @@ def _parser() -> argparse.ArgumentParser:
         help="frontend: as written, without types (needs no --args); typed: with calls, typed and allocated (the "
         "default); lowered: with explicit stacks; machine: as it runs, where a block asks what the next one would",
     )
-    trace.add_argument("--print-after", metavar="PASS", help="print the program as this pass leaves it, or 'all'")
+    trace.add_argument(
+        "--print-after",
+        choices=("all", *(found.name for found in passes())),
+        metavar="PASS",
+        help="print the program as this pass leaves it, or 'all'",
+    )
     trace.add_argument("--mlir", action="store_true", help="as a module of the autobatch dialect, for hlobatch-opt")
     trace.add_argument("--debug-info", action="store_true", help="with places in the source (--mlir only)")
     lower = _command(commands, "lower", lower_command, "print the module that XLA is given")

@@ -45,9 +45,11 @@ SUMMARIES: Final = {name: found.summary for name, found in PASSES.items()} | {
     TO_STABLEHLO: f"build the StableHLO module: {{dispatch={'|'.join(_DISPATCHES)} lanes=N depth=N batch=N}}; "
     "nothing runs after it"
 }
-UNTYPED: Final = """\
+NOT_HERE: Final = """\
 A module is typed from the start: split-live-ranges and specialize, by which the compiler infers the types of programs
-that are still Python, are no passes here. infer-types does not change types: it says what would be inferred."""
+that are still Python, are no passes here. infer-types does not change types: it says what would be inferred. Nor are
+those that look into what JAX has traced, which code in a module is not, and ask-ahead, for whose programs the dialect
+has no words."""
 
 
 def _is_count(text: str) -> bool:
@@ -226,7 +228,7 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hlobatch-opt",
         description="Read a module of the autobatch dialect, run passes, print what it has become.",
-        epilog=f"passes, run in the order given:\n{passes}\n\n{UNTYPED}\n",
+        epilog=f"passes, run in the order given:\n{passes}\n\n{NOT_HERE}\n",
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
     parser.add_argument("input", nargs="?", default="-", metavar="FILE", help="text or bytecode; default: stdin")

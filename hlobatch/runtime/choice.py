@@ -44,7 +44,7 @@ from hlobatch.runtime.processor import cores, vector
 from hlobatch.runtime.widths import times
 from hlobatch.targets.target import target_of
 from hlobatch.transforms.block_order import excess_of_a_sweep
-from hlobatch.transforms.pipeline import ALL, Optimizations
+from hlobatch.transforms.optimizations import ALL, Optimizations
 
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
 KERNEL: Final = "kernel"

@@ -34,8 +34,13 @@ from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.processor import stores_masked, vector
 from hlobatch.runtime.widths import widths
-from hlobatch.transforms.block_order import seldom_backward
-from hlobatch.transforms.pipeline import allocated_program, computed_once, lowered_program, machine_program, run
+from hlobatch.transforms.pipeline import (
+    allocated_program,
+    computed_once,
+    lowered_program,
+    machine_program,
+    ordered_program,
+)
 
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them."""
@@ -148,7 +153,7 @@ class Plan:
         """The program with explicit stacks, its blocks in the order in which they are run."""
         if self.choice.schedule == "earliest":
             return self.in_order  # that order is the schedule
-        return run(self.in_order, {"block-order": seldom_backward})
+        return ordered_program(self.in_order)
 
     @cached_property
     def machine(self) -> Program:

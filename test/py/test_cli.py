@@ -321,7 +321,11 @@ def test_an_error_about_the_command_line_has_no_place_in_a_file(file: str, tmp_p
         (("trace", "{file}:fibonacci"), 'this needs the types of the arguments, as in --args "i32[8]"'),
         (
             ("trace", "{file}:fibonacci", "--args", "i32[8]", "--print-after", "x"),
-            "no pass is called 'x'; those that ran",
+            "argument --print-after: invalid choice: 'x' (choose from",
+        ),
+        (
+            ("trace", "{file}:fibonacci", "--args", "i32[8]", "--print-after", "dead-code", "--disable", "dead-code"),
+            "'dead-code' did not run; those that did: simplify-cfg, split-live-ranges, specialize,",
         ),
         (("trace", "{file}:fibonacci", "--args", "i32[8]", "--depth", "0"), "max_stack_depth is a positive int, not 0"),
         (("trace", "{file}:fibonacci", "--args", "i32[-3]"), "a size is negative"),

@@ -8,11 +8,11 @@
 // CHECK: --mlir-print-ir-after-all
 // CHECK: --verify-each
 // CHECK: passes, run in the order given:
-// CHECK-NEXT: --allocation {{.*}}give each variable the least storage
+// CHECK-NEXT: --allocate {{.*}}give each variable the least storage
 // CHECK-NEXT: --block-order {{.*}}put blocks in an order in which lanes seldom go back
 // CHECK-NEXT: --check-definedness {{.*}}refuse
 // CHECK-NEXT: --coalesce-copies {{.*}}share storage
-// CHECK-NEXT: --dead-code {{.*}}drop primitives
+// CHECK-NEXT: --dead-code {{.*}}nothing reads
 // CHECK-NEXT: --hoist-shared {{.*}}the same in every lane
 // CHECK-NEXT: --if-conversion {{.*}}selects
 // CHECK-NEXT: --infer-types {{.*}}type

@@ -1,6 +1,6 @@
 // coalesce-copies: both sides of a copy share storage where neither is in the other's way.
 
-// RUN: hlobatch-opt %s --lower-calls --coalesce-copies --simplify-cfg --allocation | filecheck %s
+// RUN: hlobatch-opt %s --lower-calls --coalesce-copies --simplify-cfg --allocate | filecheck %s
 
 "autobatch.program"() {entry = @main} : () -> ()
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()

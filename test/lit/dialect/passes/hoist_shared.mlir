@@ -1,7 +1,7 @@
 // hoist-shared: what is the same in every lane is computed at the entry.
 
 // RUN: hlobatch-opt %s --hoist-shared | filecheck %s --check-prefix=HOISTED
-// RUN: hlobatch-opt %s --hoist-shared --allocation | filecheck %s --check-prefix=ALLOCATED
+// RUN: hlobatch-opt %s --hoist-shared --allocate | filecheck %s --check-prefix=ALLOCATED
 
 "autobatch.program"() {entry = @main} : () -> ()
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()

@@ -1,7 +1,7 @@
 // --pass-pipeline runs passes in order, builtin.module(…) around them or not.
 
-// RUN: hlobatch-opt %s --pass-pipeline="lower-calls,pop-push-elimination,coalesce-copies,simplify-cfg,allocation" | filecheck %s --check-prefix=PLAIN
-// RUN: hlobatch-opt %s --pass-pipeline="builtin.module(lower-calls,pop-push-elimination,coalesce-copies,simplify-cfg,allocation)" | filecheck %s --check-prefix=NESTED
+// RUN: hlobatch-opt %s --pass-pipeline="lower-calls,pop-push-elimination,coalesce-copies,simplify-cfg,allocate" | filecheck %s --check-prefix=PLAIN
+// RUN: hlobatch-opt %s --pass-pipeline="builtin.module(lower-calls,pop-push-elimination,coalesce-copies,simplify-cfg,allocate)" | filecheck %s --check-prefix=NESTED
 
 "autobatch.program"() {entry = @main} : () -> ()
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()

@@ -1,6 +1,6 @@
 // allocation: what nothing reads is stored nowhere.
 
-// RUN: hlobatch-opt %s --allocation | filecheck %s
+// RUN: hlobatch-opt %s --allocate | filecheck %s
 
 "autobatch.program"() {entry = @main} : () -> ()
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()

@@ -1,6 +1,6 @@
 // allocation: what is read after a recursive call has a stack, what lives in one block is temporary.
 
-// RUN: hlobatch-opt %s --allocation | filecheck %s
+// RUN: hlobatch-opt %s --allocate | filecheck %s
 
 "autobatch.program"() {entry = @main} : () -> ()
 "autobatch.var"() {sym_name = "n", pattern = tensor<i32>} : () -> ()
