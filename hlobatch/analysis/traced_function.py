@@ -20,9 +20,9 @@ from hlobatch._jax import (
     subjaxprs,
     subjaxprs_of,
 )
-from hlobatch.analysis.evaluation import inlined
 from hlobatch.analysis.identity import NOTHING, Identity
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.ir.evaluation import inlined
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped, rebuilt
 
 KEYS: Final = "key<fry>"

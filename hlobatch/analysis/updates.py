@@ -14,8 +14,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import ClosedJaxpr, Literal
-from hlobatch.analysis.evaluation import variables_among
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block
 from hlobatch.ir.types import Type

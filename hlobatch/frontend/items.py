@@ -20,7 +20,6 @@ from jax import lax
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_one_of, places_of
-from hlobatch.analysis.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
 from hlobatch.analysis.lane_failures import fails, is_there, is_wanted
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -32,6 +31,7 @@ from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)

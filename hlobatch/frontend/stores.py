@@ -21,7 +21,6 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
-from hlobatch.analysis.joined import FEWEST, as_one, exact, in_parts, written_at
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.optional import any_optional, is_optional, lift
@@ -34,6 +33,7 @@ from hlobatch.frontend.items import Lists, check_index, gathered, within
 from hlobatch.frontend.lane_numbers import NUMBERS
 from hlobatch.ir.boxed import mapped, unboxed
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.joined import FEWEST, as_one, exact, in_parts, written_at
 from hlobatch.ir.types import Static, TensorType, Type
 
 Step = tuple[str, Any]

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
-from hlobatch.analysis.evaluation import variables_among
+from hlobatch.ir.evaluation import variables_among
 from hlobatch.jax_primitives import ALIASES, UPDATES
 
 

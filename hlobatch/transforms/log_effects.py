@@ -19,10 +19,10 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import done_on_host, has_host_do, keys_of
-from hlobatch.analysis.evaluation import as_it_is, evaluated, known_at_first, traced
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.effects import MOST_WORDS, Effect, lines_of_lane
+from hlobatch.ir.evaluation import as_it_is, evaluated, known_at_first, traced
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.program import Function, Program

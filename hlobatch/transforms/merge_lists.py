@@ -8,7 +8,7 @@
 
 In the user's code a list of fixed length is a Python object, and stays one while types are found: its items may be of
 any type, and what means one object is known. Code that finds a number by a lane's index makes an array of all
-(``analysis/joined.py``); where all that is done to a variable goes well with that array, it is what the variable holds,
+(``ir/joined.py``); where all that is done to a variable goes well with that array, it is what the variable holds,
 so that a table of thousands costs no more to compile than one of ten, and a store what it changes.
 
 What the program is given and gives back stays as it is. It is the reverse of ``split_aggregates.py``.
@@ -27,10 +27,10 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import Literal, weakly
-from hlobatch.analysis.evaluation import evaluated
-from hlobatch.analysis.joined import FEWEST, makes_one, makes_parts
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.evaluation import evaluated
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.joined import FEWEST, makes_one, makes_parts
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program

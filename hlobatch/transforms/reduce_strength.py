@@ -24,8 +24,8 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
-from hlobatch.analysis.evaluation import are_alike, evaluated, known_at_first, traced
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.evaluation import are_alike, evaluated, known_at_first, traced
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 

@@ -26,9 +26,9 @@ from typing import Any
 import jax
 
 from hlobatch._jax import Literal
-from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors
+from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program

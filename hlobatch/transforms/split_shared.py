@@ -28,9 +28,9 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
 from hlobatch.analysis.cost import bytes_of, equation_cost
-from hlobatch.analysis.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType, Type

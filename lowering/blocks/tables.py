@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, Literal, function_of
-from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first
+from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first
 
 
 def looking_up(closed: ClosedJaxpr, tables: Collection[int]) -> Callable[..., list[Any]]:

@@ -24,8 +24,8 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, function_of
-from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.analysis.updates import SLICE, Code
+from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.jax_primitives import UPDATES
 from hlobatch.lowering.arrays.where import where
 

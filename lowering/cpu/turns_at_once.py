@@ -31,7 +31,7 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr
-from hlobatch.analysis.evaluation import as_it_is, evaluated, inlined, known_at_first
+from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first
 from hlobatch.jax_primitives import AT_ONCE
 from hlobatch.lowering.module.trim import code_of
 

@@ -22,7 +22,7 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch._jax import Literal, operands_of_scan
-from hlobatch.analysis.evaluation import inlined, variables_among
+from hlobatch.ir.evaluation import inlined, variables_among
 from hlobatch.jax_primitives import FREE
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.trim import Trimmed, code_of

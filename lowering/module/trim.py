@@ -14,7 +14,7 @@ from typing import Any
 import jax
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
-from hlobatch.analysis.evaluation import variables_among
+from hlobatch.ir.evaluation import variables_among
 
 
 @dataclass(frozen=True)

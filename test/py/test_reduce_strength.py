@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.analysis.evaluation import are_alike
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.instructions import PrimOp
+from hlobatch.ir.evaluation import are_alike
 
 POWERS = (1, 2, 8, 64)
 

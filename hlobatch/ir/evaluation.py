@@ -8,7 +8,7 @@ from typing import Any
 import jax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of
-from hlobatch.analysis.joined import makes_one, makes_parts
+from hlobatch.ir.joined import makes_one, makes_parts
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """An equation and the values of its operands -> those of its results."""
