@@ -13,7 +13,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache, partial
-from typing import Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple, final
 
 import jax
 import jax.numpy as jnp
@@ -33,10 +33,9 @@ from hlobatch._jax import (
     refuse_derivative,
     stablehlo,
 )
-from hlobatch.analysis.cost import function_cost
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.patterns import tensor_type, to_leaf
+from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.physical import from_physical, to_physical
 from hlobatch.ir.types import TensorType, Type
 
@@ -279,8 +278,9 @@ refuse_derivative(code_p, _no_derivative)
 # As the function of a PrimOp
 
 
+@final
 @dataclass(frozen=True, eq=False)
-class CodeFunction(TracedFunction):
+class CodeFunction(JaxprCode):
     """Code as the function of a ``PrimOp``: what tracing would have given, and compared by value.
 
     Attributes:
@@ -298,6 +298,10 @@ class CodeFunction(TracedFunction):
     def primitives(self) -> frozenset[str]:
         return self.code.operations
 
+    @property
+    def stated_cost(self) -> float:
+        return self.code.cost
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, CodeFunction) and self._key == other._key
 
@@ -307,12 +311,6 @@ class CodeFunction(TracedFunction):
     @property
     def _key(self) -> Any:
         return self.code, self.in_types, self.out_types
-
-
-@function_cost.register
-def _code_cost(function: CodeFunction, contraction: float) -> float:
-    del contraction  # a module says how much work its code is, and not of which kind
-    return function.code.cost
 
 
 @lru_cache(maxsize=1024)

@@ -18,6 +18,7 @@ from hlobatch.dialect.code import Code
 from hlobatch.dialect.locations import from_location
 from hlobatch.dialect.patterns import from_type
 from hlobatch.dialect.to_code import to_code
+from hlobatch.ir.code import Move
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -32,7 +33,6 @@ from hlobatch.ir.ops import (
     PushOp,
 )
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
-from hlobatch.transforms.lower_calls import move
 
 
 def from_program(program: Program, context: Any = None) -> Any:
@@ -112,7 +112,7 @@ class _Writer:
 
     @op.register
     def _prim(self, op: PrimOp) -> None:
-        if op.function is move:
+        if isinstance(op.code, Move):
             ops.MoveOp(op.vars_in, op.vars_out, _text(op, "move"))
             return
         shared = [self.program.alloc(v) is VariableAllocation.SHARED for v in op.vars_in]

@@ -15,7 +15,6 @@ import jax
 
 from hlobatch._jax import ir, stablehlo, tracing_context, without_shardings
 from hlobatch.analysis.cost import primitive_cost
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.code import COST, COUNTED, Code, CodeFunction
 from hlobatch.ir.ops import PrimOp
@@ -69,7 +68,7 @@ def _code(
     traced = jax.jit(lambda *arrays: list(batched(*arrays)), keep_unused=True).trace(*avals)
     module = traced.lower(lowering_platforms=(jax.default_backend(),)).compiler_ir("stablehlo")
     marks: dict[str, Callable[[], Any]] = {COST: lambda: ir.FloatAttr.get_f64(primitive_cost(op))}
-    if isinstance(function, TracedFunction) and {"while", "scan"} & function.primitives == {"scan"}:
+    if {"while", "scan"} & op.code.primitives == {"scan"}:
         marks[COUNTED] = ir.UnitAttr.get
     return canonical(module, marks)
 

@@ -20,6 +20,7 @@ from hlobatch.dialect.op_base import Op as DialectOp
 from hlobatch.dialect.to_code import canonical
 from hlobatch.dialect.verifier import ALLOCATIONS, Symbols, block_name, is_way_in, is_way_out, verify
 from hlobatch.ir import verifier
+from hlobatch.ir.code import MOVE
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -34,7 +35,6 @@ from hlobatch.ir.ops import (
     Terminator,
 )
 from hlobatch.ir.program import Block, ControlFlowGraph, Function, Program
-from hlobatch.transforms.lower_calls import move
 
 
 def to_program(module: Any, file: str = "-") -> Program:
@@ -132,7 +132,7 @@ class _Reader:
     @_op.register
     def _move(self, op: ops.MoveOp, names: _Names) -> Op:
         text = "move" if op.text is None else op.text
-        return PrimOp(op.ins, op.outs, move, text)
+        return PrimOp(op.ins, op.outs, MOVE, text)
 
     @_op.register
     def _call(self, op: ops.CallOp, names: _Names) -> Op:

@@ -8,7 +8,6 @@
 
 from __future__ import annotations
 
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import is_looked_up_in, tensors
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
@@ -36,12 +35,12 @@ def tables(program: Program) -> frozenset[str]:
 
 def _is_looked_up_by(op: Op, variable: str, program: Program) -> bool:
     """Whether an operation only looks things up in a variable."""
-    if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+    code = op.code.typed if isinstance(op, PrimOp) else None
+    if not isinstance(op, PrimOp) or code is None:
         return False
-    types, function = program.var_defs, op.function
-    code = function.code_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out])
-    if code is None:
+    types = program.var_defs
+    if code.jaxpr_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out]) is None:
         return False
-    jaxpr = function.inlined.jaxpr
-    given = zip(tensors(op.vars_in, function.in_types), jaxpr.invars, strict=True)
+    jaxpr = code.inlined.jaxpr
+    given = zip(tensors(op.vars_in, code.in_types), jaxpr.invars, strict=True)
     return all(is_looked_up_in(jaxpr, x) for v, x in given if v == variable)

@@ -8,12 +8,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
-from functools import singledispatch
 from typing import Any, Final
 
 from hlobatch._jax import called_by, subjaxprs, subjaxprs_of
 from hlobatch.analysis.call_frames import CallFrames
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import elements_updated, taken_as_a_whole_by
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import array_bytes, elements
@@ -59,15 +57,22 @@ def primitives_time(program: Program, block: Block, contraction: float = _CONTRA
 
 
 def primitive_cost(op: PrimOp, contraction: float = 1.0) -> float:
-    """Operations per lane of a primitive; those of a contraction count ``contraction`` each."""
-    return function_cost(op.function, contraction)
+    """Operations per lane of a primitive, none without a jaxpr; those of a contraction count ``contraction`` each."""
+    code = op.code.typed
+    if code is None:
+        return 0.0
+    return jaxpr_cost(code.jaxpr.jaxpr, contraction) if code.stated_cost is None else code.stated_cost
 
 
 def largest_array(block: Block) -> int:
     """Bytes per lane of the largest array that a block computes, inside its primitives too; an update computes none."""
-    functions = [op.function for op in block.instructions if isinstance(op, PrimOp)]
-    jaxprs = [f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)]
-    return max((bytes_of(v) for jaxpr in jaxprs for v in _computed(jaxpr)), default=0)
+    return max((bytes_of(v) for jaxpr in jaxprs_of(block) for v in _computed(jaxpr)), default=0)
+
+
+def jaxprs_of(block: Block) -> list[Any]:
+    """The jaxprs of a block's primitives, of those that have one."""
+    found = (op.code.typed for op in block.instructions if isinstance(op, PrimOp))
+    return [code.jaxpr.jaxpr for code in found if code is not None]
 
 
 def _computed(jaxpr: Any) -> Iterator[Any]:
@@ -82,18 +87,6 @@ def _computed(jaxpr: Any) -> Iterator[Any]:
 def bytes_of(variable: Any) -> int:
     """Bytes of the array that a variable of a jaxpr stands for."""
     return array_bytes(variable.aval)
-
-
-@singledispatch
-def function_cost(function: Any, contraction: float) -> float:
-    """Operations per lane of a primitive's function; none of one that is not traced."""
-    del function, contraction
-    return 0.0
-
-
-@function_cost.register
-def _traced_cost(function: TracedFunction, contraction: float) -> float:
-    return jaxpr_cost(function.jaxpr.jaxpr, contraction)
 
 
 def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:

@@ -21,7 +21,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -46,6 +45,5 @@ def shared_library_calls(program: Program) -> Mapping[str, str]:
 
 
 def _calls(ops: Iterable[Op]) -> Mapping[str, str]:
-    functions = (op.function for op in ops if isinstance(op, PrimOp))
-    used = {name for f in functions if isinstance(f, TracedFunction) for name in f.primitives}
+    used = {name for op in ops if isinstance(op, PrimOp) for name in op.code.primitives}
     return {name: LIBRARIES[name] for name in sorted(used & LIBRARIES.keys())}

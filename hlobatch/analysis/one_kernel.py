@@ -14,10 +14,9 @@ from collections.abc import Iterator
 from typing import Any, Final
 
 from hlobatch._jax import Literal, subjaxprs, subjaxprs_of
-from hlobatch.analysis.cost import multiplications, primitives_time
+from hlobatch.analysis.cost import jaxprs_of, multiplications, primitives_time
 from hlobatch.analysis.machine_flow import never_goes_back, repeated_blocks
-from hlobatch.analysis.traced_function import KEYS, TracedFunction, variables
-from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.code import KEYS, variables
 from hlobatch.ir.program import Program
 from hlobatch.jax_primitives import IN_KERNELS
 
@@ -57,8 +56,7 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
         lanes: How many there are.
         vector: Numbers of 32 bits that the processor does at a time.
     """
-    blocks = [[op.function for op in block.instructions if isinstance(op, PrimOp)] for block in program.graph]
-    jaxprs = [[f.jaxpr.jaxpr for f in functions if isinstance(f, TracedFunction)] for functions in blocks]
+    jaxprs = [jaxprs_of(block) for block in program.graph]
     if not all(_is_known(jaxpr) for block in jaxprs for jaxpr in block):
         return False
     if any(sum(map(_depth, block)) > DEEPEST for block in jaxprs):

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from hlobatch.analysis.call_graph import CallGraph
-from hlobatch.analysis.traced_function import TracedFunction, equation_primitives
+from hlobatch.ir.code import equation_primitives
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -35,7 +35,7 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     while changed:
         before = len(roots)
         for op in program.ops:
-            if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in) and surely_ends(op):
+            if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in) and op.code.is_total:
                 fixed = all(definitions[v] == 1 and v not in crossing for v in op.vars_out)
                 roots.update({v: v for v in op.vars_out} if fixed else {})
         roots.update(_parameter_roots(program, roots, definitions))
@@ -43,13 +43,8 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     return roots
 
 
-def surely_ends(op: PrimOp) -> bool:
-    """Whether a primitive may be run where the program might not have run it: it holds no loop that could go on."""
-    return isinstance(op.function, TracedFunction) and "while" not in op.function.primitives
-
-
 def equation_surely_ends(equation: Any) -> bool:
-    """The same of a part of a primitive."""
+    """Whether a part of a primitive may be run where the program might not have run it: no loop in it could go on."""
     return "while" not in equation_primitives(equation)
 
 

@@ -31,8 +31,9 @@ from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
-from hlobatch.analysis.traced_function import TracedFunction, equation_primitives
+from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.ir.code import equation_primitives
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 

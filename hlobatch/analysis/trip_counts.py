@@ -21,7 +21,7 @@ import numpy as np
 
 from hlobatch._jax import Literal
 from hlobatch.analysis.machine_flow import onward, reachable, repeated_blocks
-from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 
@@ -194,7 +194,8 @@ def _starts(block: Block, before: Sequence[Block]) -> dict[str, PrimOp]:
 
 def _is_given(op: PrimOp) -> bool:
     """Whether a primitive gives what is known, and computes nothing."""
-    return type(op.function) is TracedFunction and not op.vars_in and not op.function.jaxpr.jaxpr.eqns
+    code = op.code.typed
+    return code is not None and code.is_open and not op.vars_in and not code.jaxpr.jaxpr.eqns
 
 
 def _is_same_start(op: PrimOp, other: PrimOp) -> bool:
@@ -230,34 +231,35 @@ class _Equation(NamedTuple):
 
 def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
     """What computes a primitive's one result, if it is one of some operations on two whole numbers."""
-    if op is None or len(op.vars_out) != 1 or type(op.function) is not TracedFunction:
+    code = op.code.typed if op is not None and op.code.is_open else None
+    if op is None or len(op.vars_out) != 1 or code is None:
         return None
-    jaxpr: Any = op.function.inlined.jaxpr
+    jaxpr: Any = code.inlined.jaxpr
     atom = _strong(jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
     equation = next((e for e in jaxpr.eqns if atom in e.outvars), None)
     if equation is None or equation.primitive.name not in wanted:
         return None
-    left, right = (_known(op, jaxpr, atom) for atom in equation.invars)
+    left, right = (_known(op, code, jaxpr, atom) for atom in equation.invars)
     return _Equation(equation.primitive.name, left, right, equation.invars[0].aval.dtype)
 
 
 def _whole_number(op: PrimOp) -> int | None:
     """The whole number that a primitive gives which computes nothing."""
-    assert isinstance(op.function, TracedFunction)
-    jaxpr: Any = op.function.jaxpr.jaxpr
-    number = _known(op, jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
+    code = op.code.typed
+    assert code is not None
+    jaxpr: Any = code.jaxpr.jaxpr
+    number = _known(op, code, jaxpr, jaxpr.outvars[0]) if len(jaxpr.outvars) == 1 else None
     return number if isinstance(number, int) else None
 
 
-def _known(op: PrimOp, jaxpr: Any, atom: Any) -> str | int | None:
+def _known(op: PrimOp, code: JaxprCode, jaxpr: Any, atom: Any) -> str | int | None:
     """The whole number that is meant in a primitive, or the variable that it is the value of."""
     atom = _strong(jaxpr, atom)
     if atom.aval.shape or not np.issubdtype(atom.aval.dtype, np.integer):
         return None
     if isinstance(atom, Literal):
         return int(atom.val)
-    assert isinstance(op.function, TracedFunction)
-    types = zip(op.vars_in, op.function.in_types, strict=True)
+    types = zip(op.vars_in, code.in_types, strict=True)
     owners = [name if len(type_.leaves) == 1 else None for name, type_ in types for _ in type_.tensor_leaves]
     return next((owner for v, owner in zip(jaxpr.invars, owners, strict=True) if v is atom), None)
 

@@ -14,7 +14,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from hlobatch._jax import ClosedJaxpr, Literal
-from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block
@@ -60,7 +60,7 @@ def elements_updated(equation: Any) -> int:
     return math.prod(equation.invars[1 if equation.primitive.name == SLICE else 2].aval.shape)
 
 
-def updated(function: TracedFunction) -> dict[int, int]:
+def updated(function: JaxprCode) -> dict[int, int]:
     """Positions of resulting arrays that are an argument, or one that was updated; and that argument's.
 
     Both count the tensors of all results, or arguments, in order.
@@ -81,9 +81,9 @@ def taken_as_a_whole(blocks: Iterable[Block]) -> set[str]:
 
 def taken_as_a_whole_by(op: Op) -> set[str]:
     """Those of which an operation does."""
-    if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+    function = op.code.typed if isinstance(op, PrimOp) else None
+    if not isinstance(op, PrimOp) or function is None:
         return {*op.uses, *op.defs}
-    function = op.function
     code, in_place = Code(function.inlined), updated(function)
     given, results = tensors(op.vars_in, function.in_types), tensors(op.vars_out, function.out_types)
     read = {v for v, x in zip(given, code.jaxpr.invars, strict=True) if not _is_touched_in_part(code.jaxpr, x)}

@@ -28,6 +28,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Final, Self, final
 
 from hlobatch.diagnostics import UNKNOWN, Location
+from hlobatch.ir.code import UNKNOWN_CODE, Code
 
 HALT: Final = "halt"
 """The name of the exit: off the end of the graph, at index ``graph.exit_index()``."""
@@ -115,7 +116,7 @@ class PrimOp(Op):
     Attributes:
         vars_in: Variables passed to ``function``, in order.
         vars_out: Variables that receive the results; ``function`` returns a tuple of as many values.
-        function: Single-example code; after type inference an object that no longer runs the user's Python.
+        function: Single-example code; after type inference ``Code``, which no longer runs the user's Python.
         text: The source it stands for, for the printer.
     """
 
@@ -131,6 +132,11 @@ class PrimOp(Op):
     @property
     def defs(self) -> tuple[str, ...]:
         return self.vars_out
+
+    @property
+    def code(self) -> Code:
+        """What it computes, as what says of itself what passes ask."""
+        return self.function if isinstance(self.function, Code) else UNKNOWN_CODE
 
     @property
     def deletes(self) -> bool:

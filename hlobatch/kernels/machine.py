@@ -27,7 +27,6 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.machine_flow import turning_points
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, physical
@@ -351,12 +350,10 @@ class Machine:
 
     def _code(self, op: PrimOp) -> Any:
         """A primitive as a jaxpr on arrays as they are stored."""
-        types, function = self.program.var_defs, op.function
+        types = self.program.var_defs
         ins, outs = ([types[v] for v in variables] for variables in (op.vars_in, op.vars_out))
-        if isinstance(function, TracedFunction):
-            code = function.code_for(ins, outs)
-            if code is not None:
-                return code
+        if (jaxpr := op.code.jaxpr_for(ins, outs)) is not None:
+            return jaxpr
         arrays_ = [leaf for v in op.vars_in for leaf in self._types(v)]
         return jax.make_jaxpr(lane_function(op, types))(*[leaf.aval for leaf in arrays_])
 

@@ -12,7 +12,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
-from hlobatch.analysis.traced_function import KEYS
+from hlobatch.ir.code import KEYS
 
 
 class NoKernelError(Exception):

@@ -29,7 +29,6 @@ from hlobatch.analysis.cost import block_cost, bytes_of, largest_array, primitiv
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.libraries import library_calls
 from hlobatch.analysis.machine_flow import repeated_blocks
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.trip_counts import turns_of_all
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, elements, physical
@@ -442,14 +441,15 @@ def largest_matrix(program: Program) -> int:
     """Bytes of the largest array, the same for all lanes, that code with a product of matrices is given in the loop."""
     sizes = [0]
     for op in (op for block in program.graph for op in program.primitives_in_loop(block)):
-        if isinstance(op.function, TracedFunction) and "dot_general" in op.function.primitives:
+        code = op.code.typed
+        if code is not None and "dot_general" in code.primitives:
             shared = (v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
-            sizes += map(bytes_of, op.function.jaxpr.jaxpr.constvars)
+            sizes += map(bytes_of, code.jaxpr.jaxpr.constvars)
             sizes += (array_bytes(physical(t)) for v in shared for t in program.var_defs[v].tensor_leaves)
     return max(sizes)
 
 
 def has_inner_loops(program: Program) -> bool:
     """Whether any primitive that lanes come to has a loop of its own."""
-    primitives = [op.function for block in program.graph for op in program.primitives_in_loop(block)]
-    return any(isinstance(f, TracedFunction) and f.primitives & LOOPS for f in primitives)
+    primitives = (op for block in program.graph for op in program.primitives_in_loop(block))
+    return any(op.code.primitives & LOOPS for op in primitives)

@@ -11,7 +11,6 @@ import jax.numpy as jnp
 
 from hlobatch._jax import subjaxprs_of
 from hlobatch.analysis.machine_flow import repeated_blocks
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -53,8 +52,8 @@ class Work:
             if block.name not in repeated:
                 continue
             for op in program.primitives_in_loop(block):
-                if isinstance(op.function, TracedFunction):
-                    work._add(op.function.jaxpr.jaxpr)
+                if (code := op.code.typed) is not None:
+                    work._add(code.jaxpr.jaxpr)
             moved = (v for op in block.ops for v in op.moved if program.alloc(v) is Alloc.FULL)
             work.saved += sum(elements(program.var_defs[v]) for v in moved)
         return work

@@ -32,14 +32,14 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.liveness import Names, union
 from hlobatch.analysis.machine_liveness import live_in
+from hlobatch.ir.code import BOTH, EITHER, NEITHER_BUT, SELECT
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import BranchOp, IndirectGotoOp, Op, PrimOp, Terminator, with_own_results
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.transforms.if_conversion import CHEAP, both, either, is_total, neither_but, select
-from hlobatch.transforms.lower_calls import move
+from hlobatch.transforms.if_conversion import CHEAP
 from hlobatch.transforms.simplify_cfg import reachable
 
 MOST: Final = CHEAP / 2
@@ -80,7 +80,7 @@ def _only_returns(frames: CallFrames, block: Block) -> bool:
 
 def _may_run_anywhere(block: Block) -> bool:
     """Whether a block is code that ends in lanes that it was not meant for, too."""
-    return all(isinstance(op, PrimOp) and (op.function is move or is_total(op)) for op in block.instructions)
+    return all(isinstance(op, PrimOp) and op.code.is_total for op in block.instructions)
 
 
 Path = tuple[tuple[str, bool], ...]
@@ -196,7 +196,7 @@ class _Asking:
             condition, holds = self._all_of(path)
             for v in changed:
                 values = (names[v], v) if holds else (v, names[v])
-                self.ops.append(PrimOp((condition, *values), (v,), select, "select", location=block.location))
+                self.ops.append(PrimOp((condition, *values), (v,), SELECT, "select", location=block.location))
 
     def _all_of(self, path: Path) -> tuple[str, bool]:
         """A variable that holds, or does not, where all conditions of a path are as they are there."""
@@ -204,8 +204,8 @@ class _Asking:
         for other, also in path[1:]:
             joined = self._new(other)
             pair = (condition, other) if also or not holds else (other, condition)
-            function = {True: both, False: either}[holds] if holds == also else neither_but
-            self.ops.append(PrimOp(pair, (joined,), function, function.__name__, location=self.source.location))
+            logic = {True: BOTH, False: EITHER}[holds] if holds == also else NEITHER_BUT
+            self.ops.append(PrimOp(pair, (joined,), logic, logic.name, location=self.source.location))
             condition, holds = joined, holds or also
         return condition, holds
 

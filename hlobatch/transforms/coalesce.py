@@ -20,17 +20,17 @@ from __future__ import annotations
 
 import collections
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from hlobatch.analysis.allocation import COUNTER
 from hlobatch.analysis.machine_liveness import points
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors, updated
+from hlobatch.ir.code import MOVE
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType, Type
-from hlobatch.transforms.lower_calls import move
 
 Interference = dict[str, set[str]]
 
@@ -44,28 +44,21 @@ def coalesce_copies(program: Program) -> Program:
     return merged.program()
 
 
-def is_copy(op: Op) -> bool:
-    """Whether a primitive gives back its inputs as they are."""
-    if not isinstance(op, PrimOp) or len(op.vars_in) != len(op.vars_out):
-        return False
-    function = op.function
-    if not isinstance(function, TracedFunction):
-        return function is move
-    return function.is_identity and function.in_types == function.out_types
+def _is_copy(op: Op) -> TypeGuard[PrimOp]:
+    """Whether an operation gives back its inputs as they are."""
+    return isinstance(op, PrimOp) and op.code.is_copy
 
 
 def _with_moves(block: Block) -> Block:
     """The block with the user's own copies as moves."""
-    return block.map_instructions(
-        lambda op: op.replace(function=move) if isinstance(op, PrimOp) and is_copy(op) else op
-    )
+    return block.map_instructions(lambda op: op.replace(function=MOVE) if _is_copy(op) else op)
 
 
 def _copies(program: Program) -> Iterator[tuple[str, str]]:
     """Targets and sources of copies, those in blocks that come later (and so in inner functions) first."""
     for block in reversed(program.graph.blocks):
         for op in block.instructions:
-            if isinstance(op, PrimOp) and op.function is move:
+            if _is_copy(op):
                 yield from zip(op.vars_out, op.vars_in, strict=True)
 
 
@@ -73,9 +66,9 @@ def _updates(program: Program) -> Iterator[tuple[str, str]]:
     """Variables of arrays that are updated, or parts of which are, after that and before."""
     for block in program.graph:
         for op in block.instructions:
-            if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-                before, after = tensors(op.vars_in, op.function.in_types), tensors(op.vars_out, op.function.out_types)
-                yield from dict.fromkeys((after[i], before[j]) for i, j in updated(op.function).items())
+            if isinstance(op, PrimOp) and (code := op.code.typed) is not None:
+                before, after = tensors(op.vars_in, code.in_types), tensors(op.vars_out, code.out_types)
+                yield from dict.fromkeys((after[i], before[j]) for i, j in updated(code).items())
 
 
 def interference(program: Program) -> Interference:
@@ -97,7 +90,7 @@ def interference(program: Program) -> Interference:
 
 def _copied(op: Op, target: str) -> str:
     """What an operation copies to a variable, if it leaves the original as it is (a swap does not)."""
-    if not isinstance(op, PrimOp) or op.function is not move:
+    if not _is_copy(op):
         return target
     source = op.vars_in[op.vars_out.index(target)]
     return target if source in op.vars_out else source
@@ -176,7 +169,7 @@ def _obscurity(name: str) -> tuple[bool, bool, bool, str]:
 
 def _needed(op: Op) -> tuple[Op, ...]:
     """The operation without copies of a variable to itself."""
-    if not (isinstance(op, PrimOp) and op.function is move):
+    if not _is_copy(op):
         return (op,)
     pairs = [(t, s) for t, s in zip(op.vars_out, op.vars_in, strict=True) if t != s]
     if not pairs:

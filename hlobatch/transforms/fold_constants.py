@@ -24,8 +24,9 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, is_key, is_tracer, jaxpr_as_fun
 from hlobatch.analysis.cost import bytes_of, primitive_cost
-from hlobatch.analysis.sharing import shared_roots, surely_ends
+from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import grouped
@@ -44,13 +45,14 @@ def fold_constants(program: Program) -> Program:
     known: dict[str, list[Any]] = {}
 
     def folded(op: Op) -> Op:
-        if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
-            return op  # code that was read from a module stays as it is
-        if not (roots.keys() >= {*op.vars_out} and known.keys() >= {*op.vars_in} and _is_worth_it(op)):
+        code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+        if not isinstance(op, PrimOp) or code is None:
+            return op
+        if not (roots.keys() >= {*op.vars_out} and known.keys() >= {*op.vars_in} and _is_worth_it(op, code)):
             return op
         with jax.ensure_compile_time_eval():
-            results = _computed(op.function, [tensor for v in op.vars_in for tensor in known[v]])
-        types = op.function.out_types
+            results = _computed(code, [tensor for v in op.vars_in for tensor in known[v]])
+        types = code.out_types
         known.update(zip(op.vars_out, grouped(results, types), strict=True))
         return op.replace(vars_in=(), function=TracedFunction((), types, jax.make_jaxpr(lambda: results)()))
 
@@ -58,21 +60,20 @@ def fold_constants(program: Program) -> Program:
     return program.replace(graph=program.graph.with_blocks(entry))
 
 
-def _computed(function: TracedFunction, tensors: Sequence[Any]) -> list[Any]:
+def _computed(code: JaxprCode, tensors: Sequence[Any]) -> list[Any]:
     """The results of a primitive, in one program, which has no room for what XLA fuses; its arrays are operands."""
-    jaxpr = function.jaxpr.jaxpr
+    jaxpr = code.jaxpr.jaxpr
     run = jax.jit(lambda consts, *given: jaxpr_as_fun(ClosedJaxpr(jaxpr, consts))(*given))
-    return list(run(function.jaxpr.consts, *tensors))
+    return list(run(code.jaxpr.consts, *tensors))
 
 
-def _is_worth_it(op: PrimOp) -> bool:
+def _is_worth_it(op: PrimOp, code: JaxprCode) -> bool:
     """Whether a primitive can be run now, and had better be."""
-    assert isinstance(op.function, TracedFunction)
-    closed = op.function.jaxpr
+    closed = code.jaxpr
     jaxpr: Any = closed.jaxpr
     if jaxpr.effects or any(is_key(v.aval) for v in jaxpr.outvars) or any(map(is_tracer, closed.consts)):
         return False
-    if sum(map(bytes_of, jaxpr.outvars)) > LARGEST or not surely_ends(op):
+    if sum(map(bytes_of, jaxpr.outvars)) > LARGEST or not code.is_total:
         return False
     depends = bool(op.vars_in) or any(map(np.ndim, closed.consts))
     least = LEAST if depends else max(LEAST, DEAR * sum(math.prod(v.aval.shape) for v in jaxpr.outvars))

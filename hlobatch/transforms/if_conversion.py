@@ -38,64 +38,19 @@ from __future__ import annotations
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
-
-import jax
-import jax.numpy as jnp
+from typing import Final
 
 from hlobatch.analysis.cost import primitive_cost
-from hlobatch.analysis.leaf_types import leaf_type
 from hlobatch.analysis.liveness import Names, liveness
-from hlobatch.analysis.sharing import surely_ends
-from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import BOTH, EITHER, NEITHER_BUT, SELECT, UNLESS
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
 from hlobatch.ir.program import Block, Function, Program
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 CHEAP: Final = 48.0
 """Operations per lane, selected elements among them, up to which a branch is converted."""
-
-
-def select(condition: Any, yes: Any, no: Any) -> tuple[Any]:
-    """The function of a primitive that picks one of two values of the same type."""
-    return (jax.tree.map(lambda a, b: jnp.where(condition, a, b) if _is_array(a) else a, yes, no),)
-
-
-def _is_array(value: Any) -> bool:
-    """Whether a leaf is an array; other objects are the same on both sides, as their types are."""
-    return isinstance(leaf_type(value), TensorType)
-
-
-def both(first: Any, second: Any) -> tuple[Any]:
-    """The function of a primitive that holds where both conditions do."""
-    return (jnp.logical_and(first, second),)
-
-
-def either(first: Any, second: Any) -> tuple[Any]:
-    """The function of a primitive that holds where one of two conditions does."""
-    return (jnp.logical_or(first, second),)
-
-
-def neither_but(first: Any, second: Any) -> tuple[Any]:
-    """The function of a primitive that holds where the second condition does and the first does not."""
-    return (jnp.logical_and(jnp.logical_not(first), second),)
-
-
-def unless(first: Any, second: Any) -> tuple[Any]:
-    """The function of a primitive that holds where the first condition does not or the second does."""
-    return (jnp.logical_or(jnp.logical_not(first), second),)
-
-
-def is_traced(op: PrimOp) -> bool:
-    """Whether it is known what a primitive computes; code that was read from a module is one piece."""
-    return type(op.function) is TracedFunction or op.function in MADE_HERE
-
-
-def is_total(op: PrimOp) -> bool:
-    """Whether a primitive comes to an end wherever it is run."""
-    return op.function in MADE_HERE or surely_ends(op)
 
 
 def convert_ifs(program: Program) -> Program:
@@ -147,7 +102,7 @@ class _Converter:
         ops: list[Op] = [op for side_ops, _ in renamed for op in side_ops]
         for name in changed:
             values = [names.get(name, name) for _, names in renamed]
-            ops.append(PrimOp((branch.cond_var, *values), (name,), select, "select", location=branch.location))
+            ops.append(PrimOp((branch.cond_var, *values), (name,), SELECT, "select", location=branch.location))
         instructions = (*block.instructions, *ops)
         return block.replace(instructions=instructions, terminator=GotoOp(join, location=branch.location))
 
@@ -166,7 +121,7 @@ class _Converter:
     def _worth_it(self, ops: Iterable[Op], selected: Iterable[str]) -> bool:
         """Whether code is cheap and safe to run where it was not asked for."""
         primitives = [op for op in ops if isinstance(op, PrimOp)]
-        if not all(map(is_total, primitives)):
+        if not all(op.code.is_total for op in primitives):
             return False
         elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
         return sum(map(primitive_cost, primitives)) + elements <= CHEAP
@@ -213,7 +168,8 @@ class _Converter:
 
     def _as_given_back(self, op: Op, end: str) -> PrimOp | None:
         """A result in the variables that a block gives back, in order, if that is all the block does."""
-        if end == HALT or not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction):
+        code = op.code.typed if isinstance(op, PrimOp) else None
+        if end == HALT or not isinstance(op, PrimOp) or code is None:
             return None
         block = self.function.graph.block(end)
         if block.sync or block.terminator.successors != (HALT,) or len(block.instructions) != 1:
@@ -221,16 +177,16 @@ class _Converter:
         (last,) = block.instructions
         if not isinstance(last, PrimOp) or not op.vars_out == last.vars_out == self.function.vars_out:
             return None
-        if not isinstance(last.function, TracedFunction) or not last.function.is_identity:
+        if last.code.typed is None or not last.code.typed.is_identity:
             return None
         if len(set(last.vars_in)) < len(last.vars_in) or not self._own.issuperset(last.vars_in):
             return None
         wanted = [self.types[v] for v in last.vars_in]
         if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
             return None
-        leaves = iter(leaf for t in op.function.out_types for leaf in t.leaves)
+        leaves = iter(leaf for t in code.out_types for leaf in t.leaves)
         types = tuple(Type.of_leaves(tuple(next(leaves) for _ in t.leaves), t.treedef) for t in wanted)
-        return op.replace(vars_out=last.vars_in, function=op.function.with_out_types(types))
+        return op.replace(vars_out=last.vars_in, function=code.with_out_types(types))
 
     @property
     def _own(self) -> frozenset[str]:
@@ -256,7 +212,7 @@ class _Converter:
         assert isinstance(then, BranchOp)
         on_true = first.true_block == second.name
         exit_on_false = then.false_block == side.join
-        function = {(True, True): both, (True, False): unless, (False, False): either, (False, True): neither_but}[
+        logic = {(True, True): BOTH, (True, False): UNLESS, (False, False): EITHER, (False, True): NEITHER_BUT}[
             on_true, exit_on_false
         ]
         left, others = self._renamed(side.ops, "exit")
@@ -265,9 +221,9 @@ class _Converter:
         ops = [*left, *goes_on]
         for v in changed:
             values = [each.get(v, v) for each in ((names, others) if on_true else (others, names))]
-            ops.append(PrimOp((first.cond_var, *values), (v,), select, "select", location=first.location))
+            ops.append(PrimOp((first.cond_var, *values), (v,), SELECT, "select", location=first.location))
         joined = self._fresh(then.cond_var, "joined")
-        join = PrimOp((first.cond_var, condition), (joined,), function, function.__name__, location=first.location)
+        join = PrimOp((first.cond_var, condition), (joined,), logic, logic.name, location=first.location)
         return block.replace(instructions=(*block.instructions, *ops, join), terminator=then.replace(cond_var=joined))
 
 
@@ -277,7 +233,3 @@ class _Side:
 
     ops: tuple[Op, ...]
     join: str
-
-
-MADE_HERE: Final = (select, both, either, neither_but, unless)
-"""Functions of primitives that stand for no code of the user's."""

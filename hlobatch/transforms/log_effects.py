@@ -40,7 +40,7 @@ def log_effects(program: Program) -> Program:
 
 
 def _has_host_do(op: Op) -> bool:
-    return isinstance(op, PrimOp) and isinstance(op.function, TracedFunction) and op.function.has_host_do
+    return isinstance(op, PrimOp) and op.code.has_host_do
 
 
 @dataclass
@@ -55,16 +55,15 @@ class _Logging:
         return function.map_blocks(lambda block: block.expand_instructions(lambda op: self._ops(op, function.name)))
 
     def _ops(self, op: Op, name: str) -> Iterator[Op]:
-        if not _has_host_do(op):
+        typed = op.code.typed if isinstance(op, PrimOp) else None
+        if not isinstance(op, PrimOp) or typed is None or not typed.has_host_do:
             yield op
             return
-        assert isinstance(op, PrimOp)
-        assert isinstance(op.function, TracedFunction)
-        code: Any = op.function.inlined
+        code: Any = typed.inlined
         logs = [self._log(equation, op, name) for equation in code.jaxpr.eqns if has_host_do(equation)]
         words = tuple(v for log in logs for v in log.vars_in)
-        kinds = (*op.function.out_types, *(self.types[v] for v in words))
-        function = TracedFunction(op.function.in_types, kinds, _computing(code), doubts=op.function.doubts)
+        kinds = (*typed.out_types, *(self.types[v] for v in words))
+        function = TracedFunction(typed.in_types, kinds, _computing(code))
         if op.vars_out or words:
             yield op.replace(vars_out=(*op.vars_out, *words), function=function)
         yield from logs

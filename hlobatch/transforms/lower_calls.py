@@ -35,6 +35,7 @@ import numpy as np
 from hlobatch.analysis.allocation import COUNTER, allocate, is_recursive_call, saved_across
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.diagnostics import Location
+from hlobatch.ir.code import MOVE
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, Op, PopOp, PrimOp, PushGotoOp, PushOp, Terminator
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program, VariableAllocation
 from hlobatch.ir.types import tensor
@@ -43,11 +44,6 @@ from hlobatch.ir.types import tensor
 def lower_calls(program: Program) -> Program:
     """The program as one graph without calls, typed and allocated."""
     return _Lowering(_with_shared_results(program)).program()
-
-
-def move(*values: object) -> tuple[object, ...]:
-    """The function of a primitive that copies its inputs, all read before any is written."""
-    return values
 
 
 def _with_shared_results(program: Program) -> Program:
@@ -203,7 +199,7 @@ class _Lowering:
         if not pairs:
             return ()
         outs, ins = zip(*pairs, strict=True)
-        return (PrimOp(ins, outs, move, "move", location=location),)
+        return (PrimOp(ins, outs, MOVE, "move", location=location),)
 
 
 def return_addresses(program: Program) -> list[str]:

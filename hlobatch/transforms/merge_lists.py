@@ -28,6 +28,7 @@ from jax import lax
 
 from hlobatch._jax import Literal, weakly
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import MOVE, JaxprCode
 from hlobatch.ir.evaluation import evaluated
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.joined import FEWEST, makes_one, makes_parts
@@ -35,8 +36,6 @@ from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
-from hlobatch.transforms.if_conversion import is_traced
-from hlobatch.transforms.lower_calls import move
 
 _FEW: Final = 4
 """Stretches of an array that are written one by one; of more, a new one is put together."""
@@ -49,7 +48,7 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
         program: The program.
         keeps: Whether variables keep the arrays. If not, each statement makes its own.
     """
-    if not all(is_traced(op) for op in program.ops if isinstance(op, PrimOp)):
+    if not all(op.code.is_open for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
     if not any(_works_on_arrays(op) for op in program.ops):
         return program
@@ -61,9 +60,8 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
 
 def _works_on_arrays(op: Op) -> bool:
     """Whether it makes an array of a list's numbers, or numbers of an array."""
-    if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
-        return False
-    return any(makes_one(e) or makes_parts(e) for e in op.function.inlined.jaxpr.eqns)
+    code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+    return code is not None and any(makes_one(e) or makes_parts(e) for e in code.inlined.jaxpr.eqns)
 
 
 def _to_merge(program: Program) -> list[str]:
@@ -223,13 +221,14 @@ class _Merger:
         """What gives a variable the value of another, of which at least one is merged."""
         jaxpr = jax.make_jaxpr(lambda *arrays: arrays)(*(leaf.aval for leaf in type_.tensor_leaves))
         code = _Code(self.layouts, TracedFunction((type_,), (type_,), jaxpr))
-        return code.of(PrimOp((source,), (target,), move, target.rpartition(".")[2], location=op.location))
+        return code.of(PrimOp((source,), (target,), MOVE, target.rpartition(".")[2], location=op.location))
 
     def _primitive(self, op: PrimOp) -> PrimOp:
         touched = not self.layouts.keys().isdisjoint((*op.vars_in, *op.vars_out))
-        if not isinstance(op.function, TracedFunction) or not (touched or _works_on_arrays(op)):
+        code = op.code.typed
+        if code is None or not (touched or _works_on_arrays(op)):
             return op
-        return _Code(self.layouts, op.function).of(op)
+        return _Code(self.layouts, code).of(op)
 
 
 @dataclass(frozen=True)
@@ -263,7 +262,7 @@ class _Code:
     """
 
     layouts: Mapping[str, _Layout]
-    function: TracedFunction
+    function: JaxprCode
 
     def of(self, op: PrimOp) -> PrimOp:
         in_types = tuple(self._merged(v, t) for v, t in zip(op.vars_in, self.function.in_types, strict=True))

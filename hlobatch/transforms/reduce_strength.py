@@ -57,14 +57,15 @@ def reduce_strength(program: Program) -> Program:
 
 
 def _reduced(op: Op) -> Op:
-    if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
-        return op  # code that was read from a module stays as it is
-    function, jaxpr = op.function, op.function.jaxpr.jaxpr
+    code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+    if code is None:
+        return op
+    jaxpr, closed = code.jaxpr.jaxpr, code.jaxpr
     found = list(map(_cheaper, jaxpr.eqns))
     if not any(found):
         return op
-    closed = traced(lambda *arrays: _evaluated(function.jaxpr, found, arrays), jaxpr.invars)
-    return op.replace(function=TracedFunction(function.in_types, function.out_types, closed))
+    cheaper = traced(lambda *arrays: _evaluated(closed, found, arrays), jaxpr.invars)
+    return op.replace(function=TracedFunction(code.in_types, code.out_types, cheaper))
 
 
 def _evaluated(closed: ClosedJaxpr, found: Sequence[_Cheaper | None], arrays: Sequence[Any]) -> list[Any]:

@@ -19,7 +19,6 @@ Without the last block, the first is a jump. What a result looks like to the use
 from __future__ import annotations
 
 from hlobatch.analysis.allocation import allocate
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import HALT, PrimOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType
@@ -43,10 +42,11 @@ def _parts(program: Program, block: Block) -> tuple[str, ...] | None:
     if not block.instructions or len(block.terminator.successors) > 1:
         return None
     op = block.instructions[-1]
-    if not isinstance(op, PrimOp) or not isinstance(op.function, TracedFunction) or op.vars_out != program.vars_out:
+    code = op.code.typed if isinstance(op, PrimOp) else None
+    if not isinstance(op, PrimOp) or code is None or op.vars_out != program.vars_out:
         return None
     given, results = (_leaves(program, variables) for variables in (op.vars_in, op.vars_out))
-    is_same = op.function.is_identity and given == results and len(set(op.vars_in)) == len(op.vars_in) > 0
+    is_same = code.is_identity and given == results and len(set(op.vars_in)) == len(op.vars_in) > 0
     return op.vars_in if is_same else None
 
 

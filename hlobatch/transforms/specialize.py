@@ -218,14 +218,10 @@ def _traced(function: Function, found: Inference) -> Function:
             for i, op in enumerate(block.instructions)
             if not (isinstance(op, PrimOp) and op.deletes)
         ]
-        yield block.replace(instructions=tuple(op for op in ops if op.defs or not isinstance(op, PrimOp) or _acts(op)))
+        kept = (op for op in ops if op.defs or not isinstance(op, PrimOp) or op.code.has_host_do)
+        yield block.replace(instructions=tuple(kept))
 
     return function.replace(graph=function.graph.expand_blocks(typed))
-
-
-def _acts(op: PrimOp) -> bool:
-    """Whether a primitive does something on the host."""
-    return isinstance(op.function, TracedFunction) and op.function.has_host_do
 
 
 def _typed(op: PrimOp, traced: TracedFunction) -> Op:

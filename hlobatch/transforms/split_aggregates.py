@@ -28,14 +28,12 @@ import jax
 from hlobatch._jax import Literal
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.updates import tensors
+from hlobatch.ir.code import MOVE, JaxprCode, Select
 from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type, grouped
-from hlobatch.transforms.coalesce import is_copy
-from hlobatch.transforms.if_conversion import is_traced, select
-from hlobatch.transforms.lower_calls import move
 
 Parts = Mapping[str, tuple[str, ...]]
 """For each variable that is split, those that its arrays go to."""
@@ -43,7 +41,7 @@ Parts = Mapping[str, tuple[str, ...]]
 
 def split_aggregates(program: Program) -> Program:
     """The typed program with calls, in which a variable that something happens to holds at most one array."""
-    if not all(is_traced(op) for op in program.ops if isinstance(op, PrimOp)):
+    if not all(op.code.is_open for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
     wanted = _taken_apart(program)
     kept = frozenset((*program.vars_in, *program.vars_out))
@@ -80,8 +78,8 @@ def _taken_apart(program: Program) -> Mapping[str, Sequence[int]]:
     types, web = program.var_defs, _webs(program)
     wanted = set()
     for op in program.ops:
-        if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-            for target, source in _passed_on(op, op.function):
+        if isinstance(op, PrimOp) and (code := op.code.typed) is not None:
+            for target, source in _passed_on(op, code):
                 if web[target] != web[source]:
                     wanted |= {web[v] for v in (target, source) if _is_aggregate(types[v])}
     places: dict[int, set[int]] = {number: set() for number in wanted}
@@ -115,17 +113,17 @@ def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
         if isinstance(op, FunctionCallOp):
             callee = program.function(op.function)
             yield from zip((*callee.vars_in, *callee.vars_out), (*op.vars_in, *op.vars_out), strict=True)
-        elif isinstance(op, PrimOp) and op.function is select:
+        elif isinstance(op, PrimOp) and isinstance(op.code, Select):
             yield from ((op.vars_out[0], side) for side in op.vars_in[1:])
-        elif isinstance(op, PrimOp) and is_copy(op):
+        elif isinstance(op, PrimOp) and op.code.is_copy:
             yield from zip(op.vars_out, op.vars_in, strict=True)
 
 
-def _passed_on(op: PrimOp, function: TracedFunction) -> Iterator[tuple[str, str]]:
+def _passed_on(op: PrimOp, code: JaxprCode) -> Iterator[tuple[str, str]]:
     """Variables that a primitive writes an array to, or one of several, that it reads from another, and that one."""
-    jaxpr: Any = function.jaxpr.jaxpr
-    sources = dict(zip(jaxpr.invars, tensors(op.vars_in, function.in_types), strict=True))
-    for v, atom in zip(tensors(op.vars_out, function.out_types), jaxpr.outvars, strict=True):
+    jaxpr: Any = code.jaxpr.jaxpr
+    sources = dict(zip(jaxpr.invars, tensors(op.vars_in, code.in_types), strict=True))
+    for v, atom in zip(tensors(op.vars_out, code.out_types), jaxpr.outvars, strict=True):
         if not isinstance(atom, Literal) and atom in sources:
             yield v, sources[atom]
 
@@ -186,22 +184,23 @@ class _Splitter:
         """What stands for an operation."""
         if self.parts.keys().isdisjoint((*op.uses, *op.defs)):
             yield op
-        elif isinstance(op, PrimOp) and op.function is select:
+        elif isinstance(op, PrimOp) and isinstance(op.code, Select):
             condition, yes, no = op.vars_in
             for each in zip(*(self._names([v]) for v in (*op.vars_out, yes, no)), strict=True):
                 yield op.replace(vars_in=(condition, *each[1:]), vars_out=each[:1], read_at=())
         elif isinstance(op, (PrimOp, FunctionCallOp)):
             names = {"vars_in": self._names(op.vars_in), "vars_out": self._names(op.vars_out), "read_at": ()}
-            if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-                yield from _without_copies(op.replace(function=self._flat(op, op.function), **names))
+            if isinstance(op, PrimOp) and (code := op.code.typed) is not None:
+                function = self._flat(op, code)
+                yield from _without_copies(op.replace(function=function, **names), function)
             else:
                 yield op.replace(**names)
 
-    def _flat(self, op: PrimOp, function: TracedFunction) -> TracedFunction:
+    def _flat(self, op: PrimOp, code: JaxprCode) -> TracedFunction:
         """The code of a primitive, for the parts of what it is given and gives back."""
-        in_types = self._flat_types(op.vars_in, function.in_types)
-        out_types = self._flat_types(op.vars_out, function.out_types)
-        return TracedFunction(in_types, out_types, function.jaxpr)
+        in_types = self._flat_types(op.vars_in, code.in_types)
+        out_types = self._flat_types(op.vars_out, code.out_types)
+        return TracedFunction(in_types, out_types, code.jaxpr)
 
     def _flat_types(self, variables: Sequence[str], types: Sequence[Type]) -> tuple[Type, ...]:
         found: list[Type] = []
@@ -210,9 +209,9 @@ class _Splitter:
         return tuple(found)
 
 
-def _without_copies(op: PrimOp) -> Iterator[PrimOp]:
+def _without_copies(op: PrimOp, function: TracedFunction) -> Iterator[PrimOp]:
     """A primitive apart from what it only passes on, where one of the two can be written before the other is read."""
-    code = _Code(op)
+    code = _Code(op, function)
     passed_on = code.copied()
     rest = [v for v in op.vars_out if v not in passed_on]
     other = code.of(rest)
@@ -220,7 +219,7 @@ def _without_copies(op: PrimOp) -> Iterator[PrimOp]:
     if not copied:
         yield from (other,) if rest else ()
         return
-    copy = PrimOp(tuple(copied.values()), tuple(copied), move, op.text, location=op.location)
+    copy = PrimOp(tuple(copied.values()), tuple(copied), MOVE, op.text, location=op.location)
     if not rest:
         yield copy
     elif not copied.keys() & {*other.vars_in}:
@@ -234,11 +233,10 @@ def _without_copies(op: PrimOp) -> Iterator[PrimOp]:
 class _Code:
     """A primitive, with the atoms of its jaxpr that its variables are."""
 
-    def __init__(self, op: PrimOp) -> None:
-        assert isinstance(op.function, TracedFunction)
+    def __init__(self, op: PrimOp, function: TracedFunction) -> None:
         self.op = op
-        self.function = op.function
-        jaxpr: Any = op.function.jaxpr.jaxpr
+        self.function = function
+        jaxpr: Any = function.jaxpr.jaxpr
         self.jaxpr = jaxpr
         self.given = _grouped(op.vars_in, self.function.in_types, jaxpr.invars)
         self.results = _grouped(op.vars_out, self.function.out_types, jaxpr.outvars)

@@ -30,6 +30,7 @@ from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
 from hlobatch.analysis.cost import bytes_of, equation_cost
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Program
@@ -84,18 +85,19 @@ class _Splitter:
         return block.map_instructions(self._op)
 
     def _op(self, op: Op) -> Op:
-        if not isinstance(op, PrimOp) or type(op.function) is not TracedFunction:
-            return op  # code that was read from a module is one piece
+        function = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+        if not isinstance(op, PrimOp) or function is None:
+            return op
         if self.shared >= {*op.defs}:
             return op  # all of it is computed once
-        function, shared = op.function, self._of_inputs(op)
+        shared = self._of_inputs(op)
         if not _may_split(function, shared):
             return op
         code = _Code.of(function.inlined, shared)
         stored = code.stored()
         if not stored:
             return op
-        names = [self._variable(op, code, value) for value in stored]
+        names = [self._variable(op, function, code, value) for value in stored]
         in_types = (*function.in_types, *(self.types[name] for name in names))
         rest = TracedFunction(in_types, function.out_types, code.rest(stored))
         return op.replace(vars_in=(*op.vars_in, *names), function=rest)
@@ -104,20 +106,19 @@ class _Splitter:
         """For each tensor that a primitive is given, whether it is the same in every lane."""
         return [v in self.shared for v in op.vars_in for _ in self.program.var_defs[v].tensor_leaves]
 
-    def _variable(self, op: PrimOp, code: _Code, value: Any) -> str:
+    def _variable(self, op: PrimOp, function: JaxprCode, code: _Code, value: Any) -> str:
         """The variable of a value, which a primitive of its own computes from now on, if none does yet."""
-        assert isinstance(op.function, TracedFunction)
         inputs, read = iter(code.inputs), code.reads(value)
         leaves = [[next(inputs) for _ in self.program.var_defs[v].tensor_leaves] for v in op.vars_in]
         given = [i for i, each in enumerate(leaves) if read.intersection(each)]
-        names, in_types = tuple(op.vars_in[i] for i in given), tuple(op.function.in_types[i] for i in given)
+        names, in_types = tuple(op.vars_in[i] for i in given), tuple(function.in_types[i] for i in given)
         jaxpr = code.slice(value, [x for i in given for x in leaves[i]])
         key = _key(names, jaxpr)
         if key not in self.known:
             self.known[key] = name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
             self.types[name] = type_ = Type(TensorType(value.aval.dtype, value.aval.shape, value.aval.weak_type))
-            function = TracedFunction(in_types, (type_,), jaxpr)
-            self.moved.append(PrimOp(names, (name,), function, op.text, location=op.location))
+            slice_ = TracedFunction(in_types, (type_,), jaxpr)
+            self.moved.append(PrimOp(names, (name,), slice_, op.text, location=op.location))
         return self.known[key]
 
 
@@ -218,11 +219,9 @@ class _Code:
         return traced(run, inputs)
 
 
-def _may_split(function: TracedFunction, shared: Sequence[bool]) -> bool:
+def _may_split(function: JaxprCode, shared: Sequence[bool]) -> bool:
     """Whether it is worth a look."""
-    return (
-        any(shared) or any(np.size(c) >= FEW for c in function.jaxpr.consts) or bool(function.primitives & _TAKING_LONG)
-    )
+    return any(shared) or any(np.size(c) >= FEW for c in function.captured) or bool(function.primitives & _TAKING_LONG)
 
 
 def _read(equation: Any) -> list[Any]:

@@ -39,7 +39,6 @@ from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import TensorType, Type, grouped
 from hlobatch.jax_primitives import LOOPS
 from hlobatch.transforms.dead_code import needed
-from hlobatch.transforms.if_conversion import is_traced
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 UNROLLED: Final = 64
@@ -63,7 +62,7 @@ def convert_uniform_loops(program: Program) -> Program:
 
 def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
     for block in graph:
-        if not block.sync and all(isinstance(op, PrimOp) and is_traced(op) for op in block.instructions):
+        if not block.sync and all(isinstance(op, PrimOp) and op.code.is_open for op in block.instructions):
             loop = uniform_loop(graph, block, shared)
             if loop is not None:
                 yield loop
@@ -216,9 +215,6 @@ class _Code:
 
     def _are_few(self, turns: int) -> bool:
         """Whether the turns are so small that they are better written out."""
-        functions = [op.function for op in self._ops]
-        traced = [f for f in functions if isinstance(f, TracedFunction)]
-        if any(f.primitives & LOOPS for f in traced):
+        if any(op.code.primitives & LOOPS for op in self._ops):
             return False
-        equations = len(functions) - len(traced) + sum(len(f.inlined.jaxpr.eqns) for f in traced)
-        return turns * equations <= UNROLLED
+        return turns * sum(op.code.size for op in self._ops) <= UNROLLED

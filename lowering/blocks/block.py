@@ -23,7 +23,6 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import width
@@ -69,10 +68,7 @@ class BlockFunction(Footprint):
         return {i: positions[slot] for i, slot in enumerate(results) if slot in positions}
 
     def _may_update(self, op: PrimOp) -> bool:
-        function = op.function
-        if not isinstance(function, TracedFunction) or not self.in_place or needs_real_inputs(op):
-            return False
-        return not UPDATES.isdisjoint(function.primitives)
+        return self.in_place and not needs_real_inputs(op) and not UPDATES.isdisjoint(op.code.primitives)
 
     def _places(self, variable: str) -> Sequence[str | None]:
         """The slots that a variable's arrays are in; None for those that no lane keeps, or that are numbers in it."""

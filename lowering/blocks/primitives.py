@@ -11,7 +11,6 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up
@@ -68,10 +67,8 @@ class Call:
     @property
     def _code(self) -> ClosedJaxpr | None:
         """What the primitive was traced to, where that is of one lane's arrays."""
-        function, types = self.op.function, self.layout.program.var_defs
-        if not isinstance(function, TracedFunction):
-            return None
-        return function.code_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
+        types = self.layout.program.var_defs
+        return self.op.code.jaxpr_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
 
     def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
         """The results, and which of those that take the place of an argument are that argument outside of a mask."""
@@ -98,4 +95,4 @@ def needs_real_inputs(op: PrimOp) -> bool:
 
     An inner ``while`` runs until its slowest lane is done; a lane that only passes by must not be that lane.
     """
-    return isinstance(op.function, TracedFunction) and "while" in op.function.primitives
+    return "while" in op.code.primitives

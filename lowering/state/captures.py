@@ -64,22 +64,22 @@ class Captures:
 
     def substituted(self, op: PrimOp, operands: Sequence[Any]) -> PrimOp:
         """The primitive with its captured arrays replaced by operands."""
-        function = op.function
-        if not isinstance(function, TracedFunction) or not self._of(function):
+        function, found = op.code.typed, self._of(op)
+        if function is None or not found:
             return op
-        consts = list(function.jaxpr.consts)
-        for index, position in self._of(function).items():
+        consts = list(function.captured)
+        for index, position in found.items():
             consts[index] = from_physical(operands[position], self.types[position])
         jaxpr = ClosedJaxpr(function.jaxpr.jaxpr, consts)
         return op.replace(function=TracedFunction(function.in_types, function.out_types, jaxpr))
 
     def used_by(self, op: PrimOp) -> set[int]:
         """Positions of the arrays a primitive uses."""
-        return set(self._of(op.function).values()) if isinstance(op.function, TracedFunction) else set()
+        return set(self._of(op).values())
 
-    def _of(self, function: TracedFunction) -> dict[int, int]:
-        """By position among the function's constants, the position in ``arrays``."""
-        found = enumerate(function.jaxpr.consts)
+    def _of(self, op: PrimOp) -> dict[int, int]:
+        """By position among what the primitive's code captures, the position in ``arrays``."""
+        found = enumerate(op.code.captured)
         return {i: self.positions[id(c)] for i, c in found if id(c) in self.positions}
 
 
@@ -87,6 +87,6 @@ def captures(program: Program) -> Captures:
     """The arrays that a program's primitives capture."""
     arrays: dict[int, Any] = {}
     for op in program.ops:
-        if isinstance(op, PrimOp) and isinstance(op.function, TracedFunction):
-            arrays.update({id(c): c for c in op.function.jaxpr.consts if np.size(c) >= SMALLEST or is_tracer(c)})
+        if isinstance(op, PrimOp):
+            arrays.update({id(c): c for c in op.code.captured if np.size(c) >= SMALLEST or is_tracer(c)})
     return Captures(tuple(arrays.values()), {key: i for i, key in enumerate(arrays)})

@@ -32,12 +32,12 @@ from hlobatch.dialect.op_base import OPS
 from hlobatch.dialect.text import as_bytecode, as_text, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.instructions import Op, PrimOp, Program
+from hlobatch.ir.code import MOVE
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.verifier import RULES
 from hlobatch.modules import plan_of
 from hlobatch.runtime.choice import Options
 from hlobatch.runtime.execute import execute
-from hlobatch.transforms.lower_calls import move
 from hlobatch.transforms.pipeline import optimized_program
 
 LIT = Path(__file__).parents[1] / "lit"
@@ -98,7 +98,7 @@ def without_functions(program: Program) -> Program:
     """The program but for what primitives compute, what the host makes of failures, and the user's word on types."""
 
     def stripped(op: Op) -> Op:
-        return op.replace(function=move) if isinstance(op, PrimOp) else op
+        return op.replace(function=MOVE) if isinstance(op, PrimOp) else op
 
     def block(b: hb.instructions.Block) -> hb.instructions.Block:
         return b.replace(instructions=tuple(map(stripped, b.instructions)))
@@ -130,9 +130,7 @@ def there_and_back(program: Program) -> Program:
     text = as_text(from_program(program), debug_info=True)
     back = to_program(parse(text))
     assert_same(program, back)
-    assert all(
-        op.function is move or isinstance(op.function, CodeFunction) for op in back.ops if isinstance(op, PrimOp)
-    )
+    assert all(op.code.is_copy or isinstance(op.code, CodeFunction) for op in back.ops if isinstance(op, PrimOp))
     again = from_program(back)
     assert as_text(again, debug_info=True) == text
     assert to_program(again) == back

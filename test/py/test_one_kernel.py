@@ -24,7 +24,6 @@ from test_generated import load
 from zoo import in_small_kernels
 
 import hlobatch as hb
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.ops import PrimOp
 from hlobatch.jax_primitives import IN_KERNELS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -137,8 +136,8 @@ def test_kernels_of_what_works_on_little_compute_the_same(body):
 
 def test_every_supported_primitive_is_among_the_examples() -> None:
     programs = [looped(body).trace(*examples()).plan.lowered for body in BODIES]
-    functions = [op.function for program in programs for op in program.ops if isinstance(op, PrimOp)]
-    seen = frozenset().union(*(f.primitives for f in functions if isinstance(f, TracedFunction)))
+    primitives = [op for program in programs for op in program.ops if isinstance(op, PrimOp)]
+    seen = frozenset().union(*(op.code.primitives for op in primitives))
     assert seen <= IN_KERNELS
     assert IN_KERNELS - seen <= OTHER_NAMES
 

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.instructions import PrimOp
 from hlobatch.ir.evaluation import are_alike
 
@@ -17,8 +16,8 @@ POWERS = (1, 2, 8, 64)
 
 def primitives(function: Any, *args: Any) -> set[str]:
     """The names of the primitives of all statements, after all passes."""
-    functions = [op.function for op in hb.batch(function).trace(*args).plan.lowered.ops if isinstance(op, PrimOp)]
-    return set().union(*(f.primitives for f in functions if isinstance(f, TracedFunction)))
+    ops = hb.batch(function).trace(*args).plan.lowered.ops
+    return set().union(*(op.code.primitives for op in ops if isinstance(op, PrimOp)))
 
 
 def numbers(dtype: Any) -> Any:

@@ -1,0 +1,110 @@
+"""What a primitive computes answers for itself what passes ask, of whatever kind it is."""
+
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.analysis.cost import primitive_cost
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.dialect.code import Code as ModuleCode
+from hlobatch.dialect.code import CodeFunction
+from hlobatch.ir.code import BOTH, EITHER, MOVE, NEITHER_BUT, SELECT, UNKNOWN_CODE, UNLESS, Code, Logic
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.types import Type
+
+FLOAT = hb.instructions.tensor(np.float32)
+INT = hb.instructions.tensor(np.int32)
+
+
+def traced(function: Any, *types: Type) -> TracedFunction:
+    """The code of a function of numbers."""
+    jaxpr = jax.make_jaxpr(lambda *numbers: list(function(*numbers)))(*(t.tensor_leaves[0].aval for t in types))
+    out_types = tuple(hb.instructions.tensor(v.aval.dtype, v.aval.shape) for v in jaxpr.jaxpr.outvars)
+    return TracedFunction(types, out_types, jaxpr)
+
+
+def read(*operations: str, given_back: str = "%0") -> CodeFunction:
+    """Code that was read from a module."""
+    body = " ".join((*operations, f"return {given_back} : tensor<?xf32>"))
+    return CodeFunction.of(
+        ModuleCode(f"func.func @main(%x: tensor<?xf32>) -> tensor<?xf32> {{ {body} }}"), (FLOAT,), (FLOAT,)
+    )
+
+
+TABLE = np.arange(20.0, dtype=np.float32)
+CODE: dict[str, Code] = {
+    "unknown": UNKNOWN_CODE,
+    "move": MOVE,
+    "select": SELECT,
+    "logic": UNLESS,
+    "plus": traced(lambda x: (x + 1,), FLOAT),
+    "same": traced(lambda x: (x,), FLOAT),
+    "swapped": traced(lambda x, y: (y, x), FLOAT, FLOAT),
+    "looked up": traced(lambda i: (jnp.asarray(TABLE)[i],), INT),
+    "endless": traced(lambda x: (jax.lax.while_loop(lambda y: y < 9, lambda y: y + 1, x),), FLOAT),
+    "printing": traced(lambda x: (jax.debug.print("{}", x), x)[1:], FLOAT),
+    "read": read("%0 = stablehlo.negate %x : tensor<?xf32>"),
+    "read, a copy": read(given_back="%x"),
+}
+YES: dict[str, set[str]] = {
+    "is_open": {*CODE} - {"unknown", "read", "read, a copy"},
+    "is_total": {*CODE} - {"unknown", "endless"},
+    "is_copy": {"move", "same", "read, a copy"},
+    "has_host_do": {"printing"},
+    "typed": {*CODE} - {"unknown", "move", "select", "logic"},
+    "captured": {"looked up"},
+}
+"""The questions, and of which code the answer is yes."""
+
+
+@pytest.mark.parametrize("name", CODE)
+@pytest.mark.parametrize("question", YES)
+def test_code_answers(name: str, question: str) -> None:
+    answer = getattr(CODE[name], question)
+    assert (answer is not None if question == "typed" else bool(answer)) == (name in YES[question])
+
+
+def test_what_is_no_code_is_code_of_which_nothing_is_known() -> None:
+    assert PrimOp((), ("x",), lambda: (1,)).code is UNKNOWN_CODE
+    assert PrimOp(("y",), ("x",), MOVE).code is MOVE
+
+
+def test_code_names_what_it_uses_and_how_much_that_is() -> None:
+    assert "while" in CODE["endless"].primitives
+    assert CODE["read"].primitives == {"negate"}
+    assert [CODE[name].size for name in ("move", "plus", "same", "unknown")] == [1, 1, 0, 1]
+    costs = [primitive_cost(PrimOp(("x",), ("y",), CODE[name])) for name in ("select", "plus", "read", "unknown")]
+    assert costs == [0.0, 1.0, 1.0, 0.0]
+
+
+def test_a_jaxpr_is_for_variables_that_hold_what_it_is_given() -> None:
+    plus = CODE["plus"]
+    assert plus.jaxpr_for([FLOAT], [FLOAT]) is not None
+    assert plus.jaxpr_for([INT], [FLOAT]) is None
+    assert MOVE.jaxpr_for([FLOAT], [FLOAT]) is None
+
+
+@pytest.mark.parametrize(
+    ("logic", "holds"),
+    [
+        (BOTH, [False, False, False, True]),
+        (EITHER, [False, True, True, True]),
+        (NEITHER_BUT, [False, True, False, False]),
+        (UNLESS, [True, True, False, True]),
+    ],
+    ids=lambda value: getattr(value, "name", ""),
+)
+def test_conditions_are_joined(logic: Logic, holds: list[bool]) -> None:
+    first, second = jnp.array([False, False, True, True]), jnp.array([False, True, False, True])
+    (joined,) = logic(first, second)
+    assert joined.tolist() == holds
+
+
+def test_one_of_two_values_is_picked_leaf_by_leaf() -> None:
+    (picked,) = SELECT(jnp.array(True), {"x": jnp.float32(1), "mode": "a"}, {"x": jnp.float32(2), "mode": "a"})
+    assert picked == {"x": 1.0, "mode": "a"}
+    assert MOVE(1, 2) == (1, 2)
