@@ -18,6 +18,7 @@ other is computed where it is wanted, from those.
 from __future__ import annotations
 
 import math
+from collections import defaultdict
 from collections.abc import Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
@@ -26,12 +27,12 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch._jax import ClosedJaxpr, is_key, subjaxprs_of
+from hlobatch._jax import ClosedJaxpr, is_key
 from hlobatch.analysis.cost import bytes_of, equation_cost
 from hlobatch.analysis.sharing import equation_surely_ends, shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.code import JaxprCode
-from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_among
+from hlobatch.ir.evaluation import are_alike, evaluated, needed_for, traced, variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType, Type
@@ -72,14 +73,16 @@ class _Splitter:
         shared: Variables that hold the same in every lane, and do so before the first that differs is computed.
         moved: What was taken out of primitives so far.
         types: Those of the variables it writes.
-        known: The variable that has what a slice computes, by all that decides it.
+        known: By the variables that slices are computed of, the variables that have what they compute, and how.
     """
 
     program: Program
     shared: AbstractSet[str]
     moved: list[PrimOp] = field(default_factory=list)
     types: dict[str, Type] = field(default_factory=dict)
-    known: dict[Any, str] = field(default_factory=dict)
+    known: defaultdict[tuple[str, ...], list[tuple[str, ClosedJaxpr]]] = field(
+        default_factory=lambda: defaultdict(list)
+    )
 
     def block(self, block: Block) -> Block:
         return block.map_instructions(self._op)
@@ -113,13 +116,15 @@ class _Splitter:
         given = [i for i, each in enumerate(leaves) if read.intersection(each)]
         names, in_types = tuple(op.vars_in[i] for i in given), tuple(function.in_types[i] for i in given)
         jaxpr = code.slice(value, [x for i in given for x in leaves[i]])
-        key = _key(names, jaxpr)
-        if key not in self.known:
-            self.known[key] = name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
-            self.types[name] = type_ = Type(TensorType(value.aval.dtype, value.aval.shape, value.aval.weak_type))
-            slice_ = TracedFunction(in_types, (type_,), jaxpr)
-            self.moved.append(PrimOp(names, (name,), slice_, op.text, location=op.location))
-        return self.known[key]
+        for variable, other in self.known[names]:
+            if are_alike(jaxpr, other):
+                return variable
+        name = f"{op.vars_out[0].rsplit('.', 1)[0]}.$shared{len(self.moved) + 1}"
+        self.types[name] = type_ = Type(TensorType(value.aval.dtype, value.aval.shape, value.aval.weak_type))
+        self.known[names].append((name, jaxpr))
+        slice_ = TracedFunction(in_types, (type_,), jaxpr)
+        self.moved.append(PrimOp(names, (name,), slice_, op.text, location=op.location))
+        return name
 
 
 @dataclass(frozen=True)
@@ -227,10 +232,3 @@ def _may_split(function: JaxprCode, shared: Sequence[bool]) -> bool:
 def _read(equation: Any) -> list[Any]:
     """The variables that an equation reads."""
     return variables_among(equation.invars)
-
-
-def _key(names: Sequence[str], jaxpr: ClosedJaxpr) -> Any:
-    """What is equal for two pieces of code only if they compute the same of the same variables."""
-    if any(inner for e in jaxpr.jaxpr.eqns for inner in subjaxprs_of(e)):
-        return object()  # arrays inside are not among the constants
-    return (*names, str(jaxpr.jaxpr), *map(id, jaxpr.consts))

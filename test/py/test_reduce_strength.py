@@ -108,3 +108,7 @@ def test_code_is_alike_whatever_its_variables_are_called() -> None:
     ):
         assert not are_alike(one, other)
     assert not are_alike(code(lambda a: a.astype(jnp.int32), x), code(lambda a: a.astype(jnp.int16), x))
+    table, alike = jnp.arange(20.0), jnp.arange(20.0)
+    assert are_alike(code(lambda a: table[a], n), code(lambda b: table[b], n))
+    assert not are_alike(code(lambda a: table[a], n), code(lambda a: alike[a], n))
+    assert are_alike(*(code(lambda a: jax.lax.fori_loop(0, a, lambda i, y: y + table[i], x), n) for _ in range(2)))
