@@ -119,6 +119,8 @@ class HloBatchError(Exception):
     label: ClassVar[str] = "error"
     may_grow: tuple[tuple[str, int], ...] = ()
     """Variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    none_or_value: str = ""
+    """The variable that is None on one path and a value on another, if that is what is wrong."""
     goes_over: bool = False
     """Whether all that is wrong is that a comprehension goes over a container of which lanes have more or fewer items.
     """
@@ -209,12 +211,7 @@ class BatchTypeError(HloBatchError, TypeError):
     """Types, shapes, batch sizes or argument counts that do not fit together.
 
     Fix: the message names both sides; make them agree with ``jnp.asarray(…, dtype)``, or pass a batch.
-
-    Attributes:
-        none_or_value: The variable that is None on one path and a value on another, if that is what is wrong.
     """
-
-    none_or_value: str = ""
 
 
 class LaneError(HloBatchError):

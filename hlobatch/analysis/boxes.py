@@ -11,7 +11,6 @@ An object that stands outside of the function, or in a static argument, is one P
 from __future__ import annotations
 
 import abc
-import dataclasses
 import functools
 import sys
 import typing
@@ -53,8 +52,9 @@ def _is_users(cls: type) -> bool:
 
 def _has_own_setting(cls: type) -> bool:
     """Whether to assign to an attribute runs code of the class; that of frozen dataclasses refuses."""
-    frozen = dataclasses.is_dataclass(cls) and cls.__dataclass_params__.frozen  # type: ignore[attr-defined]
-    return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not frozen
+    params = getattr(cls, "__dataclass_params__", None)
+    is_frozen = params is not None and params.frozen
+    return any(name in vars(cls) for name in ("__setattr__", "__delattr__")) and not is_frozen
 
 
 def attributes_of(value: Any) -> dict[str, Any]:

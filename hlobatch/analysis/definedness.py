@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Note, UndefinedVariableError
+from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
@@ -87,7 +88,7 @@ def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
 
 def user_name(variable: str) -> str:
     """The user's own name of a variable (``fib.n:2`` is ``n``)."""
-    return variable.rsplit(".", 1)[-1].split(":", maxsplit=1)[0]
+    return unsplit(variable.rsplit(".", 1)[-1])
 
 
 def user_name_of(op: Op, short: str) -> bool:

@@ -12,9 +12,8 @@ that is taken from at its beginning is a ring (``rings.py``).
 
 from __future__ import annotations
 
-import functools
 from collections import deque
-from typing import Any, ClassVar, Final, Self
+from typing import Any, ClassVar, Self
 
 import jax
 import jax.numpy as jnp
@@ -25,8 +24,6 @@ from hlobatch.analysis.containers import SIZE, number
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.rings import Ring
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import Static, TensorType, opened
 
 
 @jax.tree_util.register_pytree_node_class
@@ -263,34 +260,3 @@ class GrowingDeque(GrowingList):
         order = jnp.arange(self.capacity)
         turned = (order - n) % jnp.maximum(self.size, 1)
         self.reorder(jnp.where(order < self.size, turned, order))
-
-
-KINDS: Final[dict[Any, Any]] = {kind.python: kind for kind in (GrowingList, GrowingDeque)}
-"""What grows in place of each of Python's containers; ``growing_tables.py`` adds those with keys."""
-
-
-def grown(tensors: Any, depth: int = 0) -> Any:
-    """The type of a variable whose containers grow, given that of what has containers of Python's.
-
-    Args:
-        tensors: The type.
-        depth: Where they are: 0 if the variable is one. Items of one list are of one type.
-    """
-    if depth == 0:
-        python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
-        kind = KINDS.get(python)
-        return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)
-    if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
-        return tensors
-    parts, structure = opened(tensors)
-    parts = [grown(part, depth - 1) for part in parts]
-    if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):
-        parts = [functools.reduce(lambda one, other: one.together(other), parts)] * len(parts)
-    return jax.tree.unflatten(structure, parts)
-
-
-def growing(value: Any, bound: int | None = None) -> Any:
-    """A container of Python's as one that grows."""
-    if not isinstance(value, Growing):
-        return KINDS[type(value)].of(value, bound)
-    return value.with_capacity(bound)

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import not_yet
-from hlobatch.analysis.growing_lists import KINDS, GrowingList
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table
@@ -232,12 +232,6 @@ class GrowingOrdered(GrowingDict):
     """A ``collections.OrderedDict``."""
 
     python: ClassVar[Any] = OrderedDict
-
-
-TABLES: Final = {
-    kind.python: kind for kind in (GrowingSet, GrowingDict, GrowingDefaults, GrowingCounter, GrowingOrdered)
-}
-KINDS.update(TABLES)
 
 
 def _members(other: Any) -> Any:

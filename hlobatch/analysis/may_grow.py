@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Static, TensorType, Type, opened
 
@@ -25,7 +26,7 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
     empty = False
     about = error.about if isinstance(error, HloBatchError) else None
     if isinstance(about, tuple):
-        return tuple(sorted({(op.vars_in[index].split(":", 1)[0], len(path)) for index, path in about}))
+        return tuple(sorted({(unsplit(op.vars_in[index]), len(path)) for index, path in about}))
     if isinstance(error, (IndexError, ValueError)) and _OF_LENGTH.search(str(error)):
         kinds, empty = (list, collections.deque), True
     elif about is not None:
@@ -33,7 +34,7 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
     elif isinstance(error, KeyError) or UNHASHABLE.search(str(error)):
         kinds = _BY_KEY
     pairs = zip(op.vars_in, in_types, strict=True) if kinds else ()
-    found = {(n.split(":", 1)[0], depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}
+    found = {(unsplit(n), depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}
     return tuple(sorted(found))
 
 

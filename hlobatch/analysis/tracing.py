@@ -34,6 +34,7 @@ from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_numb
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.code import equation_primitives
+from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
 
@@ -272,7 +273,7 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
                 f"this code changes {'a value' if short.startswith('$') else repr(short)} in place",
                 help="build a new value, as in `items = [*items, x]` or `entries = {**entries, 'key': x}`.",
             )
-            error.may_grow = ((name.split(":", 1)[0], 0),)
+            error.may_grow = ((unsplit(name), 0),)
             raise error
     if others:
         raise Learned(of_code(op.location), Changes(frozenset(others)))

@@ -25,7 +25,7 @@ from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
-from hlobatch.analysis.growing_lists import KINDS, grown
+from hlobatch.analysis.growing_kinds import KINDS, grown
 from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.optional import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
@@ -42,6 +42,7 @@ from hlobatch.analysis.type_join import (
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type, opened
@@ -253,7 +254,7 @@ class _Inferrer:
     def _flow(self, name: str, type_: Type, location: Location, *, widen: bool = False, optional: bool = False) -> None:
         """Join a type into a variable; whoever reads it has to look again if it changed."""
         if self.growing:
-            type_ = _grown(type_, self.growing.get(name.split(":", 1)[0], ()), location)
+            type_ = _grown(type_, self.growing.get(unsplit(name), ()), location)
         if name in self.results:  # arrays
             type_ = Type(jax.tree.map(as_number, type_.tensors, is_leaf=is_pattern))
         old, joined = self.found.types.get(name), widened(type_) if widen or name in self.results else type_
@@ -303,9 +304,9 @@ class _Inferrer:
             help=f"here it is {type_}; {advice((type_, location), (other, where), short)}",
         )
         depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in self.origins[name])
-        error.may_grow = tuple((name.split(":", 1)[0], depth) for depth in {*depths} if depth is not None)
+        error.may_grow = tuple((unsplit(name), depth) for depth in {*depths} if depth is not None)
         if isinstance(reason, NoneError):
-            error.none_or_value = RESULT if name in self.results else name.split(":", 1)[0]
+            error.none_or_value = RESULT if name in self.results else unsplit(name)
         return error
 
 
@@ -330,7 +331,7 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
 
 def _is_of(variable: str, names: Collection[str]) -> bool:
     """Whether a variable, or what it was before live ranges were split, is one of some."""
-    return bool(names) and variable.split(":", 1)[0] in names
+    return bool(names) and unsplit(variable) in names
 
 
 def _is_undefined(op: Op) -> bool:

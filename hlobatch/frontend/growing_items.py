@@ -13,7 +13,8 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.growing_lists import KINDS, GrowingDeque, GrowingList, growing
+from hlobatch.analysis.growing_kinds import KINDS, growing
+from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table

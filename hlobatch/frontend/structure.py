@@ -81,9 +81,9 @@ def attribute(subject: Any, kind: Any, which: int | str) -> Any:
     return subject if name is None else getattr(subject, name)
 
 
-def _name(kind: type, which: int | str) -> str | None:
+def _name(kind: Any, which: int | str) -> str | None:
     """The name of an attribute; None where the subject itself is meant."""
     if isinstance(which, str):
         return which
-    name: str | None = None if kind in _ITSELF else kind.__match_args__[which]  # type: ignore[attr-defined]
+    name: str | None = None if kind in _ITSELF else kind.__match_args__[which]
     return name

@@ -1,4 +1,4 @@
-"""Names of variables and functions that nothing else has."""
+"""Names of variables and functions: new ones that nothing else has, and what a variable was called at first."""
 
 from __future__ import annotations
 
@@ -11,3 +11,8 @@ def unused(name: str, taken: Container[str], separator: str = ":") -> str:
     if name not in taken:
         return name
     return next(other for i in count(2) if (other := f"{name}{separator}{i}") not in taken)
+
+
+def unsplit(variable: str) -> str:
+    """The frontend's variable that one is a live range of: ``f.x`` of ``f.x:2``."""
+    return variable.split(":", 1)[0]

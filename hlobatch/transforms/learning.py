@@ -38,7 +38,7 @@ from hlobatch.analysis.facts import (
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_inference import RESULT
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.ir.boxed import dicts
 from hlobatch.ir.program import Program
@@ -119,16 +119,15 @@ class _Attempt:
     @property
     def gives_none(self) -> bool:
         """Whether what is wrong is that the result is None in some lanes."""
-        return isinstance(self.error, BatchTypeError) and self.error.none_or_value == RESULT
+        return self.error is not None and self.error.none_or_value == RESULT
 
     def is_as_wrong_as(self, other: _Attempt) -> bool:
         if self.error is None or other.error is None:
             return False
         if other.error.may_grow and (self.grown == other.grown or {*self.error.may_grow} & {*other.error.may_grow}):
             return True  # turn by turn
-        about = [getattr(error, "none_or_value", "") for error in (self.error, other.error)]
-        same = (self.error.message, self.error.location) == (other.error.message, other.error.location)
-        return same and about[0] == about[1]
+        mine, others = ((e.message, e.location, e.none_or_value) for e in (self.error, other.error))
+        return mine == others
 
 
 def _attempt(
@@ -185,7 +184,7 @@ def _others(
     wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
 ) -> Iterator[_Attempt]:
     """What else can be tried where something is wrong."""
-    if isinstance(wrong.error, BatchTypeError) and wrong.error.none_or_value and not wrong.gives_none:
+    if wrong.error is not None and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
         yield attempt(wrong.facts.and_also(Learned(fact.site, fact)), wrong.loops)
     yield from _with_loops_written_out(wrong, attempt, turns)

@@ -1,0 +1,65 @@
+"""A container of Python's, or the type of one -> what grows in its place.
+
+::
+
+    []   a GrowingList        set()   a GrowingSet        collections.Counter()   a GrowingCounter
+"""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, Final
+
+import jax
+
+from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
+from hlobatch.analysis.growing_tables import (
+    GrowingCounter,
+    GrowingDefaults,
+    GrowingDict,
+    GrowingOrdered,
+    GrowingSet,
+)
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.types import Static, TensorType, opened
+
+KINDS: Final[dict[Any, Any]] = {
+    kind.python: kind
+    for kind in (
+        GrowingList,
+        GrowingDeque,
+        GrowingSet,
+        GrowingDict,
+        GrowingDefaults,
+        GrowingCounter,
+        GrowingOrdered,
+    )
+}
+"""What grows in place of each of Python's containers."""
+
+
+def grown(tensors: Any, depth: int = 0) -> Any:
+    """The type of a variable whose containers grow, given that of what has containers of Python's.
+
+    Args:
+        tensors: The type.
+        depth: Where they are: 0 if the variable is one. Items of one list are of one type.
+    """
+    if depth == 0:
+        python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
+        kind = KINDS.get(python)
+        return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)
+    if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
+        return tensors
+    parts, structure = opened(tensors)
+    parts = [grown(part, depth - 1) for part in parts]
+    if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):
+        parts = [functools.reduce(lambda one, other: one.together(other), parts)] * len(parts)
+    return jax.tree.unflatten(structure, parts)
+
+
+def growing(value: Any, bound: int | None = None) -> Any:
+    """A container of Python's as one that grows."""
+    if not isinstance(value, Growing):
+        return KINDS[type(value)].of(value, bound)
+    return value.with_capacity(bound)
