@@ -26,7 +26,6 @@ from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.choice import Options, is_int
 from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.pickling import reduced, restore
@@ -35,6 +34,7 @@ from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
 from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
+from hlobatch.strategy.options import Options, is_int
 from hlobatch.transforms.learning import learned_program
 from hlobatch.transforms.optimizations import ALL, Optimizations
 

@@ -41,8 +41,8 @@ from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
 from hlobatch.modules import Module
-from hlobatch.runtime.choice import DISPATCHES, SCHEDULES, Options
 from hlobatch.stages import DIALECTS, Traced
+from hlobatch.strategy.options import DISPATCHES, SCHEDULES, Options
 from hlobatch.transforms.optimizations import Optimizations
 from hlobatch.transforms.pipeline import observed
 from hlobatch.transforms.registry import passes

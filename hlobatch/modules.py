@@ -26,10 +26,10 @@ from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.physical import physical, user_value
 from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
-from hlobatch.runtime.choice import Options
 from hlobatch.runtime.execute import execute
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import RunStats
+from hlobatch.strategy.options import Options
 from hlobatch.transforms.pipeline import lowered_program, optimized_program
 
 

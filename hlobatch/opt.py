@@ -36,7 +36,7 @@ from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.turns.dispatch import FORMS
 from hlobatch.modules import plan_of
-from hlobatch.runtime.choice import Options
+from hlobatch.strategy.options import Options
 
 SEPARATOR: Final = "// -----"
 TO_STABLEHLO: Final = "to-stablehlo"

@@ -23,13 +23,13 @@ from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import CPU, Processor
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.state.inputs import Inputs
-from hlobatch.runtime.choice import KERNEL
 from hlobatch.runtime.kernel import ALIGNED, Kernel, Run, table
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.processor import cores
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.strategy.options import KERNEL
+from hlobatch.targets.machine import cores
 from hlobatch.targets.target import Verdict, target_of
 
 LARGE: Final = 1 << 16

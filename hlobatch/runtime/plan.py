@@ -30,10 +30,11 @@ from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.lowering.turns.dispatch import SWEEPS
-from hlobatch.runtime.choice import Choice, Options, choose
 from hlobatch.runtime.pace import Pace
-from hlobatch.runtime.processor import stores_masked, vector
-from hlobatch.runtime.widths import widths
+from hlobatch.strategy.choice import Choice, choose
+from hlobatch.strategy.options import Options
+from hlobatch.strategy.widths import widths
+from hlobatch.targets.machine import stores_masked, vector
 from hlobatch.transforms.pipeline import (
     allocated_program,
     computed_once,

@@ -41,12 +41,12 @@ from hlobatch.lowering.state.ending import marked
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
-from hlobatch.runtime.choice import KERNEL
 from hlobatch.runtime.kernel_call import Record, calling, check_registered
 from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
+from hlobatch.strategy.options import KERNEL
 
 run_p = Primitive("hlobatch_run")
 run_p.multiple_results = True

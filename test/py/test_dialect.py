@@ -36,8 +36,8 @@ from hlobatch.ir.code import MOVE
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.verifier import RULES
 from hlobatch.modules import plan_of
-from hlobatch.runtime.choice import Options
 from hlobatch.runtime.execute import execute
+from hlobatch.strategy.options import Options
 from hlobatch.transforms.pipeline import optimized_program
 
 LIT = Path(__file__).parents[1] / "lit"

@@ -10,7 +10,7 @@ import pytest
 import hlobatch as hb
 from hlobatch.lowering.arrays.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.processor import cores, stores_masked, vector
+from hlobatch.targets.machine import cores, stores_masked, vector
 
 LANES = 40
 MASK = jnp.arange(LANES) % 3 == 0

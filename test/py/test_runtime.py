@@ -17,8 +17,9 @@ from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.choice import Options, choose
 from hlobatch.runtime.shortcuts import _array_type
+from hlobatch.strategy.choice import choose
+from hlobatch.strategy.options import Options
 from hlobatch.transforms import fold_constants
 
 
@@ -472,7 +473,7 @@ def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
 @pytest.mark.parametrize("numbers", [8, 16])
 def test_lanes_in_flight_fill_vectors(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Cheap recursion, and a loop that is dear, in one kernel: so many lanes for so many inputs."""
-    monkeypatch.setattr("hlobatch.runtime.choice.vector", lambda: numbers)
+    monkeypatch.setattr("hlobatch.strategy.choice.vector", lambda: numbers)
     cheap = fibonacci.trace(np.arange(4)).lowered_program
     dear = settled.trace(np.ones((3, 20), np.float32), np.arange(3), np.eye(20, dtype=np.float32)).lowered_program
     lanes_of_cheap, lanes_of_dear = (choose(p, Options(), "cpu", one_kernel=True).lanes_for for p in (cheap, dear))
@@ -497,7 +498,7 @@ def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself(monkeypatch: py
         assert choice.schedule == "most_lanes"
         return choice.lanes_for(10_000)
 
-    monkeypatch.setattr("hlobatch.runtime.choice.vector", lambda: 16)
+    monkeypatch.setattr("hlobatch.strategy.choice.vector", lambda: 16)
     assert [lanes(size) for size in (40, 96, 97, 200)] == [128, 128, 64, 64]
 
 

@@ -16,9 +16,10 @@ from zoo import LOOP
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import threads as runtime_threads
-from hlobatch.runtime.choice import Options, choose
 from hlobatch.runtime.division import divide
 from hlobatch.runtime.plan import Room
+from hlobatch.strategy.choice import choose
+from hlobatch.strategy.options import Options
 
 
 @hb.batch

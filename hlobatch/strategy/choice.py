@@ -17,11 +17,9 @@ What ``"auto"`` chooses, by measurement (``docs/design.md``):
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from enum import Enum
 from typing import Any, Final
-
-import numpy as np
 
 from hlobatch.analysis.block_groups import Groups, alone, small_together
 from hlobatch.analysis.constants import never_assigned, tables
@@ -37,18 +35,13 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import LOOPS
 from hlobatch.lowering.blocks.compaction import Widths
 from hlobatch.lowering.state.layout import Layout
-from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
+from hlobatch.lowering.turns.dispatch import SWEEPS
 from hlobatch.lowering.turns.schedule import Schedule, earliest, least_idle, most_lanes
-from hlobatch.runtime.processor import cores, vector
-from hlobatch.runtime.widths import times
+from hlobatch.strategy.options import Options
+from hlobatch.strategy.widths import times
+from hlobatch.targets.machine import cores, vector
 from hlobatch.targets.target import target_of
 from hlobatch.transforms.block_order import excess_of_a_sweep
-from hlobatch.transforms.optimizations import ALL, Optimizations
-
-SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
-KERNEL: Final = "kernel"
-"""Not a form of XLA's loop, but code of its own for each lane."""
-DISPATCHES: Final = ("auto", *FORMS, KERNEL)
 
 CHEAP_PROGRAM: Final = 400.0
 """Operations and stored elements per lane, all blocks together, up to which running all of them is cheapest."""
@@ -108,81 +101,6 @@ divide its kernels: to copy what a thread is to have takes as long as several tu
 CHEAP_SHARE: Final = 8
 SHARE: Final = 32
 """One in so many lanes has to be done before those that are take new inputs: more where idle lanes cost more."""
-
-
-_MOST: Final = 2**31 - 1
-"""Frames, steps, lanes: they are counted with 32 bits."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How a batched function runs; none changes what it computes.
-
-    Raises:
-        ValueError: One is not what it may be, or two do not go together.
-
-    Attributes:
-        max_stack_depth: Frames per stack to begin with.
-        max_stack_bytes: Memory that stacks may grow to, in bytes, or None for what there is.
-        max_steps: Blocks that one input may run, or None.
-        lanes: Inputs in flight at once, or None to choose.
-        threads: Parts of a batch that run side by side, or None to choose.
-        schedule: Which block runs next: ``"earliest"`` in program order (the paper), ``"most_lanes"``, ``"cost"`` (that
-            whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
-            ``"sweep"`` (all in turn), ``"auto"``.
-        dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
-            own for each lane instead of a loop of XLA's over all.
-        optimizations: Which passes run.
-    """
-
-    max_stack_depth: int = 32
-    max_steps: int | None = None
-    lanes: int | None = None
-    threads: int | None = None
-    schedule: str = "auto"
-    dispatch: str = "auto"
-    optimizations: Optimizations = field(default=ALL)
-    max_stack_bytes: int | None = None
-
-    @property
-    def in_loop(self) -> Options:
-        """How XLA's loop runs what is to be a kernel where there is none, as in an export."""
-        return replace(self, dispatch="auto") if self.dispatch == KERNEL else self
-
-    def __post_init__(self) -> None:
-        _check_choice("schedule", self.schedule, SCHEDULES)
-        _check_choice("dispatch", self.dispatch, DISPATCHES)
-        for name in ("max_stack_depth", "max_steps", "lanes", "threads"):
-            object.__setattr__(self, name, _positive(name, getattr(self, name), optional=name != "max_stack_depth"))
-        bytes_ = _positive("max_stack_bytes", self.max_stack_bytes, optional=True, most=None)
-        object.__setattr__(self, "max_stack_bytes", bytes_)
-        if not isinstance(self.optimizations, Optimizations):
-            raise ValueError(f"optimizations is an hb.Optimizations, not {self.optimizations!r}")
-        sweeps = self.schedule == "sweep", self.dispatch in SWEEPS
-        if sweeps[0] != sweeps[1] and "auto" not in (self.schedule, self.dispatch):
-            raise ValueError(
-                f"schedule={self.schedule!r} cannot be dispatched by {self.dispatch!r}; leave one of them 'auto'"
-            )
-
-
-def _check_choice(name: str, value: str, choices: Collection[str]) -> None:
-    if value not in choices:
-        raise ValueError(f"{name} is one of {', '.join(map(repr, choices))}, not {value!r}")
-
-
-def _positive(name: str, value: Any, *, optional: bool, most: int | None = _MOST) -> int | None:
-    if value is None and optional:
-        return None
-    if not is_int(value) or value < 1:
-        raise ValueError(f"{name} is a positive int, not {value!r}")
-    if most is not None and value > most:
-        raise ValueError(f"{name} is at most {most}, not {value}")
-    return int(value)
-
-
-def is_int(value: Any) -> bool:
-    """Whether a value is an integer, of Python's or NumPy's."""
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
 
 
 @dataclass(frozen=True)
