@@ -28,17 +28,18 @@ from hlobatch.ir.program import Program, VariableAllocation
 from hlobatch.ir.types import Type
 from hlobatch.runtime.execute import execute
 from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.programs import Programs
 from hlobatch.runtime.stats import RunStats
 from hlobatch.strategy.options import Options
 from hlobatch.transforms.pipeline import lowered_program, optimized_program
 
 
 @dataclass(frozen=True, eq=False)
-class ModulePlan(Plan):
-    """A plan whose program was read: ``specialized`` has calls or explicit stacks, and any number of results."""
+class ReadPrograms(Programs):
+    """The forms of a program that was read, which has calls or explicit stacks already."""
 
     @cached_property
-    def program(self) -> Program:
+    def with_calls(self) -> Program:
         if not _has_calls(self.specialized):
             return self.specialized
         return optimized_program(self.specialized, self.shared, self.options.optimizations)
@@ -46,8 +47,17 @@ class ModulePlan(Plan):
     @cached_property
     def in_order(self) -> Program:
         if _has_calls(self.specialized):
-            return lowered_program(self.program, self.options.optimizations)
+            return lowered_program(self.with_calls, self.options.optimizations)
         return self.specialized if len(self.specialized.var_alloc) > len(self.shared) else allocate(self.specialized)
+
+
+@dataclass(frozen=True, eq=False)
+class ModulePlan(Plan):
+    """A plan whose program was read, and has any number of results."""
+
+    @cached_property
+    def programs(self) -> Programs:
+        return ReadPrograms(self.specialized, self.shared, self.options)
 
     @property
     def out_type(self) -> Type:

@@ -21,6 +21,7 @@ from hlobatch.runtime.kernel_plan import KernelRunner, most_threads, runs_as_ker
 from hlobatch.runtime.places import has_several_devices, placed_like
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
+from hlobatch.strategy.strategy import Strategy
 
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable", "llvm")
 """What a lowered function can be printed as."""
@@ -107,7 +108,12 @@ class Lowered:
 
     @property
     def _layout(self) -> Layout:
-        return self.plan.layout(self.call.size, self.depth)
+        return self.plan.layout(self._strategy, self.depth)
+
+    @property
+    def _strategy(self) -> Strategy:
+        """How it runs on any platform."""
+        return self.plan.strategy(self.call.size, is_alone=False)
 
     @property
     def _inputs(self) -> list[jax.ShapeDtypeStruct]:
@@ -153,7 +159,7 @@ class Lowered:
         self._check_size()
         with self.plan.as_typed():
             layout = replace(self._layout, drains=keep_state)
-            return to_stablehlo(self.plan.request(layout, keep_state=keep_state))
+            return to_stablehlo(self.plan.request(self._strategy, layout, keep_state=keep_state))
 
     def _check_size(self) -> None:
         if isinstance(self.call.size, int) and self.call.size == 0:

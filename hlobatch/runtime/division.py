@@ -42,6 +42,7 @@ from hlobatch.runtime.plan import Executables, Plan, Room
 from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.tail import Tail, width_for
 from hlobatch.runtime.threads import together
+from hlobatch.strategy.strategy import Strategy
 
 Arrays = Sequence[Any]
 
@@ -105,10 +106,15 @@ class Division:
         """Inputs in a part."""
         return -(-self.size // self.threads)
 
+    @cached_property
+    def strategy(self) -> Strategy:
+        """How a part runs."""
+        return self.plan.strategy(self.part_size, is_alone=not self.is_spread)
+
     def layout(self, room: Room) -> Layout:
         """The state of a part."""
         if room not in self._layouts:
-            self._layouts[room] = _layout(self.plan, self.part_size, room, self.stats, self.is_spread)
+            self._layouts[room] = _layout(self.plan, self.strategy, room, stats=self.stats)
         return self._layouts[room]
 
     @cached_property
@@ -167,8 +173,9 @@ class Division:
         if width is None or not (self.plan.may_be_endless and self.plan.options.optimizations.few_lanes):
             return None
         if (room, width) not in self._tails:
-            narrow = _layout(self.plan, width, room, False, False)
-            tail = Tail(self.plan, Narrowing(wide, narrow), self.size, self.threads, self._shares)
+            strategy = self.plan.strategy(width, is_alone=True)
+            narrow = _layout(self.plan, strategy, room)
+            tail = Tail(self.plan, strategy, Narrowing(wide, narrow), self.size, self.threads, self._shares)
             self._tails[room, width] = None if narrow.queue else tail
         return self._tails[room, width]
 
@@ -262,7 +269,7 @@ class Division:
     @cached_property
     def _read(self) -> Callable[[Any], Any]:
         """What makes a number of an array on the device, which a user may have forbidden where nobody asks for it."""
-        return np.asarray if jax.default_backend() == "cpu" else jax.device_get
+        return np.asarray if self.plan.policies.target.is_host else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
@@ -314,10 +321,12 @@ class Division:
     def _jitted(self, room: Room, *, resume: bool) -> Any:
         """The jitted function of a part's number and the whole batch."""
         layout = self.layout(room)
-        part = partial(self._part, _entry(self.plan, layout, resume, shared_given=self._shares))
+        part = partial(self._part, _entry(self.plan, self.strategy, layout, resume, shared_given=self._shares))
         first = 1 + _state_position(self.plan, layout, shared_given=self._shares)
         donated = _donated(layout, first) if resume else ()
-        return _jitted(part, self.plan, layout, busy=self.threads == self.plan.choice.threads, donated=donated)
+        return _jitted(
+            part, self.plan, layout, busy=self.threads == self.plan.policies.several.threads, donated=donated
+        )
 
     def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
         lowered, joining = self._jitted(room, resume=resume).lower(*arguments), self._join()
@@ -357,7 +366,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
         stats: Whether executions are counted.
     """
     size = plan.batch_size(inputs)
-    threads = plan.choice.threads_for(size)
+    threads = plan.policies.several.threads_for(size)
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
@@ -370,28 +379,30 @@ def entry_point(
     """The jitted function of a whole batch of a size that may be symbolic."""
 
     def make() -> Any:
-        layout = _layout(plan, size, room, stats, spread)
+        strategy = plan.strategy(size, is_alone=not spread)
+        layout = _layout(plan, strategy, room, stats=stats)
         donated = _donated(layout, _state_position(plan, layout)) if resume else ()
-        return _jitted(_entry(plan, layout, resume), plan, layout, busy=False, donated=donated)
+        return _jitted(_entry(plan, strategy, layout, resume), plan, layout, busy=False, donated=donated)
 
     return plan.executable((size, room, stats, resume, spread), make)
 
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     """The jitted function of captured arrays and inputs to shared values."""
-    count, given = len(plan.captured), Inputs(plan.layout(1, plan.depth))
+    count, given = len(plan.captured), Inputs(plan.layout(plan.strategy(1, is_alone=False), plan.depth))
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
 
-def _layout(plan: Plan, size: Any, room: Room, stats: bool, spread: bool) -> Layout:
-    alone = jax.default_backend() == "cpu" and not spread
-    make = plan.on_one_cpu if alone else plan.layout
-    return make(size, room.depth, stats, grows=room.grows, stretches=plan.may_be_endless)
+def _layout(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
+    """The state of a run by itself."""
+    return plan.layout(strategy, room.depth, stats=stats, grows=room.grows, stretches=plan.may_be_endless)
 
 
-def _entry(plan: Plan, layout: Layout, resume: bool, *, shared_given: bool = False) -> Callable[..., list[Any]]:
+def _entry(
+    plan: Plan, strategy: Strategy, layout: Layout, resume: bool, *, shared_given: bool = False
+) -> Callable[..., list[Any]]:
     keep_state = layout.may_stop or layout.stats
-    how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "one_kernel": layout.one_kernel}
+    how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "strategy": strategy}
     run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
     count, packing = plan.result_arrays, Packing.of(layout)
 
@@ -424,7 +435,7 @@ def _jitted(
     function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()
 ) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
-    whole = busy or plan.is_small(layout)
+    whole = busy or plan.states.is_small(layout)
     little_unrolled = not layout.one_kernel or bool(layout.lane_axis)
     how = Compilation(whole, layout.one_kernel, little_unrolled)
     return jax.jit(function, donate_argnums=donated, compiler_options=compiler_options(jax.default_backend(), how))

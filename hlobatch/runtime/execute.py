@@ -176,7 +176,7 @@ def _stats(course: Course) -> RunStats:
     ]
     depth = room.depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
-    choice = plan.choice_of(one_kernel=layout.one_kernel).at(layout.lanes).explained(layout)
+    choice = division.strategy.explained(layout)
     if reason := form_of(plan).reason:
         choice += f"\nno code of its own for each lane: {reason}"
     return RunStats(tuple(blocks), division.size, lanes, depth, course.resumptions, division.threads, choice)

@@ -29,8 +29,8 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, stop_error
 from hlobatch.strategy.options import KERNEL
+from hlobatch.targets.lanes import Verdict
 from hlobatch.targets.machine import cores
-from hlobatch.targets.target import Verdict, target_of
 
 LARGE: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
@@ -124,7 +124,7 @@ def _judged(plan: Plan) -> Verdict:
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
-    verdict = target_of(jax.default_backend()).judge(plan.kernel_program)
+    verdict = plan.policies.target.judge(plan.kernel_program)
     if not verdict.by_themselves:
         return verdict
     try:
@@ -137,7 +137,7 @@ def _judged(plan: Plan) -> Verdict:
 def _made(plan: Plan, *, counts: bool) -> Any:
     """A kernel, or why there is none."""
     try:
-        if jax.default_backend() != "cpu":
+        if plan.policies.target.processor is None:
             raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
         jit.check_there()
         module = module_of(plan, counts=counts, checked=CHECKED)
@@ -282,7 +282,7 @@ def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
 def shared_function(plan: Plan) -> Callable[..., list[Any]]:
     """The same, as a function of captured arrays and inputs that JAX can trace; it looks only at shared ones."""
     program, count = plan.kernel_program, len(plan.kernel_captures.arrays)
-    layout = replace(plan.layout(1, 1), program=program)
+    layout = replace(plan.layout(plan.strategy(1, is_alone=False), 1), program=program)
     wanted = set(_computed(program))
 
     def run(*given: Any) -> list[Any]:

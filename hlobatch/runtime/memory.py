@@ -11,6 +11,8 @@ from typing import Final
 
 import jax
 
+from hlobatch.targets.registry import target_of
+
 SURELY_THERE: Final = 2**26
 """Bytes that nobody has to ask for."""
 _CGROUP: Final = Path("/sys/fs/cgroup")
@@ -18,7 +20,7 @@ _CGROUP: Final = Path("/sys/fs/cgroup")
 
 def available() -> int:
     """Bytes that arrays on the default device may still take; very many if it does not say."""
-    if jax.default_backend() == "cpu":
+    if target_of(jax.default_backend()).is_host:
         return max(0, min(_limits(), default=sys.maxsize))
     told = jax.local_devices()[0].memory_stats() or {}
     return max(0, int(told.get("bytes_limit", sys.maxsize)) - int(told.get("bytes_in_use", 0)))

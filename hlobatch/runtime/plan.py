@@ -6,7 +6,6 @@ of a JAX primitive.
 
 from __future__ import annotations
 
-import math
 import weakref
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
@@ -16,12 +15,9 @@ from typing import Any, Final, NamedTuple
 import jax
 
 from hlobatch._jax import freed_with_its_program, is_x64
-from hlobatch.analysis.constants import constants, tables
-from hlobatch.analysis.cost import block_cost, largest_array
+from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.libraries import shared_library_calls
-from hlobatch.analysis.machine_flow import headers, never_goes_back, repeated_blocks
-from hlobatch.analysis.one_kernel import fits_one_kernel
-from hlobatch.analysis.updates import taken_as_a_whole
+from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -31,23 +27,12 @@ from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
 from hlobatch.lowering.turns.dispatch import SWEEPS
 from hlobatch.runtime.pace import Pace
-from hlobatch.strategy.choice import Choice, choose
+from hlobatch.runtime.programs import Programs
 from hlobatch.strategy.options import Options
+from hlobatch.strategy.plan_run import Policies, plan_run
+from hlobatch.strategy.state import States
+from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
-from hlobatch.targets.machine import stores_masked, vector
-from hlobatch.transforms.pipeline import (
-    allocated_program,
-    computed_once,
-    lowered_program,
-    machine_program,
-    ordered_program,
-)
-
-WORTH_A_THREAD: Final = 256 * 1024
-"""Bytes from which XLA divides a kernel that only moves them."""
-
-LONG_ROW: Final = 64
-"""Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
 
 SECONDS: Final = 3e-10
 """For an operation on a number, and …"""
@@ -121,60 +106,54 @@ class Plan:
         return jax.enable_x64(self.x64)
 
     @cached_property
+    def programs(self) -> Programs:
+        """The forms that the program takes on its way to the machine."""
+        return Programs(self.specialized, self.shared, self.options)
+
+    @property
     def program(self) -> Program:
         """The optimized program, with calls."""
-        return allocated_program(self._computed_once, self.options.optimizations)
+        return self.programs.with_calls
 
-    @cached_property
-    def _computed_once(self) -> Program:
-        """The program before its branches and loops are looked at."""
-        return computed_once(self.specialized, self.shared, self.options.optimizations)
-
-    @cached_property
-    def in_order(self) -> Program:
-        """The program with explicit stacks, its blocks in program order."""
-        return lowered_program(self.program, self.options.optimizations)
-
-    @cached_property
-    def choice(self) -> Choice:
-        """How it runs in several kernels: dispatch, schedule, lanes."""
-        return choose(self.in_order, self.options, jax.default_backend())
-
-    @cached_property
-    def choice_for_a_kernel(self) -> Choice:
-        """How it runs in one kernel; threads and block order are the same."""
-        return choose(self.in_order, self.options, jax.default_backend(), one_kernel=True)
-
-    def choice_of(self, *, one_kernel: bool) -> Choice:
-        """How a run goes, in one kernel or in several."""
-        return self.choice_for_a_kernel if one_kernel else self.choice
-
-    @cached_property
+    @property
     def lowered(self) -> Program:
         """The program with explicit stacks, its blocks in the order in which they are run."""
-        if self.choice.schedule == "earliest":
-            return self.in_order  # that order is the schedule
-        return ordered_program(self.in_order)
+        return self.programs.lowered
 
-    @cached_property
+    @property
     def machine(self) -> Program:
-        """The same as it runs; what it gives back are the arrays of its results."""
-        return machine_program(self.lowered, self.options.optimizations)
+        """The program that XLA's loop runs."""
+        return self.programs.machine
+
+    @property
+    def kernel_program(self) -> Program:
+        """The program that a lane runs by itself."""
+        return self.programs.of_a_lane
+
+    @property
+    def policies(self) -> Policies:
+        """How batches run, however large they are."""
+        return self.programs.policies
 
     @cached_property
-    def kernel_program(self) -> Program:
-        """The program with explicit stacks as a lane runs it by itself.
+    def states(self) -> States:
+        """The states that runs have."""
+        return States(self.machine, self.options)
 
-        No block does what its successors would: such a lane loses nothing by a branch, and runs one side of it. But a
-        loop that is one block without branches is a loop over arrays, and remains that.
-        """
-        wanted = replace(self.options.optimizations, ask_ahead=False)
-        converted = machine_program(self.in_order, wanted)
-        if not wanted.if_conversion:
-            return converted
-        wanted = replace(wanted, if_conversion=False)
-        branching = lowered_program(allocated_program(self._computed_once, wanted), wanted)
-        return converted if len(headers(converted)) < len(headers(branching)) else machine_program(branching, wanted)
+    def strategy(self, inputs: Any, *, is_alone: bool) -> Strategy:
+        """How a batch of so many inputs runs; alone on a device of this machine, or wherever it is lowered for."""
+        key = inputs, is_alone
+        if key not in self._strategies:
+            self._strategies[key] = plan_run(self.policies, self.states, inputs, is_alone=is_alone)
+        return self._strategies[key]
+
+    @cached_property
+    def _strategies(self) -> dict[Any, Strategy]:
+        return {}
+
+    def layout(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
+        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        return self.states.layout(strategy, self.policies.target, depth, **how)
 
     @cached_property
     def captures(self) -> Captures:
@@ -208,7 +187,7 @@ class Plan:
     @cached_property
     def may_stop(self) -> bool:
         """Whether a run can end before all inputs are done; the same for any number of them."""
-        return self.layout(1, self.depth).may_stop
+        return self.layout(self.strategy(1, is_alone=False), self.depth).may_stop
 
     @cached_property
     def may_be_endless(self) -> bool:
@@ -218,10 +197,9 @@ class Plan:
     def pace(self, inputs: int) -> Pace:
         """How many turns the loop makes in a stretch of a run of so many inputs."""
         if inputs not in self._paces:
-            layout = self.on_one_cpu(inputs, self.declared_depth)
-            choice = self.choice_of(one_kernel=layout.one_kernel).at(layout.lanes)
-            rounds = choice.rounds if choice.form in SWEEPS else 1 / len(self.block_costs)
-            self._paces[inputs] = Pace.guessed(layout.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
+            strategy = self.strategy(inputs, is_alone=True)
+            rounds = strategy.rounds if strategy.form in SWEEPS else 1 / len(self.block_costs)
+            self._paces[inputs] = Pace.guessed(strategy.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
         return self._paces[inputs]
 
     @cached_property
@@ -242,78 +220,17 @@ class Plan:
         return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING
 
     @cached_property
-    def has_long_rows(self) -> bool:
-        """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
-        pushed = (v for v, alloc in self.machine.var_alloc.items() if alloc is Alloc.FULL)
-        shapes = [physical(t).shape for v in pushed for t in self.machine.var_defs[v].tensor_leaves]
-        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG_ROW)
-        return 2 * in_long_rows > sum(map(math.prod, shapes))
-
-    @cached_property
     def block_costs(self) -> tuple[float, ...]:
         return tuple(block_cost(self.machine, block) for block in self.machine.graph)
 
-    @cached_property
-    def largest_array(self) -> int:
-        """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
-        repeated = repeated_blocks(self.machine)
-        return max((largest_array(block) for block in self.machine.graph if block.name in repeated), default=0)
-
-    @cached_property
-    def tables(self) -> frozenset[str]:
-        """Arguments that lanes look things up in where they lie."""
-        return tables(self.machine) if self.options.optimizations.tables else frozenset()
-
-    @cached_property
-    def constants(self) -> frozenset[str]:
-        """Arguments that no lane assigns, which may be read where they lie."""
-        return constants(self.machine) if self.options.optimizations.tables else frozenset()
-
-    @cached_property
-    def touched_in_part(self) -> frozenset[str]:
-        """Variables of which blocks that a lane comes to again and again only read or change some elements."""
-        repeated = repeated_blocks(self.machine)
-        blocks = (block for block in self.machine.graph if block.name in repeated)
-        return frozenset(self.machine.var_defs.keys() - taken_as_a_whole(blocks))
-
-    def on_one_cpu(self, inputs: Any, depth: int, stats: bool = False, **how: bool) -> Layout:
-        """The state of a run on a CPU: of one kernel, where XLA can make one and no array is worth another thread."""
-        kernel = self.layout(inputs, depth, stats, one_kernel=True, **how)
-        fits = self.is_small(kernel) and self.fits_one_kernel(kernel.lanes)
-        return kernel if fits else self.layout(inputs, depth, stats, **how)
-
-    def is_small(self, layout: Layout) -> bool:
-        """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
-        if not isinstance(layout.inputs, int):
-            return False
-        touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
-        slots = layout.slots | {top: aval for v in layout.in_place for top, aval in layout.variable(v).items()}
-        sizes = (array_bytes(aval) for slot, aval in slots.items() if slot not in touched_in_part)
-        return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
-
-    def fits_one_kernel(self, lanes: int) -> bool:
-        """Whether a run of so many lanes may be one kernel on a CPU."""
-        if lanes not in self._fits:
-            self._fits[lanes] = self.options.optimizations.one_kernel and fits_one_kernel(self.machine, lanes, vector())
-        return self._fits[lanes]
-
-    def has_small_kernels(self, layout: Layout) -> bool:
-        """Whether, in a run of several kernels on a CPU, what works on little is in kernels of its own."""
-        return layout.lanes == 1 and not layout.one_kernel and self.options.optimizations.one_kernel
-
-    @cached_property
-    def _fits(self) -> dict[int, bool]:
-        return {}
-
-    def request(self, layout: Layout, **how: Any) -> Request:
-        """What to build for a state; ``how`` are the other attributes of ``Request``."""
-        choice = self.choice_of(one_kernel=layout.one_kernel).at(layout.lanes)
-        groups = choice.groups(self.machine)
-        wanted = self.options.optimizations
-        few = widths(self.machine, layout, jax.default_backend()) if wanted.compaction else {}
-        schedule = choice.schedule_of(self.machine, groups, layout, few)
+    def request(self, strategy: Strategy, layout: Layout, **how: Any) -> Request:
+        """What to build for a strategy and its state; ``how`` are the other attributes of ``Request``."""
+        wanted, target = self.options.optimizations, self.policies.target
+        groups = strategy.groups(self.machine)
+        few = widths(layout, target) if wanted.compaction else {}
+        order = strategy.order(layout, groups, few, target.loop)
         how |= {"in_place": wanted.in_place, "light_ties": wanted.light_ties}
-        return Request(layout, choice.form, groups, schedule, choice.rounds, choice.share, few, **how)
+        return Request(layout, strategy.form, groups, order, strategy.rounds, strategy.share, few, **how)
 
     @property
     def declared_depth(self) -> int:
@@ -324,37 +241,6 @@ class Plan:
     def depth(self) -> int:
         """The stack depth that a run by itself begins with: what was enough for those before it."""
         return self.grown[0] if self.grown else self.declared_depth
-
-    def layout(self, inputs: Any, depth: int, stats: bool = False, one_kernel: bool = False, **how: bool) -> Layout:
-        """The state for a batch of ``inputs``; ``how`` are the other attributes of ``Layout`` that say how it runs."""
-        lanes = self._lanes(inputs, self.choice_of(one_kernel=one_kernel))
-        queue = lanes is not None
-        return Layout(
-            program=self.machine,
-            inputs=inputs,
-            lanes=lanes if queue else inputs,
-            depth=depth,
-            queue=queue,
-            max_steps=self.options.max_steps,
-            stats=stats,
-            one_kernel=one_kernel,
-            long_rows=self.has_long_rows,
-            vector=vector(),
-            stores_masked=stores_masked(),
-            tables=self.tables,
-            constants=self.constants,
-            **how,
-        )
-
-    def _lanes(self, inputs: Any, choice: Choice) -> int | None:
-        """Lanes in flight where they are fewer than the inputs, else None.
-
-        A batch of unknown size has more inputs than lanes if the user asked for lanes.
-        """
-        if not isinstance(inputs, int):
-            return self.options.lanes
-        lanes = choice.lanes_for(inputs)
-        return lanes if lanes < inputs else None
 
     @property
     def in_types(self) -> tuple[Type, ...]:

@@ -47,6 +47,8 @@ from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
 from hlobatch.strategy.options import KERNEL
+from hlobatch.strategy.strategy import Strategy
+from hlobatch.targets.registry import target_of
 
 run_p = Primitive("hlobatch_run")
 run_p.multiple_results = True
@@ -62,13 +64,11 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
 def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
 
-    Whether it is one kernel is decided where that is lowered, for a platform and its devices; one whose lanes log
-    anything is none, so that it is known what their logs are like, which come behind.
+    Its strategy is chosen where that is lowered, for a platform and its devices.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     room = Room(plan.declared_depth, grows=False)
-    one_kernel = False if plan.has_effects else None
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, one_kernel=one_kernel, **how))
+    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, strategy=None, **how))
 
 
 def _run_abstract(
@@ -77,14 +77,15 @@ def _run_abstract(
     room: Room,
     stats: bool,
     keep_state: bool,
-    one_kernel: bool | None,
+    strategy: Strategy | None,
     **_: bool,
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, operands))
     avals = plan.result_avals(size)
     avals.append(jax.ShapeDtypeStruct((), np.int32))
     if keep_state:
-        avals += plan.layout(size, room.depth, stats, bool(one_kernel), grows=room.grows).slots.values()
+        strategy = strategy or plan.strategy(size, is_alone=False)
+        avals += plan.layout(strategy, room.depth, stats=stats, grows=room.grows).slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
         avals += _log_avals(plan, size, room) if plan.has_effects else []
@@ -93,7 +94,8 @@ def _run_abstract(
 
 def _log_avals(plan: Plan, size: Any, room: Room) -> list[jax.ShapeDtypeStruct]:
     """What lanes log in a run that is part of another computation."""
-    slots = plan.layout(size, room.depth, grows=room.grows, drains=False).slots
+    strategy = plan.strategy(size, is_alone=False)
+    slots = plan.layout(strategy, room.depth, grows=room.grows, drains=False).slots
     return [slots[LOG], slots[LOGGED]]
 
 
@@ -115,37 +117,37 @@ def _run_lowering(
     shared_given: bool,
     resume: bool,
     keep_state: bool,
-    one_kernel: bool | None,
+    strategy: Strategy | None,
 ) -> list[Any]:
     size = plan.batch_size(_inputs(plan, ctx.avals_in))
     static = isinstance(size, int)
     if static and size == 0:
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
-    if one_kernel is None and _is_kernel_here(ctx, plan):
+    is_within = strategy is None
+    if is_within and not plan.has_effects and _is_kernel_here(ctx, plan):
         return _call_kernel(ctx, operands, plan, size)
     on_one_cpu = static and is_for_one_cpu(ctx)
-    is_free = one_kernel is None and on_one_cpu
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
-    how = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
-    if is_free:
-        layout = plan.on_one_cpu(inputs, room.depth, **how)
-    else:
-        layout = plan.layout(inputs, room.depth, stats, bool(one_kernel), **how)
+    if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind
+        strategy = plan.strategy(inputs, is_alone=on_one_cpu and not plan.has_effects)
+    ending = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
+    layout = plan.layout(strategy, room.depth, stats=stats, **ending)
     if static and not keep_state:
         _check_memory(plan, layout)
     request = plan.request(
+        strategy,
         layout,
         shared_given=shared_given,
         resume=resume,
         keep_state=keep_state,
         platforms=lowering_platforms(ctx),
         on_one_cpu=on_one_cpu,
-        scatters_in_loops=one_kernel is None or not makes_small_fusions(),
+        scatters_in_loops=is_within or not makes_small_fusions(),
         random_in_loops=not makes_small_fusions(),
-        passes_left_out=bool(one_kernel) and leaves_passes_out(),
-        small_kernels=on_one_cpu and plan.has_small_kernels(layout),
+        passes_left_out=not is_within and strategy.one_kernel and leaves_passes_out(),
+        small_kernels=on_one_cpu and strategy.has_small_kernels and plan.options.optimizations.one_kernel,
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]
@@ -180,13 +182,14 @@ def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> li
         KernelError: There is no kernel, or it cannot be called there.
     """
     kernel = kernel_of(plan)
-    if lowering_platforms(ctx) != ("cpu",):
-        raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {lowering_platforms(ctx)[0]!r}")
+    (platform,) = lowering_platforms(ctx)
+    if target_of(platform).processor is None:
+        raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {platform!r}")
     try:
         check_registered()
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
-    threads = min(most_threads(plan), plan.choice.threads_for(size)) if is_for_one_cpu(ctx) else 1
+    threads = min(most_threads(plan), plan.policies.several.threads_for(size)) if is_for_one_cpu(ctx) else 1
     record = Record.of(kernel, threads)
     with plan.as_typed():
         return lower_as_jax(ctx, calling(plan, record, size), operands)

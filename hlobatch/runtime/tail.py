@@ -22,6 +22,7 @@ from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import run_p
+from hlobatch.strategy.strategy import Strategy
 
 WIDTHS: Final = (1, 8)
 """Lanes of such programs."""
@@ -44,6 +45,7 @@ class Tail:
 
     Attributes:
         plan: What runs.
+        strategy: How so few lanes run.
         narrowing: From the state of the part to theirs.
         size: Inputs in the batch.
         threads: Parts that it is divided into.
@@ -51,6 +53,7 @@ class Tail:
     """
 
     plan: Plan
+    strategy: Strategy
     narrowing: Narrowing
     size: int
     threads: int
@@ -79,7 +82,7 @@ class Tail:
         own = [x if shared else jnp.asarray(x).at[rows].get(**IN_BOUNDS) for x, shared in pairs]
         few = self.narrowing.narrowed(slots, lanes)
         operands = (*captured, *own, *given, *(few[slot] for slot in narrow.slots), *turns)
-        how = {"room": Room(narrow.depth, narrow.grows), "stats": False, "one_kernel": narrow.one_kernel}
+        how = {"room": Room(narrow.depth, narrow.grows), "stats": False, "strategy": self.strategy}
         flags = {"shared_given": self.shared_given, "resume": True, "keep_state": True}
         found = run_p.bind(*operands, plan=plan, **flags, **how)[plan.result_arrays + 1 :]
         slots = self.narrowing.widened(slots, dict(zip(narrow.slots, found, strict=True)), lanes)

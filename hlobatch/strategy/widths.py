@@ -17,10 +17,11 @@ from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.analysis.cost import block_time, primitives_time
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.physical import elements
-from hlobatch.ir.program import Block, Program
+from hlobatch.ir.program import Block
 from hlobatch.lowering.blocks.compaction import Widths
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.turns.schedule import Time
+from hlobatch.targets.target import Target
 
 FEW: Final = 8
 """One in so many lanes are few. More widths than this one did not pay, and each compiles the block again."""
@@ -35,13 +36,13 @@ THIRDS: Final = 3
 """Where a block takes very long, it is computed for one, two or three of so many parts of the lanes."""
 
 
-def widths(program: Program, layout: Layout, platform: str) -> Widths:
+def widths(layout: Layout, target: Target) -> Widths:
     """The blocks that are computed for few lanes where few wait.
 
     None where the lanes are not known, or the last axis: several are computed at a time then, and a few take as long as
     all.
     """
-    lanes = layout.lanes
+    program, lanes = layout.program, layout.lanes
     if layout.lane_axis or not (isinstance(lanes, int) and lanes > FEW):
         return {}
     repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG
@@ -52,7 +53,7 @@ def widths(program: Program, layout: Layout, platform: str) -> Widths:
         if taken <= MOVES * _moved(layout, block):
             return ()
         if block.name in repeated:
-            is_long = platform == "cpu" and taken >= long_for_one and lanes * taken >= long_for_all
+            is_long = target.narrows_long_blocks and taken >= long_for_one and lanes * taken >= long_for_all
             return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if is_long else ()
         return (-(-lanes // FEW),) if layout.queue and taken > DEAR * returning else ()
 

@@ -1,1 +1,1 @@
-"""What a machine wants: for each platform, which form of a program is the faster one there."""
+"""What machines want: a file for each kind, which says what each form of a program costs there."""

@@ -5,6 +5,7 @@ from dataclasses import replace
 import jax
 import jax.numpy as jnp
 import pytest
+from runs import layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -99,5 +100,5 @@ def chosen(x, n):
 
 def module_of(function, x, n, *, one_kernel):
     plan = function.trace(x, n).plan
-    layout = replace(plan.layout(len(x), plan.depth), one_kernel=one_kernel)
-    return str(to_stablehlo(plan.request(layout)))
+    layout = replace(layout_of(plan, len(x), plan.depth), one_kernel=one_kernel)
+    return str(to_stablehlo(request_of(plan, layout)))

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from runs import chosen_layout, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.state.captures import captures
@@ -69,15 +70,15 @@ def factorial(n: Any) -> Any:
 
 def found(function: Any, *arrays: Any, **options: Any) -> Beginning | None:
     plan = hb.batch(function.function, threads=1, **options).trace(*arrays).plan
-    layout = plan.layout(len(arrays[0]), plan.depth, one_kernel=True)
-    groups = plan.request(layout).groups
+    layout = layout_of(plan, len(arrays[0]), plan.depth, one_kernel=True)
+    groups = request_of(plan, layout).groups
     return beginning_of(layout, captures(layout.program), groups)
 
 
 def text_of(function: Any, *arrays: Any, **options: Any) -> str:
     plan = hb.batch(function.function, threads=1, **options).trace(*arrays).plan
-    layout = plan.layout(len(arrays[0]), plan.depth, one_kernel=True)
-    return str(to_stablehlo(plan.request(layout, on_one_cpu=True)))
+    layout = layout_of(plan, len(arrays[0]), plan.depth, one_kernel=True)
+    return str(to_stablehlo(request_of(plan, layout, on_one_cpu=True)))
 
 
 COUNTS = jnp.arange(INPUTS) % 11
@@ -190,8 +191,8 @@ def test_so_is_one_that_gives_back_much() -> None:
 @pytest.mark.parametrize("option", [{"max_steps": 50}, {"optimizations": hb.Optimizations(one_kernel=False)}])
 def test_so_is_every_one_where_steps_are_counted_or_kernels_are_several(option: dict[str, Any]) -> None:
     plan = hb.batch(cheap.function, lanes=32, threads=1, **option).trace(COUNTS).plan
-    layout = plan.on_one_cpu(INPUTS, plan.depth)
-    assert beginning_of(layout, captures(layout.program), plan.request(layout).groups) is None
+    layout = chosen_layout(plan, INPUTS, plan.depth)
+    assert beginning_of(layout, captures(layout.program), request_of(plan, layout).groups) is None
 
 
 def test_so_is_every_one_where_executions_are_counted() -> None:

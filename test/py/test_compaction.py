@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from by_hand import INT, block, prim, program
+from runs import layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.analysis.call_frames import CallFrames
@@ -19,6 +20,7 @@ from hlobatch.lowering.blocks.compaction import Everyone, Few, compacted
 from hlobatch.lowering.state.captures import captures
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.strategy.widths import times, widths
+from hlobatch.targets.registry import target_of
 
 INPUTS, LANES = 40, 16
 ONE_IN_EIGHT = LANES // 8
@@ -53,7 +55,7 @@ def inner_loops() -> tuple[Any, ...]:
 
 def widths_of(function: hb.BatchedFunction, args: tuple[Any, ...]) -> dict[int, tuple[int, ...]]:
     plan = function.trace(*args).plan
-    return dict(plan.request(plan.layout(INPUTS, plan.depth)).widths)
+    return dict(request_of(plan, layout_of(plan, INPUTS, plan.depth)).widths)
 
 
 @pytest.mark.parametrize(("function", "inputs"), [(walk, walks), (inner_loop, inner_loops)], ids=["walk", "inner_loop"])
@@ -105,7 +107,7 @@ def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.Monke
     lanes = LANES if queue else INPUTS
     function = hb.batch(come_back.function, lanes=lanes, threads=1, optimizations=hb.Optimizations(one_kernel=False))
     plan = function.trace(*walks()).plan
-    request = plan.request(plan.layout(INPUTS, plan.depth))
+    request = request_of(plan, layout_of(plan, INPUTS, plan.depth))
     third = {LANES: 6, INPUTS: 14}[lanes]
     (index,) = (i for i, few in request.widths.items() if few == (third, 2 * third - 1))
     computed = [primitives_time(plan.lowered, block) for block in plan.lowered.graph]
@@ -113,7 +115,7 @@ def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.Monke
     assert len(times(CallFrames(plan.lowered), (index,), lanes, 100.0, request.widths)) == 1, (
         "the schedule waits for all of them"
     )
-    assert widths(plan.lowered, request.layout, "cuda").keys() & {index} == set()
+    assert widths(request.layout, target_of("gpu")).keys() & {index} == set()
     wanted = [come_back.function(*(x[i] for x in walks())) for i in range(INPUTS)]
     np.testing.assert_allclose(function(*walks()), np.stack(wanted), rtol=1e-5, atol=1e-6)
 
@@ -130,7 +132,7 @@ def test_what_takes_very_long() -> None:
 
     def widths_for(size: int) -> dict[int, tuple[int, ...]]:
         plan = halved.trace(jnp.ones((size, 700)), jnp.arange(size, dtype=jnp.int32)).plan
-        return dict(widths(plan.lowered, plan.layout(size, plan.depth), "cpu"))
+        return dict(widths(layout_of(plan, size, plan.depth), target_of("cpu")))
 
     assert list(widths_for(90).values()) == [(30, 60)]
     assert widths_for(12) == {}, "long for each lane, but not for all"
@@ -148,7 +150,7 @@ def test_not_where_many_lanes_are_all_that_takes_long() -> None:
     dearest = max(primitives_time(plan.lowered, block) for block in plan.lowered.graph)
     assert 10 < dearest < 1_000
     layout = Layout(plan.lowered, inputs=10**6, lanes=10**6, depth=4)
-    assert widths(plan.lowered, layout, "cpu") == {}
+    assert widths(layout, target_of("cpu")) == {}
 
 
 def test_the_schedule_is_told_what_few_lanes_take() -> None:

@@ -17,6 +17,7 @@ from kernel_bodies import (
     module_of,
 )
 from optimized_hlo import inside_loops
+from runs import layout_of, request_of
 
 import hlobatch as hb
 from hlobatch import _jax
@@ -52,7 +53,7 @@ def test_a_place_that_a_row_is_gathered_from_is_computed_once():
     places, n = jnp.asarray(random.integers(0, 90, (40, 9)), jnp.int32), jnp.arange(40) % 9
     table = jnp.asarray(random.standard_normal((7, 5)), jnp.float32)
     plan = looked_up.trace(places, n, table).plan
-    text = str(to_stablehlo(plan.request(replace(plan.layout(40, plan.depth), one_kernel=True))))
+    text = str(to_stablehlo(request_of(plan, replace(layout_of(plan, 40, plan.depth), one_kernel=True))))
     assert text.count("call @held") == 1
     wanted = hb.batch(looked_up.function, in_axes=(0, 0, None), optimizations=THUNKS)(places, n, table)
     np.testing.assert_allclose(looked_up(places, n, table), wanted, rtol=1e-6)

@@ -71,7 +71,8 @@ def compacted(**options: Any) -> Run:
 
     def everywhere(program: ZooProgram, batch: int) -> Any:
         with mock.patch(
-            "hlobatch.runtime.plan.widths", lambda lowered, *_: dict.fromkeys(range(len(lowered.graph.blocks)), (1, 2))
+            "hlobatch.runtime.plan.widths",
+            lambda layout, _: dict.fromkeys(range(len(layout.program.graph.blocks)), (1, 2)),
         ):
             return run(program, batch)
 
@@ -86,8 +87,8 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
     def behind(program: ZooProgram, batch: int) -> Any:
         with (
             mock.patch("hlobatch.lowering.state.layout.MANY", 1),
-            mock.patch("hlobatch.runtime.plan.stores_masked", return_value=stores_masked),
-            mock.patch("hlobatch.runtime.plan.vector", return_value=vector),
+            mock.patch("hlobatch.targets.machine.stores_masked", return_value=stores_masked),
+            mock.patch("hlobatch.targets.machine.vector", return_value=vector),
         ):
             return run(program, batch)
 

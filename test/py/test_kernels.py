@@ -32,7 +32,7 @@ from hlobatch.kernels.processors import CPU, NVPTX
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel_call import TARGET
 from hlobatch.runtime.kernel_plan import kernel_of, module_of
-from hlobatch.targets.target import target_of
+from hlobatch.targets.registry import target_of
 
 pytestmark = needs_llvm
 

@@ -1,11 +1,13 @@
 """What lanes keep, bit by bit: the same as by a choice, for every type, with no choice left that LLVM could find."""
 
+from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from runs import chosen_layout, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.arrays.masks import masked, putting
@@ -64,12 +66,10 @@ def fibonacci(n: Any) -> Any:
 @pytest.mark.parametrize(
     ("lanes", "stores_masked", "by_bits"), [(40, False, True), (40, True, False), (8, False, False)]
 )
-def test_many_lanes_of_one_kernel_are_put_so(
-    lanes: int, stores_masked: bool, by_bits: bool, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("hlobatch.runtime.plan.stores_masked", lambda: stores_masked)
+def test_many_lanes_of_one_kernel_are_put_so(lanes: int, stores_masked: bool, by_bits: bool) -> None:
     plan = fibonacci.trace(jnp.arange(lanes)).plan
-    text = str(to_stablehlo(plan.request(plan.on_one_cpu(lanes, plan.depth, False))))
+    layout = replace(chosen_layout(plan, lanes), stores_masked=stores_masked)
+    text = str(to_stablehlo(request_of(plan, layout)))
     assert ("stablehlo.xor" in text) == by_bits
 
 

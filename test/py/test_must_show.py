@@ -11,6 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from optimized_hlo import computations, inside_loops, whole_writes
+from runs import chosen_layout, layout_of
 from zoo import ackermann, fibonacci, iota_sum, is_even, is_odd
 
 import hlobatch as hb
@@ -66,7 +67,7 @@ def test_tail_recursion_takes_no_stack() -> None:
     program = traced.lowered_program
     assert not [op for op in program.ops if isinstance(op, (PushGotoOp, IndirectGotoOp, PushOp, PopOp))]
     assert hb.VariableAllocation.FULL not in program.var_alloc.values()
-    assert not traced.plan.layout(LANES, 32).stacked
+    assert not layout_of(traced.plan, LANES, 32).stacked
     assert iota_sum(jnp.array([100_000]), jnp.array([7])).tolist() == [(100_000 * 100_001 // 2 + 7) % (1 << 32)]
 
 
@@ -137,7 +138,7 @@ SEVERAL_KERNELS = hb.Optimizations(one_kernel=False)
 
 def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
     """The shapes ``[depth + 1, lanes, *event]`` of the stacks' buffers, and those with the first two axes as one."""
-    layout = traced.plan.on_one_cpu(LANES, traced.plan.depth)
+    layout = chosen_layout(traced.plan, LANES, traced.plan.depth)
     shapes = {layout.slots[slot].shape for variable in layout.stacked for slot in layout.frames(variable)}
     return shapes | {(first * second, *rest) for first, second, *rest in shapes}
 

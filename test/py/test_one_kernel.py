@@ -20,6 +20,7 @@ from kernel_bodies import (
     random_numbers,
     shapes,
 )
+from runs import layout_of, request_of, strategy_of
 from test_generated import load
 from zoo import in_small_kernels
 
@@ -251,12 +252,12 @@ def test_one_block_in_a_turn_is_the_schedule_of_a_case(schedule, lanes):
 def test_what_finds_the_next_block_stands_there_once():
     chain = hb.batch(fibonacci.function, dispatch="chain", schedule="most_lanes")
     plan = chain.trace(jnp.arange(90, dtype=jnp.int32)).plan
-    several = plan.layout(90, plan.depth)
-    groups = len(plan.choice.groups(plan.machine))
+    several = layout_of(plan, 90, plan.depth)
+    groups = len(strategy_of(plan, 90).groups(plan.machine))
     greatest = f"stablehlo.maximum across dimensions = [0] : (tensor<{groups + 2}xi32>"  # of the lanes at each block
 
     def choices(layout, **how):
-        return str(to_stablehlo(plan.request(layout, **how))).count(greatest)
+        return str(to_stablehlo(request_of(plan, layout, **how))).count(greatest)
 
     assert choices(replace(several, one_kernel=True), on_one_cpu=True) == 1
     assert choices(several, on_one_cpu=True) == 1
@@ -293,7 +294,7 @@ def test_a_block_of_very_many_operations_is_no_kernel(tmp_path: Path) -> None:
     lines = "    s = s * 3 + i\n" * 501
     module = load(f"import hlobatch as hb\n\n@hb.batch\ndef f(s):\n    i = s + 1\n{lines}    return s\n", tmp_path)
     s = np.arange(3, dtype=np.int32)
-    assert not module.f.trace(s).plan.fits_one_kernel(3)
+    assert not module.f.trace(s).plan.strategy(3, is_alone=True).one_kernel
     wanted = s
     for _ in range(501):
         wanted = wanted * np.int32(3) + (s + np.int32(1))

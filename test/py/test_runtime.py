@@ -3,6 +3,7 @@
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from unittest import mock
 
 import jax
@@ -10,16 +11,20 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import stopping
+from runs import layout_of, request_of
 from zoo import LOOP
 
 import hlobatch as hb
 from benchmarks.workloads import interpreter
 from hlobatch import _jax
 from hlobatch._jax import Compilation
+from hlobatch.ir.program import Program
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.shortcuts import _array_type
-from hlobatch.strategy.choice import choose
 from hlobatch.strategy.options import Options
+from hlobatch.strategy.plan_run import Policies, plan_run
+from hlobatch.strategy.policy import Policy
+from hlobatch.targets.registry import target_of
 from hlobatch.transforms import fold_constants
 
 
@@ -113,7 +118,7 @@ def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(stacks: bool) -> None:
     """Where they have stacks; a CPU's compiler needs none, and drops them."""
     function, barriers = fibonacci if stacks else halvings_of, stacks
     plan = hb.batch(function.function, dispatch="sweep").trace(INPUTS).plan
-    request = plan.request(plan.layout(len(INPUTS), plan.depth))
+    request = request_of(plan, layout_of(plan, len(INPUTS), plan.depth))
     assert "optimization_barrier" not in str(to_stablehlo(request))
     assert ("optimization_barrier" in str(to_stablehlo(replace(request, platforms=("cuda",))))) is barriers
 
@@ -444,7 +449,7 @@ def halvings_of(n):
 )
 def test_a_loop_is_swept_unless_a_lane_passes_most_blocks_by(function, args, form: str) -> None:
     plan = function.trace(*args).plan
-    assert (plan.choice_for_a_kernel.form, plan.choice.form) == (form, "sweep")
+    assert (plan.policies.one.form, plan.policies.several.form) == (form, "sweep")
 
 
 @hb.batch(in_axes=(0, 0, None))
@@ -462,28 +467,35 @@ def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
     def dear(n, weights):
         return weights.sum() if n < 2 else dear(n - 1, jnp.tanh(weights @ weights)) + dear(n - 2, weights)
 
-    program = dear.trace(np.arange(4), np.eye(20, dtype=np.float32)).lowered_program
-    on_a_gpu = choose(program, Options(), "gpu")
-    forms = [on_a_gpu.at(lanes).form for lanes in (1, 1_000, 10**8)]
-    assert forms == ["sweep", "sweep", "chain"]
-    for same in (choose(program, Options(), "cpu"), choose(program, Options(dispatch="chain"), "gpu")):
-        assert [same.at(lanes).form for lanes in (1, 10**8)] == ["chain", "chain"]
+    plan = dear.trace(np.arange(4), np.eye(20, dtype=np.float32)).plan
+
+    def form(inputs: int, platform: str, **options: Any) -> str:
+        policies = Policies.of(plan.programs.in_order, Options(lanes=inputs, **options), target_of(platform))
+        return plan_run(policies, plan.states, inputs, is_alone=False).form
+
+    assert [form(lanes, "gpu") for lanes in (1, 1_000, 10**8)] == ["sweep", "sweep", "chain"]
+    assert [form(lanes, "cpu") for lanes in (1, 10**8)] == ["chain", "chain"]
+    assert [form(lanes, "gpu", dispatch="chain") for lanes in (1, 10**8)] == ["chain", "chain"]
 
 
 @pytest.mark.parametrize("numbers", [8, 16])
-def test_lanes_in_flight_fill_vectors(numbers: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lanes_in_flight_fill_vectors(numbers: int) -> None:
     """Cheap recursion, and a loop that is dear, in one kernel: so many lanes for so many inputs."""
-    monkeypatch.setattr("hlobatch.strategy.choice.vector", lambda: numbers)
     cheap = fibonacci.trace(np.arange(4)).lowered_program
     dear = settled.trace(np.ones((3, 20), np.float32), np.arange(3), np.eye(20, dtype=np.float32)).lowered_program
-    lanes_of_cheap, lanes_of_dear = (choose(p, Options(), "cpu", one_kernel=True).lanes_for for p in (cheap, dear))
+    lanes_of_cheap, lanes_of_dear = (in_one_kernel(p, numbers).lanes_for for p in (cheap, dear))
     wanted = {100: 100, 150: 64, 500: 96 if numbers == 8 else 64, 5_000: 96 if numbers == 8 else 128}
     assert {inputs: lanes_of_cheap(inputs) for inputs in wanted} == wanted
     wanted = {79: 79, 80: 64, 10_000: 64}
     assert {inputs: lanes_of_dear(inputs) for inputs in wanted} == wanted
 
 
-def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+def in_one_kernel(program: Program, vector: int) -> Policy:
+    """How a run in one kernel goes, on a CPU whose vectors have so many numbers."""
+    return Policies.of(program, Options(), replace(target_of("cpu"), vector=vector)).one
+
+
+def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself() -> None:
     """In one kernel: a cheap recursion that changes an element of an array at a time."""
 
     @hb.batch
@@ -494,11 +506,10 @@ def test_fewer_lanes_are_in_flight_where_each_has_much_to_itself(monkeypatch: py
 
     def lanes(size: int) -> int:
         program = marked.trace(np.arange(4), np.zeros((4, size), np.float32)).lowered_program
-        choice = choose(program, Options(), "cpu", one_kernel=True)
-        assert choice.schedule == "most_lanes"
-        return choice.lanes_for(10_000)
+        policy = in_one_kernel(program, 16)
+        assert policy.schedule == "most_lanes"
+        return policy.lanes_for(10_000)
 
-    monkeypatch.setattr("hlobatch.strategy.choice.vector", lambda: 16)
     assert [lanes(size) for size in (40, 96, 97, 200)] == [128, 128, 64, 64]
 
 
@@ -601,7 +612,7 @@ def test_lanes_that_enter_one_loop_together_need_no_schedule(size: int, lanes: i
         return x
 
     plan = settle.trace(jnp.ones((size, 64))).plan
-    request = plan.request(plan.layout(size, plan.depth))
+    request = request_of(plan, layout_of(plan, size, plan.depth))
     assert request.form == "chain"
     assert len(request.schedule.memory) == remembered
 

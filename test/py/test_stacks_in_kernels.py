@@ -11,6 +11,7 @@ from kernel_bodies import (
     THUNKS,
     fibonacci,
 )
+from runs import chosen_layout, layout_of
 from zoo import LOOP
 
 import hlobatch as hb
@@ -34,7 +35,7 @@ pytestmark = IN_ONE_KERNEL
 )
 def test_many_lanes_are_the_last_axis_in_whole_vectors(lanes, vector, one_kernel, axis, width):
     plan = fibonacci.trace(jnp.arange(lanes)).plan
-    layout = replace(plan.layout(lanes, 8), one_kernel=one_kernel, vector=vector)
+    layout = replace(layout_of(plan, lanes, 8), one_kernel=one_kernel, vector=vector)
     assert (layout.lane_axis, layout.width) == (axis, width)
     assert layout.array((2, 3), np.float32, 9).shape == ((9, 2, 3, width) if axis else (9, width, 2, 3))
 
@@ -110,6 +111,6 @@ def test_lanes_are_in_front_of_long_rows_that_are_pushed():
     for width, axis in ((63, -1), (64, 0)):
         function, x, n = sums(width)
         plan = function.trace(x, n).plan
-        assert plan.on_one_cpu(40, plan.depth).lane_axis == axis
+        assert chosen_layout(plan, 40, plan.depth).lane_axis == axis
         wanted = hb.batch(function.function, optimizations=THUNKS)(x, n)
         np.testing.assert_allclose(function(x, n), wanted, rtol=1e-5)

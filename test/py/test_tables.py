@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from jax import Array, lax
+from runs import chosen_layout
 
 import hlobatch as hb
 
@@ -66,7 +67,7 @@ def by_hand(look_up: Callable[..., Any], table: np.ndarray, wanted: int) -> int:
 
 
 def tables_of(batched: hb.BatchedFunction, *args: Any) -> set[str]:
-    return {name.rpartition(".")[2] for name in batched.trace(*args).plan.tables}
+    return {name.rpartition(".")[2] for name in batched.trace(*args).plan.states.tables}
 
 
 @pytest.mark.parametrize("kind", LOOKUPS)
@@ -170,17 +171,17 @@ def test_a_table_is_not_turned_around() -> None:
     batched = hb.batch(search)
     assert batched(*args).tolist() == [77] * 200
     plan = batched.trace(*args).plan
-    assert not any(1000 in aval.shape for aval in plan.on_one_cpu(200, plan.depth).slots.values())
+    assert not any(1000 in aval.shape for aval in chosen_layout(plan, 200, plan.depth).slots.values())
     kept = hb.batch(search, optimizations=hb.Optimizations(tables=False))
     assert kept(*args).tolist() == [77] * 200
     plan = kept.trace(*args).plan
-    assert any(1000 in aval.shape for aval in plan.on_one_cpu(200, plan.depth).slots.values())
+    assert any(1000 in aval.shape for aval in chosen_layout(plan, 200, plan.depth).slots.values())
 
 
 def test_what_is_long_to_hand_over_is_not_divided() -> None:
     tables = np.zeros((4, 1000), np.float32)
-    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.choice
+    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.policies.several
     assert choice.threads_for(10**6) == 1
     assert choice.undivided == "`table` takes longer to hand over than what a turn computes"
-    assert hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.choice.threads_for(10**6) == 2
-    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.choice.threads_for(10**6) == 2
+    assert hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.policies.several.threads_for(10**6) == 2
+    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.policies.several.threads_for(10**6) == 2

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 import stopping
 import two_threads
+from runs import request_of
 from zoo import LOOP
 
 import hlobatch as hb
@@ -18,8 +19,9 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import threads as runtime_threads
 from hlobatch.runtime.division import divide
 from hlobatch.runtime.plan import Room
-from hlobatch.strategy.choice import choose
 from hlobatch.strategy.options import Options
+from hlobatch.strategy.plan_run import Policies
+from hlobatch.targets.registry import target_of
 
 
 @hb.batch
@@ -141,7 +143,7 @@ def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, l
 
     division = divide(divided.trace(*args).plan, args)
     assert division.operands(args)[-1].shape == DATA.T.shape
-    module = str(to_stablehlo(division.plan.request(division.layout(Room(2)), shared_given=True)))
+    module = str(to_stablehlo(request_of(division.plan, division.layout(Room(2)), shared_given=True)))
     assert "tanh" in module
     assert "@shared" not in module
 
@@ -275,7 +277,7 @@ def test_auto_divides_what_is_worth_it() -> None:
         return jnp.sin(x) * 2
 
     assert parts_of(straight, np.ones(100_000, np.float32)) == 1
-    assert straight.trace(np.ones(4, np.float32)).plan.choice.threads_for(10**9) == 1
+    assert straight.trace(np.ones(4, np.float32)).plan.policies.several.threads_for(10**9) == 1
 
 
 @pytest.mark.parametrize("how", ["captured", "shared"])
@@ -297,14 +299,14 @@ def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, colu
 
     x = jnp.ones((4, 512))
     traced = captured.trace(x) if how == "captured" else shared.trace(x, matrix)
-    choice = traced.plan.choice
+    choice = traced.plan.policies.several
     assert [choice.threads_for(count) for count in (2 * least - 1, 2 * least)] == [1, 2]
 
 
 def test_platforms_with_cores_of_their_own_get_one_part() -> None:
     program = fibonacci.trace(INPUTS).lowered_program
-    assert choose(program, Options(), "gpu").threads_for(10**6) == 1
-    assert choose(program, Options(), "cpu").threads_for(10**6) == 2
+    of = {name: Policies.of(program, Options(), target_of(name)).several for name in ("cpu", "gpu")}
+    assert {name: policy.threads_for(10**6) for name, policy in of.items()} == {"cpu": 2, "gpu": 1}
 
 
 def run_here(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -341,7 +343,7 @@ def test_what_xla_calls_lapack_for_stays_in_one_thread(name: str) -> None:
     compiled = jax.jit(jax.vmap(operation)).lower(*[matrices(4)] * operands).compile()
     calls_lapack = 'custom_call_target="lapack' in compiled.as_text()
     for asked in ({}, {"threads": 2}):
-        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.choice
+        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.policies.several
         assert choice.threads_for(10**6) == (1 if calls_lapack else 2)
         assert (
             choice.undivided.endswith("calls LAPACK, where two threads may wait for each other for ever")
@@ -367,7 +369,7 @@ def test_foreign_functions_are_called_from_one_thread() -> None:
             matrix = matrix + factor
         return matrix.sum()
 
-    choice = factored.trace(matrices(4)).plan.choice
+    choice = factored.trace(matrices(4)).plan.policies.several
     assert choice.threads_for(10**6) == 1
     assert choice.undivided.startswith("`ffi_call` calls a foreign function")
 
@@ -404,7 +406,7 @@ def test_a_library_is_called_once_for_what_all_threads_share(threads: int) -> No
     np.testing.assert_allclose(scaled(x, matrix), np.ones((9, 3)) @ (np.eye(3) + factor), rtol=1e-6)
     division = divide(scaled.trace(x, matrix).plan, [x, matrix])
     assert division.threads == threads
-    module = str(to_stablehlo(division.plan.request(division.layout(Room(2)), shared_given=threads > 1)))
+    module = str(to_stablehlo(request_of(division.plan, division.layout(Room(2)), shared_given=threads > 1)))
     assert ("cholesky" in module or "potrf" in module) == (threads == 1)
 
 

@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from runs import layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
@@ -188,7 +189,7 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
 def request_of_a_loop() -> Request:
     """For 300 inputs of a loop on numbers, in one kernel."""
     plan = hb.batch(gcd.function, threads=1).trace(jnp.arange(300), jnp.arange(300)).plan
-    return plan.request(replace(plan.layout(300, plan.depth), one_kernel=True), on_one_cpu=True)
+    return request_of(plan, replace(layout_of(plan, 300, plan.depth), one_kernel=True), on_one_cpu=True)
 
 
 def test_what_was_traced_once_is_not_traced_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,6 +6,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 import pytest
+from runs import layout_of
 
 import hlobatch as hb
 from hlobatch.analysis.machine_flow import never_goes_back
@@ -224,7 +225,7 @@ def test_a_program_without_other_loops_has_none_but_theirs() -> None:
     lowered = batched.trace(X).lower()
     text = str(lowered.module())
     assert never_goes_back(batched.trace(X).plan.lowered)
-    assert "so that each runs once" in batched.trace(X).plan.choice.reason
+    assert "so that each runs once" in batched.trace(X).plan.policies.several.reason
     main = text[text.index("@main") : text.index("func.func private")]
     assert main.count("stablehlo.while") == 2  # each side, if anyone goes there
     assert_same_without(batched, (X,))
@@ -245,8 +246,8 @@ def test_what_is_large_goes_through_a_queue() -> None:
         return x
 
     plan = wide.trace(jnp.ones(2000)).plan
-    assert plan.layout(100, plan.depth).queue is False
-    assert plan.layout(2000, plan.depth).queue is True
+    assert layout_of(plan, 100, plan.depth).queue is False
+    assert layout_of(plan, 2000, plan.depth).queue is True
     few = jnp.linspace(0.0, 1.0, 600)
     assert jnp.allclose(wide(few), jax.vmap(wide.function)(few), rtol=1e-5)
 

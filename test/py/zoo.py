@@ -197,7 +197,7 @@ def optimizing_little() -> Iterator[None]:
 def in_small_kernels() -> Iterator[None]:
     """Within it no run is one kernel, and small kernels of one lane hold all they can."""
     with (
-        mock.patch("hlobatch.runtime.plan.fits_one_kernel", return_value=False),
+        mock.patch("hlobatch.analysis.one_kernel.fits_one_kernel", return_value=False),
         mock.patch("hlobatch.lowering.cpu.small_kernels.FEWEST", 1),
     ):
         yield

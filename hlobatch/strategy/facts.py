@@ -1,0 +1,121 @@
+"""A lowered program -> what is known of it that a strategy depends on, each fact found when it is asked for."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from hlobatch.analysis.constants import never_assigned, tables
+from hlobatch.analysis.cost import block_cost, bytes_of, largest_array, primitives_time
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.libraries import library_calls
+from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.analysis.trip_counts import turns_of_all
+from hlobatch.analysis.updates import taken_as_a_whole
+from hlobatch.ir.physical import array_bytes, elements, physical
+from hlobatch.ir.program import STORED, Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.jax_primitives import LOOPS
+from hlobatch.transforms import block_order
+
+
+@dataclass(frozen=True, eq=False)
+class Facts:
+    """What is known of a program with explicit stacks.
+
+    Attributes:
+        program: Its blocks in program order.
+        has_tables: Whether arguments that lanes only look things up in stay where they lie.
+    """
+
+    program: Program
+    has_tables: bool = True
+
+    @cached_property
+    def work(self) -> float:
+        """Operations of all blocks, and elements that a turn reads and writes, per lane."""
+        program, whole = self.program, taken_as_a_whole(self.program.graph)
+        stored = [t for name, t in program.var_defs.items() if program.alloc(name) in STORED and name in whole]
+        return sum(block_cost(program, block) for block in program.graph) + sum(map(elements, stored))
+
+    @cached_property
+    def has_stacks(self) -> bool:
+        """Whether any variable needs a stack."""
+        return Alloc.FULL in self.program.var_alloc.values()
+
+    @cached_property
+    def repeats(self) -> bool:
+        """Whether a lane comes back to any block."""
+        return bool(repeated_blocks(self.program))
+
+    @cached_property
+    def has_inner_loops(self) -> bool:
+        """Whether any primitive that lanes come to has a loop of its own."""
+        primitives = (op for block in self.program.graph for op in self.program.primitives_in_loop(block))
+        return any(op.code.primitives & LOOPS for op in primitives)
+
+    @property
+    def blocks(self) -> int:
+        """How many there are."""
+        return len(self.program.graph.blocks)
+
+    @property
+    def has_a_block_that_turns(self) -> bool:
+        """Whether a block goes on to itself, so that it is asked in every turn whether a lane is left there."""
+        return any(block.goes_on_to_itself for block in self.program.graph)
+
+    @cached_property
+    def excess_of_a_sweep(self) -> float:
+        """Times as much as its lanes need that a turn over all blocks computes."""
+        return block_order.excess_of_a_sweep(self.program)
+
+    @cached_property
+    def turns_of_all(self) -> int:
+        """Turns that every lane makes of a loop around all others; 0 where they are not known."""
+        return turns_of_all(self.program) or 0
+
+    @cached_property
+    def largest_computed(self) -> int:
+        """Bytes per lane of the largest array that a block computes."""
+        return max(map(largest_array, self.program.graph), default=0)
+
+    @cached_property
+    def largest_kept(self) -> int:
+        """Bytes per lane of the largest array that a lane keeps from block to block."""
+        program = self.program
+        besides = tables(program) if self.has_tables else frozenset[str]()
+        kept = [t for v, t in program.var_defs.items() if program.alloc(v) in STORED and v not in besides]
+        return max((array_bytes(physical(leaf)) for t in kept for leaf in t.tensor_leaves), default=0)
+
+    @cached_property
+    def largest_matrix(self) -> int:
+        """Bytes of the largest array, the same for all lanes, that code with a product of matrices has in the loop."""
+        program, sizes = self.program, [0]
+        for op in (op for block in program.graph for op in program.primitives_in_loop(block)):
+            code = op.code.typed
+            if code is not None and "dot_general" in code.primitives:
+                shared = (v for v in op.vars_in if program.alloc(v) is Alloc.SHARED)
+                sizes += map(bytes_of, code.jaxpr.jaxpr.constvars)
+                sizes += (array_bytes(physical(t)) for v in shared for t in program.var_defs[v].tensor_leaves)
+        return max(sizes)
+
+    @cached_property
+    def library_called(self) -> str:
+        """What calls which library that two threads must not call at once, in words; nothing where nothing does."""
+        called = library_calls(self.program)
+        if not called:
+            return ""
+        library = next(iter(called.values()))
+        names = ", ".join(f"`{name}`" for name, other in called.items() if other == library)
+        return f"{names} calls {library}, where two threads may wait for each other for ever"
+
+    def much_handed_over(self, elements_per_operation: float) -> str:
+        """The argument of which a thread's part takes longer to copy than a turn takes, in words; nothing without."""
+        program = self.program
+        if self.has_stacks or not self.repeats:
+            return ""
+        repeated = repeated_blocks(program)
+        turn = sum(primitives_time(program, block) for block in program.graph if block.name in repeated)
+        most = elements_per_operation * turn
+        large = [v for v in never_assigned(program) if elements(program.var_defs[v]) > most]
+        return f"`{user_name(large[0])}` takes longer to hand over than what a turn computes" if large else ""

@@ -1,0 +1,97 @@
+"""A program, a batch, the target and the user's options -> the strategy of a run: the one place that decides it.
+
+Two questions are left once the policies are known, one for runs in a single kernel and one for runs in several. Does
+XLA make one kernel of this run? And are lanes so few that to run every block takes less than to ask for the next one?
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from hlobatch.ir.program import Program
+from hlobatch.strategy.facts import Facts
+from hlobatch.strategy.options import Options
+from hlobatch.strategy.policy import Policy, policy_for, said_of
+from hlobatch.strategy.state import States
+from hlobatch.strategy.strategy import Strategy
+from hlobatch.targets.target import Target
+
+
+@dataclass(frozen=True, eq=False)
+class Policies:
+    """How a program runs on a target, in one kernel and in several.
+
+    Attributes:
+        facts: What is known of the program.
+        options: What the user asked for.
+        target: What it runs on.
+    """
+
+    facts: Facts
+    options: Options
+    target: Target
+
+    @classmethod
+    def of(cls, program: Program, options: Options, target: Target) -> Policies:
+        """Those of a program with explicit stacks, its blocks in program order."""
+        return cls(Facts(program, options.optimizations.tables), options, target)
+
+    @cached_property
+    def several(self) -> Policy:
+        """How a run goes that is several kernels; of all runs, threads and the order of blocks are this one's."""
+        return policy_for(self.facts, self.options, self.target)
+
+    @cached_property
+    def one(self) -> Policy:
+        """How a run goes that is one kernel."""
+        return policy_for(self.facts, self.options, self.target, one_kernel=True)
+
+
+def plan_run(policies: Policies, states: States, inputs: Any, *, is_alone: bool) -> Strategy:
+    """The strategy of a run.
+
+    Args:
+        policies: How the program runs, however large a batch is.
+        states: The states of its runs.
+        inputs: Size of the batch: an int, or a symbolic dimension.
+        is_alone: Whether the run has one device of the target to itself, here and now; else JAX may divide it.
+    """
+    if is_alone and policies.target.makes_one_kernel:
+        strategy = _strategy(policies, policies.one, inputs, one_kernel=True)
+        if states.fits_one_kernel(strategy, policies.target):
+            return strategy
+    return _strategy(policies, policies.several, inputs, one_kernel=False)
+
+
+def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bool) -> Strategy:
+    lanes = policy.lanes_for(inputs) if isinstance(inputs, int) else policies.options.lanes
+    has_queue = lanes is not None and lanes < inputs if isinstance(inputs, int) else lanes is not None
+    strategy = Strategy(
+        inputs=inputs,
+        lanes=lanes if has_queue else inputs,
+        has_queue=has_queue,
+        form=policy.form,
+        schedule=policy.schedule,
+        rounds=policy.rounds,
+        share=policy.share,
+        one_kernel=one_kernel,
+        reason=policy.reason,
+        undivided=policy.undivided,
+    )
+    return _swept(policies, strategy) or strategy
+
+
+def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
+    """The same run with all blocks in each turn, where a test takes longer than to compute them for so few lanes."""
+    facts, options, costs = policies.facts, policies.options, policies.target.loop
+    is_open = options.in_loop.dispatch == options.schedule == "auto" and strategy.form != "sweep"
+    most = int(costs.swept_operations / max(facts.work, 1.0))
+    if not (is_open and most and facts.repeats and not facts.has_inner_loops):
+        return None
+    if not isinstance(strategy.lanes, int) or strategy.lanes > most:
+        return None
+    reason = said_of(facts, f"up to {most:,} lanes run all blocks sooner than one test")
+    rounds = 1 if facts.has_a_block_that_turns or strategy.one_kernel else costs.rounds
+    return replace(strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_share, reason=reason)

@@ -1,0 +1,308 @@
+"""What a program is like, the target and the user's options -> how batches of any size run, and why.
+
+Three tables decide, of each the first rule whose condition holds: what the program is like (`JUDGEMENTS`), which
+blocks run next in such a program (`ORDERS`), and how many lanes are in flight (`FLIGHTS`). What the user asks for
+stands above them. ``docs/design.md`` says what was measured.
+
+References:
+    Radul et al. (2020), section 2, on the earliest block and on "more refined heuristics".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import Enum
+from typing import Final, NamedTuple
+
+from hlobatch.lowering.turns.dispatch import SWEEPS
+from hlobatch.strategy.facts import Facts
+from hlobatch.strategy.options import Options
+from hlobatch.targets.loop import Flight
+from hlobatch.targets.target import Target
+
+
+@dataclass(frozen=True)
+class Policy:
+    """How batches of a program run, however large they are.
+
+    Attributes:
+        form: Dispatch form, one of ``lowering.turns.dispatch.FORMS``.
+        schedule: ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
+        lanes: Inputs in flight at once, or None for all.
+        enough: Lanes that keep the machine busy. Of ``lanes``, a quarter of the inputs are in flight at most, so that
+            each lane takes several in turn, but never fewer than ``enough``.
+        multiple: Lanes are so many times a whole number then, which vectors are filled by.
+        queue_inputs: Per lane, from which a queue pays.
+        rounds: Turns between two tests of whether anyone has something left to do.
+        share: One in so many lanes has to be done before those that are take new inputs. Where it is all of them, lanes
+            are as many in each round.
+        threads: Parts of a batch that run side by side, at most.
+        portion: Inputs that are worth a thread.
+        reason: Why, in words.
+        undivided: Why a batch is never divided among threads, in words, or nothing.
+    """
+
+    form: str
+    schedule: str
+    lanes: int | None
+    enough: int
+    multiple: int
+    queue_inputs: float
+    rounds: int
+    share: int
+    threads: int
+    portion: int
+    reason: str
+    undivided: str = ""
+
+    def lanes_for(self, inputs: int) -> int:
+        """Lanes in flight for a batch of ``inputs``."""
+        if self.lanes is None:
+            return inputs
+        lanes = min(self.lanes, max(self.enough, inputs // 4 // self.multiple * self.multiple))
+        if inputs < self.queue_inputs * lanes:
+            return inputs
+        return -(-inputs // -(-inputs // lanes)) if self.share == 1 else lanes
+
+    def threads_for(self, inputs: int) -> int:
+        """Parts into which a batch of ``inputs`` is divided."""
+        return max(1, min(self.threads, inputs // self.portion))
+
+
+class Judgement(Enum):
+    """What a program is like, as far as it decides how it runs."""
+
+    ONCE = "no lane goes back to a block, so that each runs once"
+    ONCE_IF_WANTED = "no lane goes back to a block, so that each runs once, if any lane comes there"
+    DEAR = "too dear to run every block each time"
+    WITH_STACKS = "cheap, but with stacks, which are pushed and popped lane by lane"
+    PASSING_BY = "cheap, but a lane passes most blocks by"
+    CHEAP = "cheap enough to run every block each time"
+
+
+@dataclass(frozen=True, eq=False)
+class Case:
+    """What the rules are asked about.
+
+    Attributes:
+        facts: What is known of the program.
+        target: Where it runs.
+        one_kernel: Whether the run is one kernel.
+        form: Dispatch form, once it is known.
+        schedule: Which block runs next, once that is known.
+    """
+
+    facts: Facts
+    target: Target
+    one_kernel: bool
+    form: str = ""
+    schedule: str = ""
+
+    @property
+    def is_cheap(self) -> bool:
+        """Whether to run every block in each turn costs little."""
+        return self.facts.work <= self.target.loop.cheap_operations and not self.facts.has_inner_loops
+
+    @property
+    def is_short(self) -> bool:
+        """Whether to run every block once costs little, or there is but one."""
+        return self.is_cheap or self.facts.blocks == 1
+
+    @property
+    def passes_by(self) -> bool:
+        """Whether a turn over all blocks computes many times what its lanes need."""
+        return self.facts.excess_of_a_sweep >= self.target.loop.sweep_excess
+
+    @property
+    def is_swept(self) -> bool:
+        """Whether all blocks run in each turn."""
+        return self.form in SWEEPS
+
+    @property
+    def worth_a_step(self) -> int:
+        """Lanes that compute in a turn as much as it takes to start one."""
+        return round(self.target.loop.step_operations / max(self.facts.work, 1.0))
+
+
+JUDGEMENTS: Final[tuple[tuple[Judgement, Callable[[Case], bool]], ...]] = (
+    (Judgement.ONCE, lambda c: not c.facts.repeats and c.is_short),
+    (Judgement.ONCE_IF_WANTED, lambda c: not c.facts.repeats),
+    (Judgement.DEAR, lambda c: not c.is_cheap),
+    (Judgement.WITH_STACKS, lambda c: c.one_kernel and c.facts.has_stacks),
+    (Judgement.PASSING_BY, lambda c: c.one_kernel and c.passes_by),
+    (Judgement.CHEAP, lambda _: True),
+)
+"""What a program is like: the first condition that holds says so."""
+
+
+class Order(NamedTuple):
+    """Which blocks run in a turn, and in which order."""
+
+    form: str
+    schedule: str
+
+
+ORDERS: Final = {
+    Judgement.ONCE: Order("sweep", "sweep"),
+    Judgement.ONCE_IF_WANTED: Order("guarded", "sweep"),
+    Judgement.DEAR: Order("chain", "cost"),
+    Judgement.WITH_STACKS: Order("chain", "most_lanes"),
+    Judgement.PASSING_BY: Order("chain", "most_lanes"),
+    Judgement.CHEAP: Order("sweep", "sweep"),
+}
+"""How a program of each kind runs where the user leaves it open.
+
+A sweep masks all blocks and tests nothing, and a guarded one tests each block by itself. A chain runs the block that
+has the most lanes, where a test costs nothing, or whose lanes have waited the longest for the time that it takes.
+"""
+
+
+class _Flown(NamedTuple):
+    """A rule for how many lanes are in flight."""
+
+    holds: Callable[[Case], bool]
+    flight: Callable[[Case], Flight]
+
+
+FLIGHTS: Final = (
+    _Flown(
+        lambda c: c.one_kernel and c.schedule == "most_lanes",
+        lambda c: dict(c.target.loop.kernel_most_lanes)[c.target.vector],
+    ),
+    _Flown(
+        lambda c: c.one_kernel and c.form == "sweep" and c.facts.has_stacks,
+        lambda c: c.target.loop.kernel_stacks,
+    ),
+    _Flown(lambda c: c.form == "sweep" and c.facts.has_stacks, lambda c: c.target.loop.swept_stacks),
+    _Flown(lambda c: c.one_kernel and not c.is_cheap and not c.is_swept, lambda c: c.target.loop.kernel_dear),
+    _Flown(lambda c: c.one_kernel and c.is_cheap and c.is_swept, lambda c: c.target.loop.kernel_lanes),
+    _Flown(
+        lambda c: c.is_cheap and c.form == "sweep",
+        lambda c: Flight(c.target.loop.swept_lanes, min(c.target.loop.swept_lanes, c.worth_a_step)),
+    ),
+    _Flown(
+        lambda c: c.is_cheap and c.is_swept,
+        lambda c: Flight(c.target.loop.swept_lanes, c.target.loop.lanes.enough),
+    ),
+    _Flown(
+        lambda c: c.form == "sweep",
+        lambda c: Flight(c.target.loop.lanes.most, min(c.target.loop.lanes.most, c.worth_a_step)),
+    ),
+    _Flown(lambda _: True, lambda c: c.target.loop.lanes),
+)
+"""How many lanes are in flight: the first rule that holds says so."""
+
+
+def policy_for(facts: Facts, options: Options, target: Target, *, one_kernel: bool = False) -> Policy:
+    """How batches of a program run.
+
+    Args:
+        facts: What is known of the program.
+        options: What the user asked for; what is ``"auto"`` or None is chosen.
+        target: What it runs on.
+        one_kernel: Whether it is for runs that are one kernel.
+    """
+    options, costs = options.in_loop, target.loop
+    case = Case(facts, target, one_kernel)
+    judgement = _judged(case, options)
+    case = replace(case, **_ordered(options, judgement)._asdict())
+    flight = _in_flight(case, options)
+    undivided = _undivided(facts, options, target)
+    is_free = one_kernel and not case.is_cheap and options.lanes is None
+    are_alike = is_free and facts.turns_of_all >= costs.alike_turns
+    is_auto = options.dispatch == options.schedule == "auto"
+    return Policy(
+        form=case.form,
+        schedule=case.schedule,
+        lanes=flight.most if options.lanes is not None or options.dispatch == "auto" else None,
+        enough=flight.enough,
+        multiple=costs.vectors * target.vector if one_kernel else 1,
+        queue_inputs=_queue_inputs(case, options, are_alike=are_alike),
+        rounds=costs.rounds if case.form == "sweep" and tests_are_dear(case) else 1,
+        share=1 if are_alike else costs.cheap_share if case.is_cheap else costs.share,
+        threads=_threads(facts, options, target, undivided),
+        portion=_portion(facts, options, target),
+        reason=said_of(facts, judgement.value) if is_auto else "as asked for",
+        undivided=undivided,
+    )
+
+
+def said_of(facts: Facts, judgement: str) -> str:
+    """A reason, with the number that it goes by."""
+    return f"{facts.work:.0f} operations and elements per lane: {judgement}"
+
+
+def tests_are_dear(case: Case) -> bool:
+    """Whether it takes long to ask if any lane is left: there is a kernel to start, and no block that asks anyway."""
+    return case.facts.repeats and not case.one_kernel and not case.facts.has_a_block_that_turns
+
+
+def _judged(case: Case, options: Options) -> Judgement:
+    """What the program is like; lanes that the user asks for take new inputs, and go back to the first block."""
+    once = (Judgement.ONCE, Judgement.ONCE_IF_WANTED)
+    rules = JUDGEMENTS if options.lanes is None else [rule for rule in JUDGEMENTS if rule[0] not in once]
+    return next(judgement for judgement, holds in rules if holds(case))
+
+
+def _ordered(options: Options, judgement: Judgement) -> Order:
+    """Dispatch form and schedule: those asked for, and what goes with the one where only that is asked for."""
+    form, schedule = options.dispatch, options.schedule
+    if form == schedule == "auto":
+        return ORDERS[judgement]
+    if form == "auto" and schedule == "sweep":
+        is_dear = judgement in (Judgement.DEAR, Judgement.ONCE_IF_WANTED)
+        return Order("guarded" if is_dear else "sweep", schedule)
+    if form == "auto":
+        return Order("chain", schedule)
+    if schedule == "auto":
+        return Order(form, "sweep" if form in SWEEPS else "earliest")
+    return Order(form, schedule)
+
+
+def _in_flight(case: Case, options: Options) -> Flight:
+    """Lanes in flight, and those that keep the machine busy."""
+    costs, facts = case.target.loop, case.facts
+    if options.lanes is not None:
+        return Flight(options.lanes, options.lanes)
+    if options.dispatch == "auto" and not facts.repeats:
+        most = max(costs.lanes.most, costs.once_bytes // max(1, facts.largest_computed))
+        return Flight(most, most)
+    most, enough = next(rule.flight(case) for rule in FLIGHTS if rule.holds(case))
+    if case.one_kernel and case.schedule == "most_lanes" and most * facts.largest_kept > costs.kernel_bytes:
+        most = enough
+    enough = max(enough, costs.least_lanes)
+    return Flight(max(most, enough), enough)
+
+
+def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
+    """Inputs per lane from which a queue pays; one where the user asked for lanes."""
+    if options.lanes:
+        return 1
+    is_dear = case.one_kernel and not (case.is_cheap or are_alike)
+    return case.target.loop.kernel_queue_inputs if is_dear else case.target.loop.queue_inputs
+
+
+def _undivided(facts: Facts, options: Options, target: Target) -> str:
+    """Why a batch stays in one thread of a machine that has several, in words; nothing if it need not."""
+    if not target.divides:
+        return ""
+    return facts.library_called or ("" if options.threads else facts.much_handed_over(target.loop.handed_over_elements))
+
+
+def _threads(facts: Facts, options: Options, target: Target, undivided: str) -> int:
+    """Parts of a batch that run side by side, at most."""
+    if undivided:
+        return 1
+    threads = options.threads or (target.threads if facts.repeats or facts.has_inner_loops else 1)
+    return min(threads, options.lanes or threads)
+
+
+def _portion(facts: Facts, options: Options, target: Target) -> int:
+    """Inputs that are worth a thread."""
+    if options.threads:
+        return 1
+    costs = target.loop
+    worth = costs.recursive if facts.has_stacks else costs.looping
+    least = max(worth.inputs, costs.matrix_inputs) if facts.largest_matrix >= costs.matrix_bytes else worth.inputs
+    return max(least, round(worth.operations / max(facts.work, 1.0)))

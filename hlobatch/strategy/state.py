@@ -1,0 +1,114 @@
+"""A program as it runs -> what its state depends on, and the state of a run by a strategy."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Final
+
+from hlobatch.analysis import constants, one_kernel
+from hlobatch.analysis.cost import largest_array
+from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.analysis.updates import taken_as_a_whole
+from hlobatch.ir.physical import array_bytes, physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.state.layout import Layout
+from hlobatch.strategy.options import Options
+from hlobatch.strategy.strategy import Strategy
+from hlobatch.targets.target import Target
+
+WORTH_A_THREAD: Final = 256 * 1024
+"""Bytes from which XLA divides a kernel that only moves them among threads."""
+
+LONG_ROW: Final = 64
+"""Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
+
+
+@dataclass(frozen=True, eq=False)
+class States:
+    """The states that runs of a program have.
+
+    Attributes:
+        program: With explicit stacks, as it runs.
+        options: What the user asked for.
+    """
+
+    program: Program
+    options: Options
+
+    @cached_property
+    def has_long_rows(self) -> bool:
+        """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
+        pushed = (v for v, alloc in self.program.var_alloc.items() if alloc is Alloc.FULL)
+        shapes = [physical(t).shape for v in pushed for t in self.program.var_defs[v].tensor_leaves]
+        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG_ROW)
+        return 2 * in_long_rows > sum(map(math.prod, shapes))
+
+    @cached_property
+    def largest_array(self) -> int:
+        """Bytes per lane of the largest array that a block computes which a lane comes to again and again."""
+        repeated = repeated_blocks(self.program)
+        return max((largest_array(block) for block in self.program.graph if block.name in repeated), default=0)
+
+    @cached_property
+    def tables(self) -> frozenset[str]:
+        """Arguments that lanes look things up in where they lie."""
+        return constants.tables(self.program) if self.options.optimizations.tables else frozenset()
+
+    @cached_property
+    def constants(self) -> frozenset[str]:
+        """Arguments that no lane assigns, which may be read where they lie."""
+        return constants.constants(self.program) if self.options.optimizations.tables else frozenset()
+
+    @cached_property
+    def touched_in_part(self) -> frozenset[str]:
+        """Variables of which blocks that a lane comes to again and again only read or change some elements."""
+        repeated = repeated_blocks(self.program)
+        blocks = (block for block in self.program.graph if block.name in repeated)
+        return frozenset(self.program.var_defs.keys() - taken_as_a_whole(blocks))
+
+    def layout(self, strategy: Strategy, target: Target, depth: int, **how: bool) -> Layout:
+        """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
+        return Layout(
+            program=self.program,
+            inputs=strategy.inputs,
+            lanes=strategy.lanes,
+            depth=depth,
+            queue=strategy.has_queue,
+            max_steps=self.options.max_steps,
+            one_kernel=strategy.one_kernel,
+            long_rows=self.has_long_rows,
+            vector=target.vector,
+            stores_masked=target.stores_masked,
+            tables=self.tables,
+            constants=self.constants,
+            **how,
+        )
+
+    def is_small(self, layout: Layout) -> bool:
+        """Whether no array that a block computes again and again is worth the time it takes to wake another thread."""
+        if not isinstance(layout.inputs, int):
+            return False
+        touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
+        slots = layout.slots | {top: aval for v in layout.in_place for top, aval in layout.variable(v).items()}
+        sizes = (array_bytes(aval) for slot, aval in slots.items() if slot not in touched_in_part)
+        return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
+
+    def fits_one_kernel(self, strategy: Strategy, target: Target) -> bool:
+        """Whether XLA can, and had better, make one kernel of a run."""
+        return (
+            self.options.optimizations.one_kernel
+            and self.is_small(self.layout(strategy, target, self.options.max_stack_depth))
+            and self._is_one_kernel(strategy.lanes, target.vector)
+        )
+
+    def _is_one_kernel(self, lanes: int, vector: int) -> bool:
+        if (lanes, vector) not in self._known:
+            self._known[lanes, vector] = one_kernel.fits_one_kernel(self.program, lanes, vector)
+        return self._known[lanes, vector]
+
+    @cached_property
+    def _known(self) -> dict[Any, bool]:
+        return {}

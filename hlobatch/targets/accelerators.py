@@ -1,0 +1,25 @@
+"""Accelerators as targets: thousands of lanes at a time, and on a GPU a host that waits for the answer to each test."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from hlobatch.targets.loop import LoopCosts
+from hlobatch.targets.target import Target
+
+LEAST_LANES: Final = 65_536
+"""Lanes that keep a machine busy on which thousands run at a time."""
+
+SWEPT_OPERATIONS: Final = 1e9
+"""Of all lanes and blocks together. The host waits for a GPU at each test, 8 to 25 microseconds, in which the GPU
+computes about that many. Measured in 2026-11 on an H100 with jax 0.11 (``docs/design.md``): up to 7e8 operations a
+turn, ten workloads took a half to a tenth of the time that tests took; NUTS on a Gaussian, with 96,000 operations per
+lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 times as long with 65,536."""
+
+
+GPU: Final = Target("gpu", loop=LoopCosts(least_lanes=LEAST_LANES, swept_operations=SWEPT_OPERATIONS))
+
+
+def accelerator(name: str) -> Target:
+    """One of which nothing was measured, a TPU among them."""
+    return Target(name, loop=LoopCosts(least_lanes=LEAST_LANES))

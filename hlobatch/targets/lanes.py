@@ -1,0 +1,76 @@
+"""A lowered program -> whether lanes had better run code of their own than in XLA's loop over all of them, and why."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import NamedTuple, final
+
+from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.program import Program
+from hlobatch.targets.work import Work
+
+
+class Verdict(NamedTuple):
+    """What is said of a program.
+
+    Attributes:
+        by_themselves: Whether each lane runs code of its own.
+        reason: Why, in words.
+    """
+
+    by_themselves: bool
+    reason: str
+
+
+@final
+@dataclass(frozen=True)
+class LaneCosts:
+    """What work takes, as operations on a number, in the two forms.
+
+    A loop over all lanes computes several of them at a time, but blocks for more lanes than stand there; each element
+    that is pushed, popped or found by index it moves by itself. Fitted to the workloads of ``benchmarks/kernels.py``.
+
+    Attributes:
+        vector: Lanes that the loop over all computes at a time.
+        idle: Times as many lanes as have a use for it that it computes a block for.
+        read: What it takes there to find an element by index.
+        update: What it takes there to change one.
+        saved: What it takes there to push or pop an element.
+        function: What a function of a float takes.
+        own_place: What it takes a lane by itself to find an element, or to change it.
+        own_saved: What it takes it to push or pop one.
+        gain: Times as long as the other form that the loop has to take, for which the code of a lane is made.
+    """
+
+    vector: float = 8
+    idle: float = 2
+    read: float = 10
+    update: float = 40
+    saved: float = 7
+    function: float = 20
+    own_place: float = 1
+    own_saved: float = 2
+    gain: float = 1.5
+
+    def of_loop(self, work: Work) -> float:
+        """What a loop over all lanes takes for one of them."""
+        numbers = work.whole + work.floats + work.wide + self.function * work.functions
+        moved = self.read * work.reads + self.update * work.updates + self.saved * work.saved
+        return numbers * self.idle / self.vector + moved
+
+    def of_lane(self, work: Work) -> float:
+        """What a lane takes by itself."""
+        numbers = work.whole + work.floats + work.wide / self.vector + self.function * work.functions
+        return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * work.saved
+
+    def judge(self, program: Program) -> Verdict:
+        """Whether the lanes of a program with explicit stacks had better run by themselves."""
+        if not repeated_blocks(program):
+            return Verdict(False, "no lane goes back to a block")
+        work = Work.of(program)
+        if not work.saved and not work.reads + work.updates:
+            return Verdict(False, "nothing but numbers is computed, of several lanes at a time")
+        if not work.saved and work.floats + work.functions + work.wide > work.whole:
+            return Verdict(False, "floats are computed without a stack, of several lanes at a time")
+        times = self.of_loop(work) / max(self.of_lane(work), 1)
+        return Verdict(times >= self.gain, f"a loop over all lanes would take {times:.1f} times as long")

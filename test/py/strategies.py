@@ -1,0 +1,69 @@
+"""How every workload of the benchmarks runs on three machines: ``python test/py/strategies.py`` writes it to a file.
+
+A strategy is a value, so that what decides can be moved about and shown to decide the same. One line for each size of a
+workload and each machine: a processor with short vectors, one with long ones, and a GPU. How many operations a program
+has is left out: releases of JAX differ in that.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import benchmarks.compile as ready
+import hlobatch as hb
+from benchmarks.registry import MODULES, find
+from hlobatch.runtime.plan import Plan
+from hlobatch.strategy.plan_run import Policies, plan_run
+from hlobatch.targets.registry import target_of
+from hlobatch.targets.target import Target
+
+COUNTED = re.compile(r"[\d,]+ operations")
+GOLDEN = Path(__file__).with_name("strategies.txt")
+
+
+class _Caught(BaseException):
+    """A function and its arguments, where a workload would have compiled it."""
+
+
+def _catch(function: hb.BatchedFunction, args: Any, **options: Any) -> Any:
+    for name in ("work", "comparable", "inside_jit"):
+        options.pop(name, None)
+    raise _Caught(hb.batch(function.function, in_axes=function.in_axes, **options), args)
+
+
+def targets() -> dict[str, Target]:
+    """Machines, by name."""
+    cpu = replace(target_of("cpu"), threads=2, stores_masked=False, vector=8)
+    return {"cpu, 8": cpu, "cpu, 16": replace(cpu, vector=16, stores_masked=True), "gpu": target_of("gpu")}
+
+
+def plan_of(name: str, size: Any) -> tuple[Plan, int]:
+    """The plan of a workload, and its batch."""
+    with mock.patch.object(ready, "batched", _catch):
+        try:
+            find(name).contenders["hlobatch"](size)
+        except _Caught as caught:
+            function, args = caught.args
+    traced = function.trace(*args)
+    return traced.plan, traced.call.size
+
+
+def lines(name: str) -> Iterator[str]:
+    """What is decided of a workload."""
+    for size in find(name).sizes:
+        plan, inputs = plan_of(name, size)
+        for machine, target in targets().items():
+            policies = Policies.of(plan.programs.in_order, plan.options, target)
+            threads = policies.several.threads_for(inputs)
+            strategy = plan_run(policies, plan.states, -(-inputs // threads), is_alone=True)
+            verdict = target.judge(plan.kernel_program)
+            said = ", ".join(f"{field.name}={getattr(strategy, field.name)}" for field in fields(strategy))
+            said = COUNTED.sub("N operations", re.sub(r"up to [\d,]+ lanes", "up to N lanes", said))
+            yield f"{name}, {size}, {machine}: by themselves {verdict.by_themselves}, {threads} threads, {said}\n"
+
+
+if __name__ == "__main__":
+    GOLDEN.write_text("".join(line for name in MODULES for line in lines(name)))
