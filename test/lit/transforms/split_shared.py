@@ -6,6 +6,7 @@
 # RUN: hlobatch trace %s:look_up --args "i32[8], f32[100000000]" | filecheck %s --check-prefix=HUGE
 # RUN: hlobatch trace %s:scale --args "f32[8,20], f32[30,20]" --disable hoist-shared | filecheck %s --check-prefix=LOCAL
 # RUN: hlobatch trace %s:wave --args "f32[8]" | filecheck %s --check-prefix=GRID
+# RUN: hlobatch trace %s:drift --args "f32[8,20], f32[30,20]" | filecheck %s --check-prefix=LOOP
 import jax
 import jax.numpy as jnp
 
@@ -42,6 +43,18 @@ def wave(x):
 
 # What depends on nothing at all.
 # GRID: %wave.$shared1 = prim "jnp.sum(x * jnp.sin(jnp.linspace(0.0, 1.0, 64)))" ()
+
+
+@hb.batch(in_axes=(0, None))
+def drift(x, data):
+    while x[0] > 1:
+        x = x - jax.lax.scan(lambda last, row: (0.9 * last + row, None), jnp.zeros(20), data)[0]
+    return x / jax.lax.scan(lambda total, new: (0.9 * total + new, None), jnp.zeros(20), data)[0]
+
+
+# Loops inside of two statements that do the same.
+# LOOP: %drift.$shared1 = prim {{.*}} (%main.data)
+# LOOP-NOT: $shared2
 
 
 @hb.batch(in_axes=(0, None))
