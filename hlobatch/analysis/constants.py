@@ -9,7 +9,7 @@
 from __future__ import annotations
 
 from hlobatch.analysis.updates import is_looked_up_in, tensors
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -35,12 +35,10 @@ def tables(program: Program) -> frozenset[str]:
 
 def _is_looked_up_by(op: Op, variable: str, program: Program) -> bool:
     """Whether an operation only looks things up in a variable."""
-    code = op.code.typed if isinstance(op, PrimOp) else None
-    if not isinstance(op, PrimOp) or code is None:
-        return False
+    code = op.code.typed
     types = program.var_defs
-    if code.jaxpr_for([types[v] for v in op.vars_in], [types[v] for v in op.vars_out]) is None:
+    if code is None or code.jaxpr_for([types[v] for v in op.uses], [types[v] for v in op.defs]) is None:
         return False
     jaxpr = code.inlined.jaxpr
-    given = zip(tensors(op.vars_in, code.in_types), jaxpr.invars, strict=True)
+    given = zip(tensors(op.uses, code.in_types), jaxpr.invars, strict=True)
     return all(is_looked_up_in(jaxpr, x) for v, x in given if v == variable)

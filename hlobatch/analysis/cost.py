@@ -71,7 +71,7 @@ def largest_array(block: Block) -> int:
 
 def jaxprs_of(block: Block) -> list[Any]:
     """The jaxprs of a block's primitives, of those that have one."""
-    found = (op.code.typed for op in block.instructions if isinstance(op, PrimOp))
+    found = (op.code.typed for op in block.instructions)
     return [code.jaxpr.jaxpr for code in found if code is not None]
 
 

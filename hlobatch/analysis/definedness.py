@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from hlobatch.analysis.dataflow import Dataflow, solve
 from hlobatch.diagnostics import Note, UndefinedVariableError
 from hlobatch.ir.names import unsplit
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block, Function, Program, VariableAllocation
 
 Names = frozenset[str]
@@ -46,11 +46,7 @@ def undefined_reads(function: Function) -> Iterator[Read]:
 
 
 def _after(op: Op, names: Names) -> Names:
-    return names.difference(op.defs) if _deletes(op) else names.union(op.defs)
-
-
-def _deletes(op: Op) -> bool:
-    return isinstance(op, PrimOp) and op.deletes
+    return names.difference(op.defs) if op.code.deletes else names.union(op.defs)
 
 
 def check_definedness(program: Program) -> Program:
@@ -75,7 +71,7 @@ def check_definedness(program: Program) -> Program:
 def _error(function: Function, name: str, op: Op) -> UndefinedVariableError:
     short = user_name(name)
     written = [o for block in function.graph for o in block.ops if user_name_of(o, short)]
-    notes = [Note(f"{short!r} is deleted here", o.location) for o in written if _deletes(o)]
+    notes = [Note(f"{short!r} is deleted here", o.location) for o in written if o.code.deletes]
     notes = notes or [Note(f"{short!r} is given a value here, but not on every path", o.location) for o in written]
     places = dict(zip(op.uses, op.read_at, strict=False))
     return UndefinedVariableError(

@@ -53,9 +53,8 @@ class KnownValues:
         """What is known after a block, given what is before it."""
         found = dict(known)
         for op in block.instructions:
-            results = (
-                self._results(op, found) if isinstance(op, PrimOp) and not (op.deletes or op.is_undefined) else None
-            )
+            gives_nothing = op.code.deletes or op.code.is_undefined
+            results = self._results(op, found) if isinstance(op, PrimOp) and not gives_nothing else None
             for name in op.defs:
                 found.pop(name, None)
             if results is not None:

@@ -21,7 +21,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Final
 
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import Trait, having
@@ -45,5 +45,5 @@ def shared_library_calls(program: Program) -> Mapping[str, str]:
 
 
 def _calls(ops: Iterable[Op]) -> Mapping[str, str]:
-    used = {name for op in ops if isinstance(op, PrimOp) for name in op.code.primitives}
+    used = {name for op in ops for name in op.code.primitives}
     return {name: LIBRARIES[name] for name in sorted(used & LIBRARIES.keys())}

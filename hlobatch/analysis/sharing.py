@@ -17,7 +17,6 @@ from typing import Any
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.ir.code import equation_primitives
-from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
@@ -35,9 +34,9 @@ def shared_roots(program: Program) -> Mapping[str, str]:
     while changed:
         before = len(roots)
         for op in program.ops:
-            if isinstance(op, PrimOp) and all(v in roots for v in op.vars_in) and op.code.is_total:
-                fixed = all(definitions[v] == 1 and v not in crossing for v in op.vars_out)
-                roots.update({v: v for v in op.vars_out} if fixed else {})
+            if op.code.is_total and all(v in roots for v in op.uses):
+                fixed = all(definitions[v] == 1 and v not in crossing for v in op.defs)
+                roots.update({v: v for v in op.defs} if fixed else {})
         roots.update(_parameter_roots(program, roots, definitions))
         changed = len(roots) != before
     return roots

@@ -194,8 +194,8 @@ def _starts(block: Block, before: Sequence[Block]) -> dict[str, PrimOp]:
 
 def _is_given(op: PrimOp) -> bool:
     """Whether a primitive gives what is known, and computes nothing."""
-    code = op.code.typed
-    return code is not None and code.is_open and not op.vars_in and not code.jaxpr.jaxpr.eqns
+    code = op.code.rewritable
+    return code is not None and not op.vars_in and not code.jaxpr.jaxpr.eqns
 
 
 def _is_same_start(op: PrimOp, other: PrimOp) -> bool:
@@ -231,7 +231,7 @@ class _Equation(NamedTuple):
 
 def _equation(op: PrimOp | None, wanted: Collection[str]) -> _Equation | None:
     """What computes a primitive's one result, if it is one of some operations on two whole numbers."""
-    code = op.code.typed if op is not None and op.code.is_open else None
+    code = op.code.rewritable if op is not None else None
     if op is None or len(op.vars_out) != 1 or code is None:
         return None
     jaxpr: Any = code.inlined.jaxpr

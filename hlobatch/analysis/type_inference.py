@@ -43,7 +43,7 @@ from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, TensorType, Type, opened
 
@@ -104,7 +104,7 @@ class _Inferrer:
         self.found = Inference(types=dict(in_types))
         self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
         self.readers = _readers(program)
-        self.definitions = collections.Counter(v for op in program.ops for v in op.defs if not _is_undefined(op))
+        self.definitions = collections.Counter(v for op in program.ops for v in op.defs if not op.code.is_undefined)
         self.definitions.update(v for f in program.all_functions for v in f.vars_in)
         self.results = _results(program)
         self.order = {
@@ -158,7 +158,7 @@ class _Inferrer:
         """The reached operations that give what nothing reads."""
         for place in self.found.reached:
             for index, op in enumerate(self.functions[place[0]].graph.block(place[1]).instructions):
-                if isinstance(op, PrimOp) and op.is_undefined:
+                if isinstance(op, PrimOp) and op.code.is_undefined:
                     yield place, index, op
 
     def _nothing_else_gives_a_type(self) -> bool:
@@ -211,7 +211,7 @@ class _Inferrer:
             self._reach(place[0], successor)
 
     def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
-        if op.deletes or op.is_undefined:
+        if op.code.deletes or op.code.is_undefined:
             return
         in_types = tuple(self.found.types[name] for name in op.vars_in)
         before = self.found.traced.get((place, index))
@@ -332,10 +332,6 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
 def _is_of(variable: str, names: Collection[str]) -> bool:
     """Whether a variable, or what it was before live ranges were split, is one of some."""
     return bool(names) and unsplit(variable) in names
-
-
-def _is_undefined(op: Op) -> bool:
-    return isinstance(op, PrimOp) and op.is_undefined
 
 
 def _joinable(left: Type, right: Type) -> bool:

@@ -16,7 +16,7 @@ from typing import Any, Final
 from hlobatch._jax import ClosedJaxpr, Literal
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.evaluation import variables_among
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Block
 from hlobatch.ir.types import Type
 from hlobatch.jax_primitives import READS, UPDATES
@@ -81,11 +81,11 @@ def taken_as_a_whole(blocks: Iterable[Block]) -> set[str]:
 
 def taken_as_a_whole_by(op: Op) -> set[str]:
     """Those of which an operation does."""
-    function = op.code.typed if isinstance(op, PrimOp) else None
-    if not isinstance(op, PrimOp) or function is None:
+    function = op.code.typed
+    if function is None:
         return {*op.uses, *op.defs}
     code, in_place = Code(function.inlined), updated(function)
-    given, results = tensors(op.vars_in, function.in_types), tensors(op.vars_out, function.out_types)
+    given, results = tensors(op.uses, function.in_types), tensors(op.defs, function.out_types)
     read = {v for v, x in zip(given, code.jaxpr.invars, strict=True) if not _is_touched_in_part(code.jaxpr, x)}
     return read | {v for i, v in enumerate(results) if i not in in_place or given[in_place[i]] != v}
 

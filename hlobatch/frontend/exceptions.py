@@ -32,7 +32,8 @@ from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.primitives import compile_primitive, helper
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.straight_line import TEMPORARY, placed
-from hlobatch.ir.ops import HALT, NO_RESULT, BranchOp, GotoOp, PrimOp, undefined
+from hlobatch.ir.code import UNDEFINED
+from hlobatch.ir.ops import HALT, NO_RESULT, BranchOp, GotoOp, PrimOp
 
 FAILURE: Final = "_hb_failure"
 DETAILS: Final = "_hb_details"
@@ -111,7 +112,7 @@ class ExceptionLowering(ExpressionLowering):
         """At the end of a function: where lanes that failed leave it, and there is no result."""
         if self._failed is not None:
             self.blocks.start(self._failed, self.location(node))
-            self.blocks.add(PrimOp((), (self.variable(RESULT),), undefined, NO_RESULT, location=self.location(node)))
+            self.blocks.add(PrimOp((), (self.variable(RESULT),), UNDEFINED, NO_RESULT, location=self.location(node)))
             self.blocks.end(GotoOp(HALT, location=self.location(node)))
 
     @property

@@ -27,7 +27,8 @@ from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
-from hlobatch.ir.ops import HALT, GotoOp, PrimOp, delete
+from hlobatch.ir.code import DELETION
+from hlobatch.ir.ops import HALT, GotoOp, PrimOp
 from hlobatch.ir.program import Function
 
 T = TypeVar("T")
@@ -210,7 +211,7 @@ class FunctionLowering(ExceptionLowering):
                 if not isinstance(part, ast.Name):
                     raise self.unsupported(node)
                 place = self.location(part)
-                self.blocks.add(PrimOp((), (self.variable(part.id),), delete, f"del {part.id}", location=place))
+                self.blocks.add(PrimOp((), (self.variable(part.id),), DELETION, f"del {part.id}", location=place))
 
     @statement.register
     def _match(self, node: ast.Match) -> None:

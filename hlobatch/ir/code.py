@@ -38,6 +38,11 @@ class Code(ABC):
         return None
 
     @property
+    def rewritable(self) -> JaxprCode | None:
+        """The same, if passes may put other code in its place."""
+        return self.typed if self.is_open else None
+
+    @property
     def is_open(self) -> bool:
         """Whether it is known what it computes, so that passes may take it apart; else it is one piece."""
         return False
@@ -50,6 +55,16 @@ class Code(ABC):
     @property
     def is_copy(self) -> bool:
         """Whether it gives back what it is given, in order, as it is."""
+        return False
+
+    @property
+    def deletes(self) -> bool:
+        """Whether it leaves its variables without a value, as the user's ``del x`` does."""
+        return False
+
+    @property
+    def is_undefined(self) -> bool:
+        """Whether what it gives is never read, so that any value of the variable's type will do."""
         return False
 
     @property
@@ -87,6 +102,39 @@ class UnknownCode(Code):
 
 
 UNKNOWN_CODE: Final = UnknownCode()
+
+
+# What the frontend makes that computes nothing
+
+
+@final
+@dataclass(frozen=True)
+class Deletion(Code):
+    """What ``del x`` does; there is none left once types are known."""
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        raise AssertionError
+
+    @property
+    def deletes(self) -> bool:
+        return True
+
+
+@final
+@dataclass(frozen=True)
+class Undefined(Code):
+    """What nothing reads; once types are known, zeros of the variable's type."""
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        raise AssertionError
+
+    @property
+    def is_undefined(self) -> bool:
+        return True
+
+
+DELETION: Final = Deletion()
+UNDEFINED: Final = Undefined()
 
 
 # What passes make

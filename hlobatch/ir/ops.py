@@ -66,6 +66,11 @@ class Op:
         """Names of the variables that are pushed or popped, as often as they are; some may have no stack."""
         return ()
 
+    @property
+    def code(self) -> Code:
+        """What it computes, as what says of itself what passes ask; nothing is known of what is no primitive."""
+        return UNKNOWN_CODE
+
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Self:
         """The op with its variables renamed, those it reads by ``uses`` and those it writes by ``defs``."""
         del uses, defs
@@ -94,18 +99,8 @@ def with_own_results(
     return renamed, names
 
 
-def delete() -> tuple[Any, ...]:
-    """What the user's ``del x`` does, as the function of a ``PrimOp``; there is none left once types are known."""
-    raise AssertionError
-
-
 NO_RESULT: Final = "no result"
 """The text of an operation that stands where a function has failed."""
-
-
-def undefined() -> tuple[Any, ...]:
-    """What nothing reads, as the function of a ``PrimOp``; once types are known, zeros of the variable's type."""
-    raise AssertionError
 
 
 @final
@@ -135,18 +130,7 @@ class PrimOp(Op):
 
     @property
     def code(self) -> Code:
-        """What it computes, as what says of itself what passes ask."""
         return self.function if isinstance(self.function, Code) else UNKNOWN_CODE
-
-    @property
-    def deletes(self) -> bool:
-        """Whether it leaves its variables without a value."""
-        return self.function is delete
-
-    @property
-    def is_undefined(self) -> bool:
-        """Whether what it gives is never read."""
-        return self.function is undefined
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> PrimOp:
         return self.replace(vars_in=tuple(map(uses, self.vars_in)), vars_out=tuple(map(defs, self.vars_out)))

@@ -80,7 +80,7 @@ def _only_returns(frames: CallFrames, block: Block) -> bool:
 
 def _may_run_anywhere(block: Block) -> bool:
     """Whether a block is code that ends in lanes that it was not meant for, too."""
-    return all(isinstance(op, PrimOp) and op.code.is_total for op in block.instructions)
+    return all(op.code.is_total for op in block.instructions)
 
 
 Path = tuple[tuple[str, bool], ...]

@@ -45,7 +45,7 @@ def fold_constants(program: Program) -> Program:
     known: dict[str, list[Any]] = {}
 
     def folded(op: Op) -> Op:
-        code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+        code = op.code.rewritable
         if not isinstance(op, PrimOp) or code is None:
             return op
         if not (roots.keys() >= {*op.vars_out} and known.keys() >= {*op.vars_in} and _is_worth_it(op, code)):

@@ -168,7 +168,7 @@ class _Converter:
 
     def _as_given_back(self, op: Op, end: str) -> PrimOp | None:
         """A result in the variables that a block gives back, in order, if that is all the block does."""
-        code = op.code.typed if isinstance(op, PrimOp) else None
+        code = op.code.typed
         if end == HALT or not isinstance(op, PrimOp) or code is None:
             return None
         block = self.function.graph.block(end)

@@ -32,15 +32,11 @@ from hlobatch.ir.words import encoded, words_for
 
 def log_effects(program: Program) -> Program:
     """The program, of which no primitive has the host do anything."""
-    if not any(map(_has_host_do, program.ops)):
+    if not any(op.code.has_host_do for op in program.ops):
         return program
     logging = _Logging(dict(program.var_defs))
     changed = program.map_functions(logging.function)
     return changed.replace(var_defs=logging.types, effects=tuple(logging.effects))
-
-
-def _has_host_do(op: Op) -> bool:
-    return isinstance(op, PrimOp) and op.code.has_host_do
 
 
 @dataclass
@@ -55,7 +51,7 @@ class _Logging:
         return function.map_blocks(lambda block: block.expand_instructions(lambda op: self._ops(op, function.name)))
 
     def _ops(self, op: Op, name: str) -> Iterator[Op]:
-        typed = op.code.typed if isinstance(op, PrimOp) else None
+        typed = op.code.typed
         if not isinstance(op, PrimOp) or typed is None or not typed.has_host_do:
             yield op
             return

@@ -60,7 +60,7 @@ def merge_lists(program: Program, *, keeps: bool = True) -> Program:
 
 def _works_on_arrays(op: Op) -> bool:
     """Whether it makes an array of a list's numbers, or numbers of an array."""
-    code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+    code = op.code.rewritable
     return code is not None and any(makes_one(e) or makes_parts(e) for e in code.inlined.jaxpr.eqns)
 
 

@@ -26,7 +26,7 @@ from jax import lax
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, in_place_of
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.evaluation import are_alike, evaluated, known_at_first, traced
-from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Program
 
 _Operation = Callable[[Any, Any], Any]
@@ -57,7 +57,7 @@ def reduce_strength(program: Program) -> Program:
 
 
 def _reduced(op: Op) -> Op:
-    code = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+    code = op.code.rewritable
     if code is None:
         return op
     jaxpr, closed = code.jaxpr.jaxpr, code.jaxpr

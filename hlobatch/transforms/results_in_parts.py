@@ -42,7 +42,7 @@ def _parts(program: Program, block: Block) -> tuple[str, ...] | None:
     if not block.instructions or len(block.terminator.successors) > 1:
         return None
     op = block.instructions[-1]
-    code = op.code.typed if isinstance(op, PrimOp) else None
+    code = op.code.typed
     if not isinstance(op, PrimOp) or code is None or op.vars_out != program.vars_out:
         return None
     given, results = (_leaves(program, variables) for variables in (op.vars_in, op.vars_out))

@@ -216,7 +216,7 @@ def _traced(function: Function, found: Inference) -> Function:
             if isinstance(op, PrimOp)
             else op
             for i, op in enumerate(block.instructions)
-            if not (isinstance(op, PrimOp) and op.deletes)
+            if not op.code.deletes
         ]
         kept = (op for op in ops if op.defs or not isinstance(op, PrimOp) or op.code.has_host_do)
         yield block.replace(instructions=tuple(kept))

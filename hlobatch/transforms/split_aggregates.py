@@ -115,8 +115,8 @@ def _handed_over(program: Program) -> Iterator[tuple[str, str]]:
             yield from zip((*callee.vars_in, *callee.vars_out), (*op.vars_in, *op.vars_out), strict=True)
         elif isinstance(op, PrimOp) and isinstance(op.code, Select):
             yield from ((op.vars_out[0], side) for side in op.vars_in[1:])
-        elif isinstance(op, PrimOp) and op.code.is_copy:
-            yield from zip(op.vars_out, op.vars_in, strict=True)
+        elif op.code.is_copy:
+            yield from zip(op.defs, op.uses, strict=True)
 
 
 def _passed_on(op: PrimOp, code: JaxprCode) -> Iterator[tuple[str, str]]:

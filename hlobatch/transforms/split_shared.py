@@ -88,7 +88,7 @@ class _Splitter:
         return block.map_instructions(self._op)
 
     def _op(self, op: Op) -> Op:
-        function = op.code.typed if isinstance(op, PrimOp) and op.code.is_open else None
+        function = op.code.rewritable
         if not isinstance(op, PrimOp) or function is None:
             return op
         if self.shared >= {*op.defs}:

@@ -62,7 +62,7 @@ def convert_uniform_loops(program: Program) -> Program:
 
 def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
     for block in graph:
-        if not block.sync and all(isinstance(op, PrimOp) and op.code.is_open for op in block.instructions):
+        if not block.sync and all(op.code.is_open for op in block.instructions):
             loop = uniform_loop(graph, block, shared)
             if loop is not None:
                 yield loop

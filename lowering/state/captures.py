@@ -87,6 +87,5 @@ def captures(program: Program) -> Captures:
     """The arrays that a program's primitives capture."""
     arrays: dict[int, Any] = {}
     for op in program.ops:
-        if isinstance(op, PrimOp):
-            arrays.update({id(c): c for c in op.code.captured if np.size(c) >= SMALLEST or is_tracer(c)})
+        arrays.update({id(c): c for c in op.code.captured if np.size(c) >= SMALLEST or is_tracer(c)})
     return Captures(tuple(arrays.values()), {key: i for i, key in enumerate(arrays)})

@@ -12,8 +12,20 @@ from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.dialect.code import Code as ModuleCode
 from hlobatch.dialect.code import CodeFunction
-from hlobatch.ir.code import BOTH, EITHER, MOVE, NEITHER_BUT, SELECT, UNKNOWN_CODE, UNLESS, Code, Logic
-from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.code import (
+    BOTH,
+    DELETION,
+    EITHER,
+    MOVE,
+    NEITHER_BUT,
+    SELECT,
+    UNDEFINED,
+    UNKNOWN_CODE,
+    UNLESS,
+    Code,
+    Logic,
+)
+from hlobatch.ir.ops import PopOp, PrimOp
 from hlobatch.ir.types import Type
 
 FLOAT = hb.instructions.tensor(np.float32)
@@ -38,6 +50,8 @@ def read(*operations: str, given_back: str = "%0") -> CodeFunction:
 TABLE = np.arange(20.0, dtype=np.float32)
 CODE: dict[str, Code] = {
     "unknown": UNKNOWN_CODE,
+    "deletion": DELETION,
+    "undefined": UNDEFINED,
     "move": MOVE,
     "select": SELECT,
     "logic": UNLESS,
@@ -51,11 +65,14 @@ CODE: dict[str, Code] = {
     "read, a copy": read(given_back="%x"),
 }
 YES: dict[str, set[str]] = {
-    "is_open": {*CODE} - {"unknown", "read", "read, a copy"},
-    "is_total": {*CODE} - {"unknown", "endless"},
+    "is_open": {*CODE} - {"unknown", "deletion", "undefined", "read", "read, a copy"},
+    "is_total": {*CODE} - {"unknown", "deletion", "undefined", "endless"},
     "is_copy": {"move", "same", "read, a copy"},
     "has_host_do": {"printing"},
-    "typed": {*CODE} - {"unknown", "move", "select", "logic"},
+    "typed": {*CODE} - {"unknown", "deletion", "undefined", "move", "select", "logic"},
+    "rewritable": {"plus", "same", "swapped", "looked up", "endless", "printing"},
+    "deletes": {"deletion"},
+    "is_undefined": {"undefined"},
     "captured": {"looked up"},
 }
 """The questions, and of which code the answer is yes."""
@@ -65,12 +82,13 @@ YES: dict[str, set[str]] = {
 @pytest.mark.parametrize("question", YES)
 def test_code_answers(name: str, question: str) -> None:
     answer = getattr(CODE[name], question)
-    assert (answer is not None if question == "typed" else bool(answer)) == (name in YES[question])
+    assert (answer is CODE[name] if question in ("typed", "rewritable") else bool(answer)) == (name in YES[question])
 
 
 def test_what_is_no_code_is_code_of_which_nothing_is_known() -> None:
     assert PrimOp((), ("x",), lambda: (1,)).code is UNKNOWN_CODE
     assert PrimOp(("y",), ("x",), MOVE).code is MOVE
+    assert PopOp(("x",)).code is UNKNOWN_CODE
 
 
 def test_code_names_what_it_uses_and_how_much_that_is() -> None:
