@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.cost import block_cost
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
@@ -55,16 +56,8 @@ def _is_plain_jump(block: Block) -> bool:
 
 
 def _in_loop(graph: ControlFlowGraph, block: Block) -> bool:
-    seen: set[str] = set()
-    pending = list(block.terminator.successors)
-    while pending:
-        name = pending.pop()
-        if name == block.name:
-            return True
-        if name in graph and name not in seen:
-            seen.add(name)
-            pending += graph.block(name).terminator.successors
-    return False
+    onward = {each.name: each.terminator.successors for each in graph}
+    return block.name in machine_flow.reachable(onward, onward[block.name])
 
 
 def _with_head(graph: ControlFlowGraph, block: Block, heads: set[str]) -> Block:

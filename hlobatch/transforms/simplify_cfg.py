@@ -32,6 +32,7 @@ from collections.abc import Collection
 from functools import partial
 from typing import Any
 
+from hlobatch.analysis import machine_flow
 from hlobatch.ir.ops import HALT, BranchOp, FunctionCallOp, GotoOp, IndirectGotoOp, PushGotoOp, Terminator, renaming
 from hlobatch.ir.program import Block, ControlFlowGraph, Program, VariableAllocation
 
@@ -125,14 +126,8 @@ def without_empty_entry(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
     """Only the blocks that control may reach from the entry."""
-    seen: set[str] = set()
-    pending = [graph.enter_block().name]
-    while pending:
-        name = pending.pop()
-        if name not in seen and name != HALT:
-            seen.add(name)
-            pending += graph.block(name).targets
-    return ControlFlowGraph(tuple(block for block in graph if block.name in seen))
+    reached = machine_flow.reachable({block.name: block.targets for block in graph}, [graph.enter_block().name])
+    return ControlFlowGraph(tuple(block for block in graph if block.name in reached))
 
 
 def merge_lines(graph: ControlFlowGraph) -> ControlFlowGraph:
