@@ -7,12 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
+from hlobatch.console import UsageError
+
 Known = Mapping[str, Mapping[str, Callable[[str], bool]]]
 """The passes there are; for each its options, and whether a text is a value of one."""
-
-
-class UsageError(Exception):
-    """Something in the command line is wrong; the text says what."""
 
 
 @dataclass(frozen=True)

@@ -31,7 +31,7 @@ import numpy as np
 
 from hlobatch._jax import is_key
 from hlobatch.api import BatchedFunction, batch
-from hlobatch.console import say
+from hlobatch.console import UsageError, say
 from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.from_program import from_program
@@ -64,10 +64,6 @@ arguments, as in a call:
       "key<fry>[8], mode='fast'"       typed keys; static arguments as Python literals
   Element types: bool, i8 to i64, u8 to u64, f16, bf16, f32, f64, c64, c128, key<fry>, key<rbg>, or NumPy's names.
 """
-
-
-class UsageError(Exception):
-    """Something in the command line is wrong; the text says what."""
 
 
 def main(argv: Sequence[str] | None = None) -> int:

@@ -11,6 +11,10 @@ from typing import Any
 from hlobatch.diagnostics import HloBatchError
 
 
+class UsageError(Exception):
+    """Something in the command line is wrong; the text says what."""
+
+
 def say(*values: Any, sep: str = " ", end: str = "\n") -> None:
     """``print``, written at once.
 

@@ -22,13 +22,13 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import make_context
-from hlobatch.console import say_bytes
+from hlobatch.console import UsageError, say_bytes
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.dialect.bytecode import is_bytecode
 from hlobatch.dialect.expected import Diagnostic, mismatches
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.passes import PASSES, Annotate
-from hlobatch.dialect.pipelines import Known, Step, UsageError, split_arguments
+from hlobatch.dialect.pipelines import Known, Step, split_arguments
 from hlobatch.dialect.text import as_bytecode, as_text, decoded, parse
 from hlobatch.dialect.to_program import to_program
 from hlobatch.ir import verifier

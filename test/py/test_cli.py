@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.cli import UsageError, as_json, load, main, parse_arguments
+from hlobatch.cli import as_json, load, main, parse_arguments
+from hlobatch.console import UsageError
 
 SOURCE = """
 from typing import NamedTuple
