@@ -17,7 +17,7 @@ import contextvars
 import enum
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Final, final
 
 import jax
 import jax.numpy as jnp
@@ -26,6 +26,7 @@ from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.facts import Learned, MayBeNone
 from hlobatch.ir.boxed import Boxed, mapped, object_of
 from hlobatch.ir.choice import Choice, moved, without_none
+from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType, Type, opened
@@ -94,11 +95,19 @@ def with_flags(values: Any) -> Any:
     return mapped(lambda part: optional(part) or part, values, is_optional)
 
 
-def narrow(value: Any) -> tuple[Any]:
-    """What a variable holds where it has turned out not to be None, as the function of a ``PrimOp``."""
-    if isinstance(value, Choice):
-        return (without_none(value),)
-    return (value if optional(value) is None else Present(value),)
+@final
+@dataclass(frozen=True)
+class NotNone(Code):
+    """What a variable holds where it has turned out not to be None."""
+
+    def __call__(self, *values: Any) -> tuple[Any, ...]:
+        (value,) = values
+        if isinstance(value, Choice):
+            return (without_none(value),)
+        return (value if optional(value) is None else Present(value),)
+
+
+NOT_NONE: Final = NotNone()
 
 
 def run(

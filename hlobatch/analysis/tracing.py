@@ -33,7 +33,7 @@ from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.ir.code import equation_primitives
+from hlobatch.ir.code import Code, equation_primitives
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
@@ -72,15 +72,23 @@ def is_one_lane() -> bool:
 
 def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
     """What ``traced`` gives; within ``remembered``, code like other code is traced once."""
-    known = _known.get()
-    if known is None or not isinstance(op.function, types.FunctionType):
+    known, what = _known.get(), _recognized(op.function)
+    if known is None or what is None:
         return traced(op, in_types, keep_scalars)
-    cells = (cell.cell_contents for cell in op.function.__closure__ or ())
-    captured = tuple(value if isinstance(value, Site) else id(value) for value in cells)
-    key = (op.function.__code__, captured, tuple(in_types), tuple(keep_scalars), op.location)
+    key = (what, tuple(in_types), tuple(keep_scalars), op.location)
     if key not in known:
         known[key] = op, traced(op, in_types, keep_scalars)  # the operation is kept: what has an id stays what it is
     return known[key][1]
+
+
+def _recognized(function: Any) -> Hashable | None:
+    """What is equal for code and code like it; None where that is not known."""
+    if isinstance(function, Code):
+        return function
+    if not isinstance(function, types.FunctionType):
+        return None
+    cells = (cell.cell_contents for cell in function.__closure__ or ())
+    return function.__code__, tuple(value if isinstance(value, Site) else id(value) for value in cells)
 
 
 def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:

@@ -17,7 +17,7 @@ from typing import Any, TypeGuard
 
 from hlobatch.analysis.facts import MayBeNone
 from hlobatch.analysis.lane_failures import CanFail
-from hlobatch.analysis.optional import narrow
+from hlobatch.analysis.optional import NOT_NONE
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import (
     Note,
@@ -349,7 +349,7 @@ class ExpressionLowering(StraightLineLowering):
                 self.blocks.start(there, self.location(test))
                 asked_for = (self.variable(asked.name),)
                 self.blocks.add(
-                    PrimOp(asked_for, asked_for, narrow, f"{asked.name} is there", location=self.location(test))
+                    PrimOp(asked_for, asked_for, NOT_NONE, f"{asked.name} is there", location=self.location(test))
                 )
                 self.blocks.end(GotoOp(onward, location=self.location(test)))
 

@@ -17,9 +17,9 @@ once live ranges are split, each has a name of its own.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from hlobatch.analysis.optional import narrow
+from hlobatch.analysis.optional import NotNone
+from hlobatch.ir.code import MOVE
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import GotoOp, PrimOp, renaming
 from hlobatch.ir.program import Block, Function, Program
@@ -36,7 +36,7 @@ def _separated(function: Function) -> Function:
         (op.vars_out[0], block.name, index): op
         for block in function.graph
         for index, op in enumerate(block.instructions)
-        if isinstance(op, PrimOp) and op.function is narrow
+        if isinstance(op, PrimOp) and isinstance(op.code, NotNone)
     }
     if not narrowed:
         return function
@@ -57,7 +57,7 @@ def _separated(function: Function) -> Function:
                 onward[name] = unused(f"{name}.also", taken)
                 taken.add(onward[name])
                 ops = tuple(
-                    PrimOp(op.vars_in, op.vars_out, same, op.text.split()[0], location=op.location) for op in meet
+                    PrimOp(op.vars_in, op.vars_out, MOVE, op.text.split()[0], location=op.location) for op in meet
                 )
                 copies.append(Block(onward[name], ops, GotoOp(name, location=block.location), block.location))
         yield block.retarget(renaming(onward))
@@ -68,8 +68,3 @@ def _separated(function: Function) -> Function:
 
 def _of(variable: str, definitions: frozenset[Definition]) -> list[Definition]:
     return [definition for definition in definitions if definition[0] == variable]
-
-
-def same(value: Any) -> tuple[Any]:
-    """The value itself."""
-    return (value,)
