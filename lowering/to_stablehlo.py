@@ -27,6 +27,7 @@ from hlobatch.lowering.blocks.block import block_functions
 from hlobatch.lowering.blocks.compaction import Widths
 from hlobatch.lowering.cpu import passes
 from hlobatch.lowering.cpu.one_kernel import Ahead, Kernel
+from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.passes import ModulePass, run_passes
 from hlobatch.lowering.module.scalars import scalar_aval
 from hlobatch.lowering.module.splice import Splicer, type_of
@@ -158,8 +159,7 @@ class _Builder:
         types = [_scalar_type()] if size else []
         types += map(type_of, operands)
         with ir.InsertionPoint(self.module.body):
-            main = func.FuncOp("main", ir.FunctionType.get(types, []), visibility="public")  # type: ignore[call-arg]
-        entry = main.add_entry_block()  # type: ignore[attr-defined]
+            main, entry = new_function("main", types, [], is_public=True)
         arguments = list(entry.arguments)
         if size:
             self.splicer.sizes = [arguments.pop(0)]

@@ -25,6 +25,7 @@ import numpy as np
 from hlobatch._jax import func, ir
 from hlobatch.jax_primitives import Trait, having, operations
 from hlobatch.lowering.cpu.one_kernel import NOT_INLINED, mark
+from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import CALL, aval_of, callee
 
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
@@ -94,10 +95,8 @@ def _places_rows(value: Any) -> bool:
 
 def _identity(module: Any, name: str, kinds: Sequence[Any]) -> Any:
     """A function that gives back its arguments; the symbol."""
-    kind = ir.FunctionType.get(list(kinds), list(kinds))
     with ir.InsertionPoint.at_block_begin(module.body):
-        function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
-    body = function.add_entry_block()  # type: ignore[attr-defined]
+        _, body = new_function(name, kinds, kinds)
     with ir.InsertionPoint(body):
         func.ReturnOp(list(body.arguments))
     return ir.FlatSymbolRefAttr.get(name)

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch._jax import func, ir, stablehlo
+from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import Avals, Spliced, Splicer
 
 KERNEL: Final = "kernel"
@@ -95,8 +96,7 @@ def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
     place, count = (ahead.place, ahead.kernel.count) if ahead else (0, 0)
     taken = [*types[:place], *types[place + count :]]
     with ir.InsertionPoint.at_block_begin(module.body):
-        main = func.FuncOp("main", ir.FunctionType.get(taken, given), visibility="public")  # type: ignore[call-arg]
-    start = main.add_entry_block()  # type: ignore[attr-defined]
+        _, start = new_function("main", taken, given, is_public=True)
     with ir.InsertionPoint(start):
         operands = list(start.arguments)
         if ahead:

@@ -28,6 +28,7 @@ from hlobatch._jax import func, ir
 from hlobatch.jax_primitives import IN_KERNELS, Batched, batched, operations
 from hlobatch.lowering.cpu.one_kernel import call_kernel, is_marked
 from hlobatch.lowering.cpu.reductions import FOR_A_LIBRARY
+from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import CALL, callee
 from hlobatch.lowering.module.while_loop import WHILE
 
@@ -137,8 +138,7 @@ class _Outlining:
         types = [value.type for value in given]
         kinds = [value.type for value in (*results, *back)]
         with ir.InsertionPoint(self.module.body):
-            function = func.FuncOp(symbol, ir.FunctionType.get(types, kinds), visibility="private")  # type: ignore[call-arg]
-        entry = function.add_entry_block()  # type: ignore[attr-defined]
+            _, entry = new_function(symbol, types, kinds)
         with ir.InsertionPoint(run.operations[-1]):
             made = call_kernel(symbol, kinds, given)
         for old, new in zip(results, made, strict=False):

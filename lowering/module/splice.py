@@ -20,6 +20,7 @@ import numpy as np
 
 from hlobatch._jax import func, ir, lower_to_stablehlo, mlir, without_shardings
 from hlobatch.dialect.patterns import dtype_of
+from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.trim import Part
 
 Avals = Sequence[jax.ShapeDtypeStruct]
@@ -132,10 +133,8 @@ class Splicer:
         """Give a function the operands of a part; JAX, from 0.12 on, may leave out what is not used."""
         types = [*(value.type for value in self.sizes), *(type_of(part.avals[i]) for i in part.taken)]
         results = list(map(type_of, part.results))
-        kind = ir.FunctionType.get(types, results)
         with ir.InsertionPoint(self.module.body):
-            function = func.FuncOp(name, kind, visibility="private")  # type: ignore[call-arg]
-        entry = function.add_entry_block()  # type: ignore[attr-defined]
+            _, entry = new_function(name, types, results)
         count = len(self.sizes)
         given = [*entry.arguments[:count], *(entry.arguments[count + part.taken.index(i)] for i in has)]
         with ir.InsertionPoint(entry):
