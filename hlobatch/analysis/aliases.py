@@ -24,7 +24,7 @@ from hlobatch.analysis.dataflow import Dataflow, Solution, solve
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.identity import OPAQUE, Identity, Node, Path, parts_of_type
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.analysis.updates import Code
+from hlobatch.analysis.updates import Origins
 from hlobatch.analysis.views import overwritten_views, views
 from hlobatch.diagnostics import Location, Note, UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
@@ -329,7 +329,7 @@ class _Aliases:
         """Refuse statements that write a view of an array to the array after they have changed it."""
         one = self.traced(self.function.name, block.name, index)
         assert one is not None
-        code = Code(one.inlined)
+        code = Origins(one.inlined)
         for result in code.jaxpr.outvars:
             origin, updates = code.origin(result)
             if len(updates) > 1 and overwritten_views(one.inlined, updates, origin):

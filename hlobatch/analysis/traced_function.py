@@ -1,4 +1,4 @@
-"""Straight-line code after tracing: what it computes, as a jaxpr, and what can be asked of that."""
+"""What tracing gives: code with a jaxpr, what is doubtful about its types, and which objects in it are which."""
 
 from __future__ import annotations
 

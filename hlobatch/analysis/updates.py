@@ -25,8 +25,8 @@ SLICE: Final = "dynamic_update_slice"
 
 
 @dataclass(frozen=True)
-class Code:
-    """A jaxpr without calls.
+class Origins:
+    """Where the values of a jaxpr without calls come from.
 
     Attributes:
         closed: The jaxpr.
@@ -68,7 +68,7 @@ def updated(function: JaxprCode) -> dict[int, int]:
     jaxpr: Any = function.jaxpr.jaxpr
     if UPDATES.isdisjoint(function.primitives) and set(jaxpr.invars).isdisjoint(variables_among(jaxpr.outvars)):
         return {}
-    code = Code(function.inlined)
+    code = Origins(function.inlined)
     arguments = {v: i for i, v in enumerate(code.jaxpr.invars) if v.aval.ndim}
     origins = [code.origin(result)[0] for result in code.jaxpr.outvars]
     return {i: arguments[v] for i, v in enumerate(origins) if not isinstance(v, Literal) and v in arguments}
@@ -84,7 +84,7 @@ def taken_as_a_whole_by(op: Op) -> set[str]:
     function = op.code.typed
     if function is None:
         return {*op.uses, *op.defs}
-    code, in_place = Code(function.inlined), updated(function)
+    code, in_place = Origins(function.inlined), updated(function)
     given, results = tensors(op.uses, function.in_types), tensors(op.defs, function.out_types)
     read = {v for v, x in zip(given, code.jaxpr.invars, strict=True) if not _is_touched_in_part(code.jaxpr, x)}
     return read | {v for i, v in enumerate(results) if i not in in_place or given[in_place[i]] != v}

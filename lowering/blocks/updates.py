@@ -24,7 +24,7 @@ import numpy as np
 from jax import lax
 
 from hlobatch._jax import ClosedJaxpr, function_of
-from hlobatch.analysis.updates import SLICE, Code
+from hlobatch.analysis.updates import SLICE, Origins
 from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first, variables_among
 from hlobatch.jax_primitives import UPDATES
 from hlobatch.lowering.arrays.where import where
@@ -117,7 +117,7 @@ def updating(
         varies: For each, whether lanes differ in it.
         targets: Positions of results that take the place of an argument, and that argument's.
     """
-    code = Code(inlined(jax.make_jaxpr(function)(*avals)))
+    code = Origins(inlined(jax.make_jaxpr(function)(*avals)))
     jaxpr = code.jaxpr
     differ = {v for v, differs in zip(jaxpr.invars, varies, strict=True) if differs}
     place_varies = []
