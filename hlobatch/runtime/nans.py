@@ -23,6 +23,7 @@ from hlobatch.interpreters.definitional import interpret
 from hlobatch.ir.ops import LogOp, Op, PrimOp
 from hlobatch.ir.physical import rebuild
 from hlobatch.ir.program import Program
+from hlobatch.ir.types import grouped
 from hlobatch.runtime.plan import Plan
 
 MOST: Final = 100_000
@@ -87,10 +88,8 @@ class _FoundError(Exception):
 
 def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
     """The first operation that gives what is searched for, of one lane; None if it is too far to go."""
-    own = iter(
-        [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
-    )
-    values = [rebuild([next(own) for _ in type_.tensor_leaves], type_) for type_ in plan.in_types]
+    own = [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
+    values = list(map(rebuild, grouped(own, plan.in_types), plan.in_types))
     try:
         interpret(_watched(plan.specialized, is_bad), *values)
     except _FoundError as found:

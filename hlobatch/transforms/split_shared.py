@@ -35,7 +35,7 @@ from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.evaluation import are_alike, evaluated, needed_for, traced, variables_among
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Block, Program
-from hlobatch.ir.types import TensorType, Type
+from hlobatch.ir.types import TensorType, Type, grouped
 from hlobatch.jax_primitives import FUSED, Costs, costing
 
 FEW: Final = 16
@@ -111,8 +111,8 @@ class _Splitter:
 
     def _variable(self, op: PrimOp, function: JaxprCode, code: _Code, value: Any) -> str:
         """The variable of a value, which a primitive of its own computes from now on, if none does yet."""
-        inputs, read = iter(code.inputs), code.reads(value)
-        leaves = [[next(inputs) for _ in self.program.var_defs[v].tensor_leaves] for v in op.vars_in]
+        read = code.reads(value)
+        leaves = grouped(code.inputs, [self.program.var_defs[v] for v in op.vars_in])
         given = [i for i, each in enumerate(leaves) if read.intersection(each)]
         names, in_types = tuple(op.vars_in[i] for i in given), tuple(function.in_types[i] for i in given)
         jaxpr = code.slice(value, [x for i in given for x in leaves[i]])

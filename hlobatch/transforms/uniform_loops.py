@@ -163,8 +163,8 @@ class _Code:
     # Its meaning on one lane
 
     def _run(self, *tensors: Any) -> list[Any]:
-        supply = iter(tensors)
-        values = {v: [to_physical(next(supply), leaf) for leaf in self._leaves(v)] for v in self.given}
+        own = grouped(tensors, [self.types[v] for v in self.given])
+        values = {v: list(map(to_physical, row, self._leaves(v))) for v, row in zip(self.given, own, strict=True)}
         values |= {v: lane_function(op, self.types)() for v, op in self.loop.starts.items() if v in self._entering}
         for v in self._carried:
             blank = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in map(physical, self._leaves(v))]
