@@ -161,16 +161,14 @@ class Compilation:
 
 
 @cache
-def compiler_options(platform: str, how: Compilation) -> dict[str, Any]:
-    """What to ask XLA for where it compiles for a platform, in JAX's words.
+def compiler_options(how: Compilation) -> dict[str, Any]:
+    """What to ask XLA for where it compiles for a CPU.
 
     A release that does not know an option goes without. On a CPU, operations run one after the other: blocks are many
     of a microsecond or less, and handing half of them to another thread takes longer than they do. ``XLA_FLAGS`` that
     say how wide vectors are stand. Nothing is asked for on a GPU: that loops and conditionals be nodes of a CUDA graph
     gives wrong values (``test/py/captured_loops.mlir``).
     """
-    if platform != "cpu":
-        return {}
     passes = how.passes_left_out()
     wanted = _SEQUENTIAL | ({_PASSES_LEFT_OUT: passes} if passes else {})
     wanted |= _FUSIONS_OF_ONE if how.one_kernel else {}

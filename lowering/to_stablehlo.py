@@ -25,10 +25,9 @@ from hlobatch.analysis.block_groups import Groups
 from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.lowering.blocks.block import block_functions
 from hlobatch.lowering.blocks.compaction import Widths
-from hlobatch.lowering.cpu import passes
-from hlobatch.lowering.cpu.one_kernel import Ahead, Kernel
+from hlobatch.lowering.idiom import Ahead
 from hlobatch.lowering.module.functions import new_function
-from hlobatch.lowering.module.passes import ModulePass, run_passes
+from hlobatch.lowering.module.passes import run_passes
 from hlobatch.lowering.module.scalars import scalar_aval
 from hlobatch.lowering.module.splice import Splicer, type_of
 from hlobatch.lowering.module.while_loop import loop
@@ -61,15 +60,8 @@ class Request:
         keep_state: Whether the state is among the results, in place of what became of each input.
         platforms: What the module is compiled for.
         embed_captures: Whether captured arrays are constants of the module instead of operands.
-        on_one_cpu: Whether the module is for a single CPU, here and now, and its sizes are known.
-        scatters_in_loops: Whether scatters are loops of ours in a run that is one kernel.
-        random_in_loops: Whether random numbers are drawn in loops there. Where one comes of another, as keys do that
-            are split again and again, XLA may fuse all of them, and compute each once for each use of the next.
-        passes_left_out: Whether XLA goes without passes that one kernel is better without: what does not change in a
-            loop stays there, and no trees are made of reductions.
         marks_stopped: Whether results of stopped inputs are NaN or the least number, since there may be nobody who
             looks at what became of them.
-        small_kernels: Whether what works on little is in kernels of its own, in a run of several.
     """
 
     layout: Layout
@@ -86,12 +78,7 @@ class Request:
     keep_state: bool = True
     platforms: tuple[str, ...] = ("cpu",)
     embed_captures: bool = False
-    on_one_cpu: bool = False
-    scatters_in_loops: bool = False
-    random_in_loops: bool = False
-    passes_left_out: bool = False
     marks_stopped: bool = False
-    small_kernels: bool = False
 
 
 def to_stablehlo(request: Request, context: Any = None) -> Any:
@@ -113,23 +100,8 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
         builder = _Builder(request, module)
         builder.build()
         module.operation.verify()
-        run_passes(module, _passes(request, builder))
+        run_passes(module, request.layout.idiom.passes(module, builder.splicer, builder.ahead))
     return module
-
-
-def _passes(request: Request, builder: _Builder) -> dict[str, ModulePass]:
-    """What is left to do for XLA on the machine that the module is for."""
-    wanted: dict[str, ModulePass] = {}
-    if request.layout.one_kernel:
-        how = {"with_scatters": request.scatters_in_loops}
-        wanted |= passes.one_kernel(builder.module, builder.splicer, builder.ahead, **how)
-    elif request.small_kernels:
-        wanted |= passes.several_kernels(builder.module)
-    if wanted and not request.passes_left_out:
-        wanted |= passes.no_library(builder.module, builder.splicer)
-    if request.on_one_cpu and not request.passes_left_out:
-        wanted |= passes.reductions(builder.module, sums_stay=not request.layout.one_kernel)
-    return wanted
 
 
 class _Builder:
@@ -142,7 +114,7 @@ class _Builder:
         self.lanes = Lanes(self.layout, request.share, begins)
         self.inputs = self.lanes.inputs
         self.ahead: Ahead | None = None
-        self.splicer = Splicer(module, request.platforms, self.layout.one_kernel and request.random_in_loops)
+        self.splicer = Splicer(module, request.platforms, self.layout.idiom.draws_in_loops)
 
     def build(self) -> None:
         layout, request = self.layout, self.request
@@ -245,7 +217,7 @@ class _Builder:
             begun = self.lanes.begin_ahead(self._named(captured, inputs, shared))
             return [*(() if request.shared_given else shared), *begun]
 
-        return Ahead(Kernel.of(self.splicer, begin, operands, "begin"), len(operands))
+        return Ahead(self.layout.idiom.ahead(self.splicer, begin, operands, "begin"), len(operands))
 
     def _shared(self, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
         """The shared values, computed here."""
@@ -269,8 +241,8 @@ class _Builder:
         blocks = block_functions(layout, self.captures, self.request.widths, in_place=self.request.in_place)
         request = self.request
         groups = [[blocks[i] for i in group] for group in request.groups]
-        make = turn_of(request.form, layout, request.platforms, on_one_cpu=request.on_one_cpu)
-        how = request.schedule, request.rounds, not request.passes_left_out, request.light_ties
+        make = turn_of(request.form, layout)
+        how = request.schedule, request.rounds, layout.idiom.moves_code_out, request.light_ties
         turn = make(layout, self.lanes, self.splicer, groups, fixed, self._avals, *how)
         entering = dict(zip(layout.slots, state, strict=True))
         if isinstance(turn, EachInOrder) and not (layout.queue or layout.logs) and never_goes_back(layout.program):

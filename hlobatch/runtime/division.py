@@ -22,7 +22,6 @@ import numpy as np
 from hlobatch import config
 from hlobatch._jax import (
     Compilation,
-    compiler_options,
     default_device,
     is_jit_disabled,
     is_out_of_memory,
@@ -395,7 +394,8 @@ def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
 
 def _layout(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
     """The state of a run by itself."""
-    return plan.layout(strategy, room.depth, stats=stats, grows=room.grows, stretches=plan.may_be_endless)
+    how = {"stats": stats, "grows": room.grows, "stretches": plan.may_be_endless}
+    return plan.layout(strategy, room.depth, plan.idiom(strategy), **how)
 
 
 def _entry(
@@ -436,9 +436,10 @@ def _jitted(
 ) -> Any:
     """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
     whole = busy or plan.states.is_small(layout)
-    little_unrolled = not layout.one_kernel or bool(layout.lane_axis)
-    how = Compilation(whole, layout.one_kernel, little_unrolled)
-    return jax.jit(function, donate_argnums=donated, compiler_options=compiler_options(jax.default_backend(), how))
+    is_one = layout.idiom.is_one_kernel
+    how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))
+    options = plan.policies.target.compiler_options(how)
+    return jax.jit(function, donate_argnums=donated, compiler_options=options)
 
 
 @partial(jax.jit, static_argnums=0)

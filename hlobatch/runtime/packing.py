@@ -42,7 +42,7 @@ class Packing:
     def of(cls, layout: Layout) -> Packing:
         """How the state of a run is given back."""
         avals = tuple(layout.slots.values())
-        return cls(avals, layout.one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
+        return cls(avals, layout.idiom.is_one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
 
     def pack(self, stop: Any, state: Sequence[Any]) -> list[Any]:
         """What is given back, as part of a computation; its first element is what stopped the run."""

@@ -22,6 +22,7 @@ from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
+from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.lowering.state.captures import Captures, captures
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.to_stablehlo import Request
@@ -151,9 +152,13 @@ class Plan:
     def _strategies(self) -> dict[Any, Strategy]:
         return {}
 
-    def layout(self, strategy: Strategy, depth: int, **how: bool) -> Layout:
+    def idiom(self, strategy: Strategy) -> Idiom:
+        """What builds a run by itself."""
+        return self.states.idiom(strategy, self.policies.target)
+
+    def layout(self, strategy: Strategy, depth: int, idiom: Idiom = PORTABLE, **how: bool) -> Layout:
         """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
-        return self.states.layout(strategy, self.policies.target, depth, **how)
+        return self.states.layout(strategy, idiom, depth, **how)
 
     @cached_property
     def captures(self) -> Captures:

@@ -24,11 +24,9 @@ from hlobatch._jax import (
     embed_module,
     is_for_export,
     is_for_one_cpu,
-    leaves_passes_out,
     looked_for,
     lower_as_jax,
     lowering_platforms,
-    makes_small_fusions,
     mapped_first,
     mapped_size,
     mlir,
@@ -85,7 +83,8 @@ def _run_abstract(
     avals.append(jax.ShapeDtypeStruct((), np.int32))
     if keep_state:
         strategy = strategy or plan.strategy(size, is_alone=False)
-        avals += plan.layout(strategy, room.depth, stats=stats, grows=room.grows).slots.values()
+        layout = plan.layout(strategy, room.depth, plan.idiom(strategy), stats=stats, grows=room.grows)
+        avals += layout.slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
         avals += _log_avals(plan, size, room) if plan.has_effects else []
@@ -133,7 +132,10 @@ def _run_lowering(
     if strategy is None:  # where lanes log anything it was said already what their logs are like, which come behind
         strategy = plan.strategy(inputs, is_alone=on_one_cpu and not plan.has_effects)
     ending = {"grows": room.grows, "stretches": keep_state and plan.may_be_endless, "drains": keep_state}
-    layout = plan.layout(strategy, room.depth, stats=stats, **ending)
+    (platform,) = lowering_platforms(ctx)
+    where = {"is_alone": on_one_cpu, "is_within": is_within}
+    idiom = plan.states.idiom(strategy, target_of(platform), **where)
+    layout = plan.layout(strategy, room.depth, idiom, stats=stats, **ending)
     if static and not keep_state:
         _check_memory(plan, layout)
     request = plan.request(
@@ -142,12 +144,7 @@ def _run_lowering(
         shared_given=shared_given,
         resume=resume,
         keep_state=keep_state,
-        platforms=lowering_platforms(ctx),
-        on_one_cpu=on_one_cpu,
-        scatters_in_loops=is_within or not makes_small_fusions(),
-        random_in_loops=not makes_small_fusions(),
-        passes_left_out=not is_within and strategy.one_kernel and leaves_passes_out(),
-        small_kernels=on_one_cpu and strategy.has_small_kernels and plan.options.optimizations.one_kernel,
+        platforms=(platform,),
     )
     first = plan.batch_size_position
     sizes = [] if static else [(operands[len(plan.captures.arrays) + first], 0)]

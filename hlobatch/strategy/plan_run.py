@@ -58,7 +58,7 @@ def plan_run(policies: Policies, states: States, inputs: Any, *, is_alone: bool)
         inputs: Size of the batch: an int, or a symbolic dimension.
         is_alone: Whether the run has one device of the target to itself, here and now; else JAX may divide it.
     """
-    if is_alone and policies.target.makes_one_kernel:
+    if is_alone and isinstance(inputs, int):
         strategy = _strategy(policies, policies.one, inputs, one_kernel=True)
         if states.fits_one_kernel(strategy, policies.target):
             return strategy

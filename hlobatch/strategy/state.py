@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Final
 
-from hlobatch.analysis import constants, one_kernel
+from hlobatch.analysis import constants
 from hlobatch.analysis.cost import largest_array
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.analysis.updates import taken_as_a_whole
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.idiom import Idiom
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.strategy.options import Options
 from hlobatch.strategy.strategy import Strategy
-from hlobatch.targets.target import Target
+from hlobatch.targets.target import Run, Target
 
 WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only moves them among threads."""
@@ -69,7 +70,26 @@ class States:
         blocks = (block for block in self.program.graph if block.name in repeated)
         return frozenset(self.program.var_defs.keys() - taken_as_a_whole(blocks))
 
-    def layout(self, strategy: Strategy, target: Target, depth: int, **how: bool) -> Layout:
+    def idiom(self, strategy: Strategy, target: Target, *, is_alone: bool = False, is_within: bool = False) -> Idiom:
+        """How a run is best built.
+
+        Args:
+            strategy: How it goes.
+            target: What it is built for.
+            is_alone: Whether it has one device to itself, here and now.
+            is_within: Whether it is part of a computation that the user compiles.
+        """
+        run = Run(
+            lanes=strategy.lanes,
+            one_kernel=strategy.one_kernel,
+            is_alone=is_alone,
+            is_within=is_within,
+            has_long_rows=self.has_long_rows,
+            wants_small_kernels=self.options.optimizations.one_kernel,
+        )
+        return target.idiom(run)
+
+    def layout(self, strategy: Strategy, idiom: Idiom, depth: int, **how: bool) -> Layout:
         """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return Layout(
             program=self.program,
@@ -78,10 +98,7 @@ class States:
             depth=depth,
             queue=strategy.has_queue,
             max_steps=self.options.max_steps,
-            one_kernel=strategy.one_kernel,
-            long_rows=self.has_long_rows,
-            vector=target.vector,
-            stores_masked=target.stores_masked,
+            idiom=idiom,
             tables=self.tables,
             constants=self.constants,
             **how,
@@ -98,17 +115,7 @@ class States:
 
     def fits_one_kernel(self, strategy: Strategy, target: Target) -> bool:
         """Whether XLA can, and had better, make one kernel of a run."""
-        return (
-            self.options.optimizations.one_kernel
-            and self.is_small(self.layout(strategy, target, self.options.max_stack_depth))
-            and self._is_one_kernel(strategy.lanes, target.vector)
-        )
-
-    def _is_one_kernel(self, lanes: int, vector: int) -> bool:
-        if (lanes, vector) not in self._known:
-            self._known[lanes, vector] = one_kernel.fits_one_kernel(self.program, lanes, vector)
-        return self._known[lanes, vector]
-
-    @cached_property
-    def _known(self) -> dict[Any, bool]:
-        return {}
+        if not self.options.optimizations.one_kernel:
+            return False
+        layout = self.layout(strategy, self.idiom(strategy, target), self.options.max_stack_depth)
+        return self.is_small(layout) and target.makes_one_kernel(self.program, strategy.lanes)

@@ -43,11 +43,6 @@ class Strategy:
     reason: str
     undivided: str = ""
 
-    @property
-    def has_small_kernels(self) -> bool:
-        """Whether, on a CPU, what works on little had better be in kernels of its own: there is one lane."""
-        return self.lanes == 1 and not self.one_kernel
-
     def explained(self, layout: Layout) -> str:
         """What was chosen, and why, in words."""
         kernels = "a single kernel" if self.one_kernel else "several kernels"

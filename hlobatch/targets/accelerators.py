@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Final
+from dataclasses import dataclass
+from typing import Final, final
 
+from hlobatch.lowering.idiom import Idiom
 from hlobatch.targets.loop import LoopCosts
-from hlobatch.targets.target import Target
+from hlobatch.targets.target import Run, Target
 
 LEAST_LANES: Final = 65_536
 """Lanes that keep a machine busy on which thousands run at a time."""
@@ -17,9 +19,19 @@ turn, ten workloads took a half to a tenth of the time that tests took; NUTS on 
 lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 times as long with 65,536."""
 
 
-GPU: Final = Target("gpu", loop=LoopCosts(least_lanes=LEAST_LANES, swept_operations=SWEPT_OPERATIONS))
+@final
+@dataclass(frozen=True)
+class Accelerator(Target):
+    """A machine that divides what all lanes do among its cores.
+
+    Its compiler takes the blocks of a sweep for one piece of code, and pops wherever what was popped is read.
+    """
+
+    loop: LoopCosts = LoopCosts(least_lanes=LEAST_LANES)
+
+    def idiom(self, run: Run) -> Idiom:
+        del run
+        return Idiom(holds_stacks=True)
 
 
-def accelerator(name: str) -> Target:
-    """One of which nothing was measured, a TPU among them."""
-    return Target(name, loop=LoopCosts(least_lanes=LEAST_LANES))
+GPU: Final = Accelerator("gpu", loop=LoopCosts(least_lanes=LEAST_LANES, swept_operations=SWEPT_OPERATIONS))

@@ -2,21 +2,63 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Any, final
+
+from hlobatch import _jax
+from hlobatch._jax import Compilation
+from hlobatch.analysis import one_kernel
+from hlobatch.ir.program import Program
 from hlobatch.kernels.processors import CPU
-from hlobatch.targets import machine
-from hlobatch.targets.target import Target
+from hlobatch.lowering.idiom import PORTABLE, Idiom
+from hlobatch.targets import this_machine
+from hlobatch.targets.cpu_idioms import OneKernel, SeveralKernels
+from hlobatch.targets.target import Run, Target
 
 
-def cpu() -> Target:
+@final
+@dataclass(frozen=True)
+class Cpu(Target):
+    """A processor.
+
+    Attributes:
+        stores_masked: Whether it is quick to store a vector in some lanes of it and not in others.
+    """
+
+    stores_masked: bool = True
+
+    def makes_one_kernel(self, program: Program, lanes: int) -> bool:
+        return one_kernel.fits_one_kernel(program, lanes, self.vector)
+
+    def idiom(self, run: Run) -> Idiom:
+        if run.one_kernel:
+            is_behind = run.lanes >= one_kernel.MANY and not run.has_long_rows
+            small_fusions = _jax.makes_small_fusions()
+            return OneKernel(
+                lane_axis=-1 if is_behind else 0,
+                by_bits=is_behind and not self.stores_masked,
+                vector=self.vector,
+                scatters_in_loops=run.is_within or not small_fusions,
+                draws_in_loops=not small_fusions,
+                moves_code_out=run.is_within or not _jax.leaves_passes_out(),
+            )
+        if run.is_alone:
+            return SeveralKernels(small=run.wants_small_kernels and run.lanes == 1)
+        return PORTABLE
+
+    def compiler_options(self, how: Compilation) -> dict[str, Any]:
+        return _jax.compiler_options(how)
+
+
+def cpu() -> Cpu:
     """The cores that this process may use now, with the vectors that they have."""
-    return Target(
+    return Cpu(
         "cpu",
         CPU,
         is_host=True,
         divides=True,
-        threads=machine.cores(),
-        vector=machine.vector(),
-        stores_masked=machine.stores_masked(),
-        makes_one_kernel=True,
+        threads=this_machine.cores(),
+        vector=this_machine.vector(),
+        stores_masked=this_machine.stores_masked(),
         narrows_long_blocks=True,
     )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hlobatch.targets.accelerators import GPU, accelerator
+from hlobatch.targets.accelerators import GPU, Accelerator
 from hlobatch.targets.cpu import cpu
 from hlobatch.targets.target import Target
 
@@ -11,4 +11,4 @@ def target_of(platform: str) -> Target:
     """The target that a platform is, in JAX's words."""
     if platform == "cpu":
         return cpu()
-    return GPU if platform == GPU.name else accelerator(platform)
+    return GPU if platform == GPU.name else Accelerator(platform)

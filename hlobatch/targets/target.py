@@ -3,18 +3,40 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import final
+from typing import Any
 
+from hlobatch._jax import Compilation
 from hlobatch.ir.program import Program
 from hlobatch.kernels.processors import Processor
+from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.targets.lanes import LaneCosts, Verdict
 from hlobatch.targets.loop import LoopCosts
 
 
-@final
+@dataclass(frozen=True)
+class Run:
+    """What the way a run is built depends on, besides the machine.
+
+    Attributes:
+        lanes: Inputs in flight.
+        one_kernel: Whether it is one kernel.
+        is_alone: Whether it has one device to itself, here and now, and its sizes are known.
+        is_within: Whether it is part of a computation that the user compiles, with the user's options.
+        has_long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are.
+        wants_small_kernels: Whether the user lets what works on little be kernels of its own.
+    """
+
+    lanes: Any
+    one_kernel: bool = False
+    is_alone: bool = False
+    is_within: bool = False
+    has_long_rows: bool = False
+    wants_small_kernels: bool = False
+
+
 @dataclass(frozen=True)
 class Target:
-    """A machine.
+    """A machine. What is said here is true of one of which nothing is known.
 
     Attributes:
         name: Of its platform, in JAX's words.
@@ -25,8 +47,6 @@ class Target:
         divides: Whether parts of a batch may run side by side there, each in a thread of the host.
         threads: How many of them, at most.
         vector: Numbers of 32 bits that its vectors hold.
-        stores_masked: Whether it is quick to store a vector in some lanes of it and not in others.
-        makes_one_kernel: Whether XLA can compile a whole run to one kernel for it.
         narrows_long_blocks: Whether a block that takes very long takes less long for fewer lanes.
     """
 
@@ -38,8 +58,6 @@ class Target:
     divides: bool = False
     threads: int = 1
     vector: int = 8
-    stores_masked: bool = True
-    makes_one_kernel: bool = False
     narrows_long_blocks: bool = False
 
     def judge(self, program: Program) -> Verdict:
@@ -47,3 +65,18 @@ class Target:
         if self.processor is None:
             return Verdict(False, f"code of its own is not made for {self.name!r}")
         return self.lanes.judge(program)
+
+    def makes_one_kernel(self, program: Program, lanes: int) -> bool:
+        """Whether XLA can, and had better, compile a whole run of small arrays to one kernel."""
+        del program, lanes
+        return False
+
+    def idiom(self, run: Run) -> Idiom:
+        """What builds a run."""
+        del run
+        return PORTABLE
+
+    def compiler_options(self, how: Compilation) -> dict[str, Any]:
+        """What XLA is asked for where a run is compiled by itself."""
+        del how
+        return {}

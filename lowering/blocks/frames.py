@@ -5,15 +5,13 @@ Variables that go up and down together have one pointer, and move at once.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
 
-from hlobatch.lowering.arrays.stacks import moved_down, pop_at_once, push_at_once
-from hlobatch.lowering.cpu.stack_loops import pop_in_loops, push_in_loops
+from hlobatch.lowering.arrays.stacks import moved_down
 from hlobatch.lowering.state.footprint import Footprint
 from hlobatch.lowering.state.layout import Slots
 
@@ -56,7 +54,7 @@ class Frames:
 
     def push(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
         """Save what variables hold."""
-        push, changed = self._on_stacks(push_in_loops, push_at_once), Slots()
+        push, changed = self.block.layout.idiom.push, Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
             tops, stacks = self._tops_and_stacks(together, now)
@@ -69,7 +67,7 @@ class Frames:
 
     def pop(self, variables: Sequence[str], slots: Slots, mask: Any) -> Slots:
         """Let variables hold what was saved last."""
-        pop, changed = self._on_stacks(pop_in_loops, pop_at_once), Slots()
+        pop, changed = self.block.layout.idiom.pop, Slots()
         for pointer, together in self._by_pointer(variables):
             now = {**slots, **changed}
             if pointer not in self.rows:
@@ -79,11 +77,6 @@ class Frames:
             popped = pop(list(stacks.values()), row, list(tops.values()), mask)
             changed.update(zip(tops, popped, strict=True))
         return changed
-
-    def _on_stacks(self, in_loops: Callable[..., list[Any]], at_once: Callable[..., list[Any]]) -> Any:
-        """How the stacks of this run are pushed or popped."""
-        layout = self.block.layout
-        return partial(in_loops, axis=layout.lane_axis, by_bits=layout.by_bits) if layout.one_kernel else at_once
 
     def _tops_and_stacks(self, variables: Sequence[str], slots: Mapping[str, Any]) -> tuple[Slots, Slots]:
         """What variables with stacks hold on top, and what is saved, by slot."""

@@ -8,14 +8,12 @@ from functools import cached_property
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up
 from hlobatch.lowering.blocks.updates import updating
-from hlobatch.lowering.cpu.batching import over_lanes
 from hlobatch.lowering.state.layout import Layout
 
 
@@ -59,10 +57,8 @@ class Call:
     def results(self) -> list[Any]:
         """The arrays of ``op.vars_out`` in order."""
         arrays, varies = self._given
-        code = self._code if self.layout.lane_axis and not self.tables else None
-        if code is not None:
-            return over_lanes(code, varies, self.lanes)(*arrays)
-        return self._over_lanes(self.function, varies, arrays)
+        code = None if self.tables else self._code
+        return self.layout.idiom.over_lanes(self.function, code, varies, self.lanes, arrays)
 
     @property
     def _code(self) -> ClosedJaxpr | None:
@@ -78,16 +74,8 @@ class Call:
         found = updating(self.function, avals, varies, targets)
         if found is None:
             return self.results(), frozenset()
-        return self._over_lanes(found, [True, *varies], [mask, *arrays]), found.results
-
-    def _over_lanes(
-        self, function: Callable[..., Sequence[Any]], varies: Sequence[bool], arrays: Sequence[Any]
-    ) -> list[Any]:
-        if self.layout.lane_axis:
-            return over_lanes(function, varies, self.lanes)(*arrays)
-        if any(varies):
-            return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
-        return [jnp.broadcast_to(r, (self.lanes, *jnp.shape(r))) for r in function(*arrays)]
+        over_lanes = self.layout.idiom.over_lanes
+        return over_lanes(found, None, [True, *varies], self.lanes, [mask, *arrays]), found.results
 
 
 def needs_real_inputs(op: PrimOp) -> bool:

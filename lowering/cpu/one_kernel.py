@@ -25,6 +25,7 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch._jax import func, ir, stablehlo
+from hlobatch.lowering.idiom import Ahead
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import Avals, Spliced, Splicer
 
@@ -61,19 +62,6 @@ class Kernel:
         return call_kernel(self.spliced.symbol, self.spliced.results, arguments)[: self.count]
 
 
-@dataclass(frozen=True)
-class Ahead:
-    """Operands of ``main`` that another kernel makes of those in front of them.
-
-    Attributes:
-        kernel: That makes them.
-        place: Position of the first of them.
-    """
-
-    kernel: Kernel
-    place: int
-
-
 def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
     """Let ``main``, whose sizes are known, be a call of what it was; the module is changed.
 
@@ -93,14 +81,14 @@ def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
     body.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(types, [*given, *types]))
     body.attributes["sym_visibility"] = ir.StringAttr.get("private")
     ir.SymbolTable.set_symbol_name(body.operation, KERNEL)
-    place, count = (ahead.place, ahead.kernel.count) if ahead else (0, 0)
+    place, count = (ahead.place, ahead.made.results) if ahead else (0, 0)
     taken = [*types[:place], *types[place + count :]]
     with ir.InsertionPoint.at_block_begin(module.body):
         _, start = new_function("main", taken, given, is_public=True)
     with ir.InsertionPoint(start):
         operands = list(start.arguments)
         if ahead:
-            operands[place:place] = ahead.kernel.call(operands[:place])
+            operands[place:place] = ahead.made.call(operands[:place])
         func.ReturnOp(call_kernel(KERNEL, [*given, *types], operands)[: len(given)])
 
 

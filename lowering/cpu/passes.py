@@ -17,39 +17,48 @@ from typing import Any
 
 from hlobatch.lowering.cpu.held import hold
 from hlobatch.lowering.cpu.in_loops import put_dots_in_loops, put_in_loops
-from hlobatch.lowering.cpu.one_kernel import Ahead, in_one_kernel
+from hlobatch.lowering.cpu.one_kernel import in_one_kernel
 from hlobatch.lowering.cpu.small_kernels import in_small_kernels
 from hlobatch.lowering.cpu.twofold import reduce_twofold
+from hlobatch.lowering.idiom import Ahead
 from hlobatch.lowering.module.passes import ModulePass
 from hlobatch.lowering.module.splice import Splicer
 
 
-def one_kernel(module: Any, splicer: Splicer, ahead: Ahead | None, *, with_scatters: bool) -> dict[str, ModulePass]:
+def of_one_kernel(
+    module: Any, splicer: Splicer, ahead: Ahead | None, *, scatters_in_loops: bool, passes_left_out: bool
+) -> dict[str, ModulePass]:
     """Passes for a run that is one kernel.
 
     Args:
         module: The module, whose sizes are known.
         splicer: That built it, and adds functions to it.
         ahead: What is computed before the kernel is called.
-        with_scatters: Whether scatters are loops of ours.
+        scatters_in_loops: Whether scatters are loops of ours.
+        passes_left_out: Whether XLA is asked to call no library, and to make no trees of reductions.
     """
-    return {
-        "put-in-loops": partial(put_in_loops, module, splicer, with_scatters=with_scatters),
+    passes: dict[str, ModulePass] = {
+        "put-in-loops": partial(put_in_loops, module, splicer, with_scatters=scatters_in_loops),
         "hold": partial(hold, module),
         "in-one-kernel": partial(in_one_kernel, module, ahead),
     }
+    if not passes_left_out:
+        passes["dots-in-loops"] = partial(put_dots_in_loops, module, splicer)
+        passes["reduce-twofold"] = partial(reduce_twofold, module, sums_stay=False)
+    return passes
 
 
-def several_kernels(module: Any) -> dict[str, ModulePass]:
-    """Passes for a run of several kernels, in which what works on little is kernels of its own."""
-    return {"in-small-kernels": partial(in_small_kernels, module)}
+def of_several_kernels(module: Any, splicer: Splicer, *, small: bool) -> dict[str, ModulePass]:
+    """Passes for a run of several kernels on one CPU.
 
-
-def no_library(module: Any, splicer: Splicer) -> dict[str, ModulePass]:
-    """Passes for kernels that XLA may want to call a library from, unless it is asked not to."""
-    return {"dots-in-loops": partial(put_dots_in_loops, module, splicer)}
-
-
-def reductions(module: Any, *, sums_stay: bool) -> dict[str, ModulePass]:
-    """Passes for a module that XLA rewrites reductions in, unless it is asked not to."""
-    return {"reduce-twofold": partial(reduce_twofold, module, sums_stay=sums_stay)}
+    Args:
+        module: The module, whose sizes are known.
+        splicer: That built it, and adds functions to it.
+        small: Whether what works on little is in kernels of its own.
+    """
+    passes: dict[str, ModulePass] = {}
+    if small:
+        passes["in-small-kernels"] = partial(in_small_kernels, module)
+        passes["dots-in-loops"] = partial(put_dots_in_loops, module, splicer)
+    passes["reduce-twofold"] = partial(reduce_twofold, module, sums_stay=True)
+    return passes

@@ -10,36 +10,32 @@ Program counters::
 Parked lanes are not run; everything at or past ``done`` ends the loop. A lane whose input is stopped is done with it
 like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
 
-Arrays are ``[lanes, *event]``; where a run of many lanes is one kernel on a CPU, they are ``[*event, lanes]``, unless
-events have long rows: every innermost loop is over lanes then, several of which LLVM does at a time. Stacks have one
-more axis in front, of ``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that do not
-push write there, so that every index is in bounds (consumers do not agree on what happens to others).
+Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where the machine had better loop over lanes innermost. Stacks
+have one more axis in front, of ``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that
+do not push write there, so that every index is in bounds (consumers do not agree on what happens to others).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import jax
 import numpy as np
 
 from hlobatch.analysis.call_frames import CallFrames
-from hlobatch.analysis.one_kernel import MANY
 from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.lowering.idiom import PORTABLE, Idiom
 
 Dim = Any
 """A size: an int, or a symbolic dimension of ``jax.export``."""
 
 Slots = dict[str, Any]
 """Arrays by name."""
-
-UNROLLED: Final = 56
-"""Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 
 COUNTER, FATE, ITEM, HEAD, STEPS = "pc", "fate", "item", "head", "steps"
 EXECUTIONS, ACTIVE = "executions", "active"
@@ -70,10 +66,7 @@ class Layout:
         max_steps: Blocks an input may run, or None.
         stretches: Whether the loop ends after so many turns as it is told, to be gone on with from the same state.
         stats: Whether executions are counted.
-        one_kernel: Whether the run is one kernel on a CPU, where a loop costs next to nothing.
-        long_rows: Whether what is pushed is mostly rows that are as good to work on as lanes are, and better to copy.
-        vector: Numbers of 32 bits that the processor does at a time.
-        stores_masked: Whether the processor is quick to store a vector in some lanes of it and not in others.
+        idiom: How the run is built, which says where arrays have the axis of lanes.
         tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
         constants: Arguments that no lane assigns; see ``in_place``.
         drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
@@ -89,10 +82,7 @@ class Layout:
     max_steps: int | None = None
     stretches: bool = False
     stats: bool = False
-    one_kernel: bool = False
-    long_rows: bool = False
-    vector: int = 8
-    stores_masked: bool = True
+    idiom: Idiom = PORTABLE
     tables: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     drains: bool = True
@@ -100,17 +90,17 @@ class Layout:
     @property
     def lane_axis(self) -> int:
         """Where arrays have the axis of lanes; those of all inputs have it in front."""
-        return -1 if self.one_kernel and self.lanes >= MANY and not self.long_rows else 0
+        return self.idiom.lane_axis
 
     @property
     def by_bits(self) -> bool:
         """Whether what lanes keep is kept bit by bit; see ``masks.putting``."""
-        return bool(self.lane_axis) and not self.stores_masked
+        return self.idiom.by_bits
 
     @property
     def width(self) -> Dim:
         """Size of that axis; where it is the last, in whole vectors, and the lanes at its end may be none."""
-        return -(-max(UNROLLED, self.lanes) // self.vector) * self.vector if self.lane_axis else self.lanes
+        return self.idiom.width(self.lanes)
 
     def array(self, event: tuple[int, ...], dtype: Any, *leading: int) -> jax.ShapeDtypeStruct:
         """An array of all lanes, with axes in front of theirs."""

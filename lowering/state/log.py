@@ -11,17 +11,14 @@ Inside another computation nobody reads it before the end: what is more than it 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.program import Program
-from hlobatch.lowering.arrays.stacks import push_at_once
-from hlobatch.lowering.cpu.stack_loops import push_in_loops
 from hlobatch.lowering.state.layout import ITEM, LOG, LOGGED, Layout, Slots, most_words
 
 
@@ -44,10 +41,7 @@ def with_entry(layout: Layout, slots: Slots, number: int, words: Sequence[Any], 
     row.append(jnp.zeros(layout.of_lanes((size,), layout.width), jnp.int32))
     top = jnp.concatenate(row, axis=1 if axis == 0 else 0)
     fits = mask if layout.drains else mask & (logged < layout.log_rows)
-    push: Callable[..., Any] = push_at_once
-    if layout.one_kernel:
-        push = partial(push_in_loops, axis=axis, by_bits=layout.by_bits)
-    (log,) = push([slots[LOG]], logged, [top], fits)
+    (log,) = layout.idiom.push([slots[LOG]], logged, [top], fits)
     return {LOG: log, LOGGED: logged + mask.astype(jnp.int32)}
 
 

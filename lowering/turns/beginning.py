@@ -104,11 +104,12 @@ def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginnin
     """
     program = layout.program
     first = program.graph.enter_block()
-    is_alone = layout.one_kernel and groups[0] == (0,) and not layout.stats and layout.max_steps is None
+    is_alone = layout.idiom.is_one_kernel and groups[0] == (0,) and not layout.stats and layout.max_steps is None
     comes_back = any(first.name in places for places in onward(program).values())
     if not is_alone or comes_back or never_goes_back(program):
         return None
-    block = BlockFunction(0, first, replace(layout, stores_masked=True), captures, in_place=False)
+    chosen = replace(layout, idiom=replace(layout.idiom, by_bits=False))
+    block = BlockFunction(0, first, chosen, captures, in_place=False)
     if block.moves_stacks or block.logged or any(isinstance(op, PrimOp) and needs_real_inputs(op) for op in block.ops):
         return None
     if not layout.queue or is_small(layout.calls, first):

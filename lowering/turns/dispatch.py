@@ -25,8 +25,6 @@ import jax.numpy as jnp
 
 from hlobatch._jax import ir, stablehlo
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.cpu.one_kernel import Kernel
-from hlobatch.lowering.cpu.turns_at_once import turns_at_once
 from hlobatch.lowering.module.scalars import add, compare, constant, scalar_aval
 from hlobatch.lowering.module.splice import Spliced
 from hlobatch.lowering.module.while_loop import loop
@@ -114,9 +112,7 @@ class ChainOfOne(OneAtATime):
         return [where(wanted, self.layout.leave, following), *kept]
 
     def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-        if self.layout.one_kernel:
-            return super().finder(avals)
-        return Kernel.of(self.splicer, self.choose, avals, "next").call
+        return self.layout.idiom.outlined(self.splicer, self.choose, avals, "next").call
 
     def body(self, carried: Slots) -> Slots:
         state = dict(carried)
@@ -179,10 +175,10 @@ class EachInOrder(Turn):
 
     def _several_turns(self, step: Step) -> Spliced | None:
         """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
-        if not self.layout.one_kernel or self.told:
+        if self.told:
             return None
         given = self.given(step)
-        several = turns_at_once(step.code.run, given, step.code.writes, COUNTER)
+        several = self.layout.idiom.several_turns(step.code.run, given, step.code.writes, COUNTER)
         if several is None:
             return None
         return self.splicer.add(several, list(given.values()), f"{step.name}.turns")
@@ -288,10 +284,10 @@ FORMS: Final = tuple(_FORMS)
 SWEEPS: Final = ("guarded", "sweep")
 
 
-def turn_of(form: str, layout: Layout, platforms: tuple[str, ...], *, on_one_cpu: bool) -> type[Turn]:
+def turn_of(form: str, layout: Layout) -> type[Turn]:
     """What builds a turn in one of ``FORMS``; for one lane, to find the next block is to look at its counter."""
-    if form == "chain" and on_one_cpu and layout.lanes > 1:
+    if form == "chain" and layout.idiom.finds_next_once and layout.lanes > 1:
         return ChainOfOne
-    if form == "sweep" and layout.buffers and "cpu" not in platforms:
+    if form == "sweep" and layout.buffers and layout.idiom.holds_stacks:
         return SweepInSteps
     return _FORMS[form]

@@ -130,7 +130,7 @@ class Lanes:
         elif self.beginning:
             begin = self._begin_one(slots)
         exchange = Exchange(self.layout, self._leaving, self._taken, entering, self._afresh, begin)
-        return (exchange.in_loops if self.layout.one_kernel else exchange.at_once)(slots)
+        return (exchange.in_loops if self.layout.idiom.is_one_kernel else exchange.at_once)(slots)
 
     def _begin_one(self, slots: Slots) -> Callable[[Slots], Slots]:
         """What makes of one input what it begins with."""

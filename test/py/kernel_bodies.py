@@ -1,11 +1,9 @@
 """Bodies of loops that between them have every primitive that XLA emits into one kernel, and what became of them."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import pytest
-from runs import layout_of, request_of
+from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -100,5 +98,6 @@ def chosen(x, n):
 
 def module_of(function, x, n, *, one_kernel):
     plan = function.trace(x, n).plan
-    layout = replace(layout_of(plan, len(x), plan.depth), one_kernel=one_kernel)
+    layout = layout_of(plan, len(x))
+    layout = as_one_kernel(plan, layout) if one_kernel else layout
     return str(to_stablehlo(request_of(plan, layout)))

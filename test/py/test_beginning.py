@@ -78,7 +78,7 @@ def found(function: Any, *arrays: Any, **options: Any) -> Beginning | None:
 def text_of(function: Any, *arrays: Any, **options: Any) -> str:
     plan = hb.batch(function.function, threads=1, **options).trace(*arrays).plan
     layout = layout_of(plan, len(arrays[0]), plan.depth, one_kernel=True)
-    return str(to_stablehlo(request_of(plan, layout, on_one_cpu=True)))
+    return str(to_stablehlo(request_of(plan, layout)))
 
 
 COUNTS = jnp.arange(INPUTS) % 11

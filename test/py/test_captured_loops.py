@@ -21,6 +21,8 @@ import pytest
 import hlobatch as hb
 from hlobatch import _jax
 from hlobatch._jax import Primitive, embed_module, ir, mlir
+from hlobatch.targets.registry import target_of
+from hlobatch.targets.target import Target
 
 MODULE = Path(__file__).with_name("captured_loops.mlir")
 CAPTURED = {
@@ -60,7 +62,7 @@ def run_fibonacci(dispatch: str) -> Any:
 
 def with_loops_captured(what: str) -> list[int]:
     """Either of the two, compiled as it is known to be wrong."""
-    with mock.patch("hlobatch.runtime.division.compiler_options", return_value=CAPTURED):
+    with mock.patch.object(Target, "compiler_options", return_value=CAPTURED):
         result = run_module(CAPTURED) if what == "module" else run_fibonacci("guarded")
     return np.asarray(result).tolist()
 
@@ -72,7 +74,7 @@ WANTED = {
 
 
 def test_the_module_is_right_as_we_compile() -> None:
-    options = _jax.compiler_options(jax.default_backend(), _jax.Compilation())
+    options = target_of(jax.default_backend()).compiler_options(_jax.Compilation())
     np.testing.assert_array_equal(run_module(options), WANTED["module"])
 
 

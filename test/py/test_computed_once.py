@@ -1,7 +1,5 @@
 """What a kernel computes once although it is read more than once."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -17,13 +15,12 @@ from kernel_bodies import (
     module_of,
 )
 from optimized_hlo import inside_loops
-from runs import layout_of, request_of
+from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch import _jax
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.lowering.turns import dispatch
-from hlobatch.runtime import primitive
 
 pytestmark = IN_ONE_KERNEL
 
@@ -53,7 +50,7 @@ def test_a_place_that_a_row_is_gathered_from_is_computed_once():
     places, n = jnp.asarray(random.integers(0, 90, (40, 9)), jnp.int32), jnp.arange(40) % 9
     table = jnp.asarray(random.standard_normal((7, 5)), jnp.float32)
     plan = looked_up.trace(places, n, table).plan
-    text = str(to_stablehlo(request_of(plan, replace(layout_of(plan, 40, plan.depth), one_kernel=True))))
+    text = str(to_stablehlo(request_of(plan, as_one_kernel(plan, layout_of(plan, 40)))))
     assert text.count("call @held") == 1
     wanted = hb.batch(looked_up.function, in_axes=(0, 0, None), optimizations=THUNKS)(places, n, table)
     np.testing.assert_allclose(looked_up(places, n, table), wanted, rtol=1e-6)
@@ -99,7 +96,7 @@ def once_if(wanted, x):
 
 @pytest.mark.parametrize("one_kernel", [False, True])
 def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
-    options = _jax.compiler_options("cpu", _jax.Compilation(one_kernel=one_kernel))
+    options = _jax.compiler_options(_jax.Compilation(one_kernel=one_kernel))
     arguments = jnp.bool_(False), jnp.arange(1e4)
     text = jax.jit(once_if, compiler_options=options).lower(*arguments).compile().as_text()
     assert any("tanh" in instruction.line for instruction in inside_loops(text)) == one_kernel
@@ -107,7 +104,7 @@ def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
 
 @pytest.mark.parametrize("left_alone", [False, True])
 def test_blocks_are_tied_to_loops_unless_those_are_left_alone(left_alone, monkeypatch):
-    monkeypatch.setattr(primitive, "leaves_passes_out", lambda: left_alone)
+    monkeypatch.setattr(_jax, "leaves_passes_out", lambda: left_alone)
     tied = []
     monkeypatch.setattr("hlobatch.lowering.turns.turn.tied", lambda part, *_, **__: tied.append(part) or part)
     function = looped(lambda x: jnp.tanh(x), dispatch="chain")

@@ -6,16 +6,16 @@ import numpy as np
 import pytest
 from kernel_bodies import IN_ONE_KERNEL, THUNKS, examples, is_one_kernel, looped, random_numbers, shapes
 
+from hlobatch import _jax
 from hlobatch.lowering.cpu.reductions import Reduction
 from hlobatch.lowering.cpu.scatters import Scatter
-from hlobatch.runtime import primitive
 
 pytestmark = IN_ONE_KERNEL
 
 
 @pytest.mark.parametrize("body", [shapes, random_numbers])
 def test_scatters_become_loops_where_xla_makes_none_of_them(body, monkeypatch):
-    monkeypatch.setattr(primitive, "makes_small_fusions", lambda: False)
+    monkeypatch.setattr(_jax, "makes_small_fusions", lambda: False)
     x, n = examples()
     ours = looped(body)
     assert is_one_kernel(ours, x, n)

@@ -1,18 +1,17 @@
 """What lanes keep, bit by bit: the same as by a choice, for every type, with no choice left that LLVM could find."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from runs import chosen_layout, request_of
+from runs import as_one_kernel, chosen_layout, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.arrays.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.targets.machine import cores, stores_masked, vector
+from hlobatch.targets.this_machine import cores, stores_masked, vector
 
 LANES = 40
 MASK = jnp.arange(LANES) % 3 == 0
@@ -68,7 +67,7 @@ def fibonacci(n: Any) -> Any:
 )
 def test_many_lanes_of_one_kernel_are_put_so(lanes: int, stores_masked: bool, by_bits: bool) -> None:
     plan = fibonacci.trace(jnp.arange(lanes)).plan
-    layout = replace(chosen_layout(plan, lanes), stores_masked=stores_masked)
+    layout = as_one_kernel(plan, chosen_layout(plan, lanes), stores_masked=stores_masked)
     text = str(to_stablehlo(request_of(plan, layout)))
     assert ("stablehlo.xor" in text) == by_bits
 

@@ -20,7 +20,7 @@ from kernel_bodies import (
     random_numbers,
     shapes,
 )
-from runs import layout_of, request_of, strategy_of
+from runs import as_one_kernel, layout_of, request_of, strategy_of
 from test_generated import load
 from zoo import in_small_kernels
 
@@ -28,6 +28,7 @@ import hlobatch as hb
 from hlobatch.ir.ops import PrimOp
 from hlobatch.jax_primitives import IN_KERNELS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
+from hlobatch.targets.cpu_idioms import SeveralKernels
 
 pytestmark = IN_ONE_KERNEL
 
@@ -259,8 +260,8 @@ def test_what_finds_the_next_block_stands_there_once():
     def choices(layout, **how):
         return str(to_stablehlo(request_of(plan, layout, **how))).count(greatest)
 
-    assert choices(replace(several, one_kernel=True), on_one_cpu=True) == 1
-    assert choices(several, on_one_cpu=True) == 1
+    assert choices(as_one_kernel(plan, several)) == 1
+    assert choices(replace(several, idiom=SeveralKernels())) == 1
     assert choices(several) == 1 + groups
 
 

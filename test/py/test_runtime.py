@@ -61,17 +61,17 @@ def test_stacks_grow_while_running(dispatch: str, lanes: int | None) -> None:
 
 def test_this_jax_knows_the_options_it_is_given() -> None:
     wanted = dict(_jax._SEQUENTIAL)
-    assert _jax.compiler_options("cpu", Compilation()) == wanted
+    assert _jax.compiler_options(Compilation()) == wanted
     wanted |= {"xla_disable_hlo_passes": "cpu-parallel-task-assigner"}
-    assert _jax.compiler_options("cpu", Compilation(whole_kernels=True)) == wanted
+    assert _jax.compiler_options(Compilation(whole_kernels=True)) == wanted
     in_one = ["cpu-parallel-task-assigner", "dot-library-rewriter", *_jax._PASSES_ON_LOOPS, _jax._TREES]
     wanted |= {"xla_disable_hlo_passes": ",".join(in_one)}
     wanted |= _jax._WIDE_VECTORS | (_jax._FUSIONS_OF_ONE if _jax.makes_small_fusions() else {})
-    assert _jax.compiler_options("cpu", Compilation(one_kernel=True)) == wanted
+    assert _jax.compiler_options(Compilation(one_kernel=True)) == wanted
     wanted |= {"xla_backend_optimization_level": 2}
-    assert _jax.compiler_options("cpu", Compilation(one_kernel=True, little_unrolled=True)) == wanted
+    assert _jax.compiler_options(Compilation(one_kernel=True, little_unrolled=True)) == wanted
     for platform in ("tpu", "gpu", "cuda", "rocm"):
-        assert _jax.compiler_options(platform, Compilation()) == {}
+        assert target_of(platform).compiler_options(Compilation()) == {}
 
 
 def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -79,7 +79,7 @@ def test_xla_without_an_option_goes_without(monkeypatch: pytest.MonkeyPatch) -> 
     monkeypatch.setattr(_jax, "_ALL_OPTIONS", {**_jax._ALL_OPTIONS, "xla_cpu_of_another_release": "yes"})
     assert _jax._unknown_options.__wrapped__() == missing | {"xla_cpu_of_another_release"}
     monkeypatch.setattr(_jax, "_unknown_options", lambda: frozenset(_jax._SEQUENTIAL))
-    assert _jax.compiler_options.__wrapped__("cpu", Compilation()) == {}
+    assert _jax.compiler_options.__wrapped__(Compilation()) == {}
 
 
 @pytest.mark.parametrize("platforms", [("cpu",), ("cuda",)])

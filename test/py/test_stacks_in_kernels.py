@@ -1,7 +1,5 @@
 """Stacks in one kernel: lanes as the last axis, and loops that push and pop."""
 
-from dataclasses import replace
-
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -11,7 +9,7 @@ from kernel_bodies import (
     THUNKS,
     fibonacci,
 )
-from runs import chosen_layout, layout_of
+from runs import as_one_kernel, chosen_layout, layout_of
 from zoo import LOOP
 
 import hlobatch as hb
@@ -35,7 +33,8 @@ pytestmark = IN_ONE_KERNEL
 )
 def test_many_lanes_are_the_last_axis_in_whole_vectors(lanes, vector, one_kernel, axis, width):
     plan = fibonacci.trace(jnp.arange(lanes)).plan
-    layout = replace(layout_of(plan, lanes, 8), one_kernel=one_kernel, vector=vector)
+    layout = layout_of(plan, lanes, 8)
+    layout = as_one_kernel(plan, layout, vector=vector) if one_kernel else layout
     assert (layout.lane_axis, layout.width) == (axis, width)
     assert layout.array((2, 3), np.float32, 9).shape == ((9, 2, 3, width) if axis else (9, width, 2, 3))
 

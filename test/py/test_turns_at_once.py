@@ -1,19 +1,18 @@
 """Several runs of a block as one loop over lanes: the same numbers, where it is a block of which that can be made."""
 
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
-from runs import layout_of, request_of
+from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
-from hlobatch.lowering.turns import dispatch
 from hlobatch.lowering.turns.dispatch import TWICE
+from hlobatch.targets import cpu_idioms
 
 LANES = 64
 NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)
@@ -180,7 +179,7 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
         found.append(turns_at_once(*args))
         return found[-1]
 
-    monkeypatch.setattr(dispatch, "turns_at_once", noted)
+    monkeypatch.setattr(cpu_idioms, "turns_at_once", noted)
     a = jnp.arange(1, 301)
     hb.batch(gcd.function, threads=1, optimizations=hb.Optimizations(one_kernel=one_kernel))(a, a)
     assert len([each for each in found if each is not None]) == made
@@ -189,7 +188,7 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
 def request_of_a_loop() -> Request:
     """For 300 inputs of a loop on numbers, in one kernel."""
     plan = hb.batch(gcd.function, threads=1).trace(jnp.arange(300), jnp.arange(300)).plan
-    return request_of(plan, replace(layout_of(plan, 300, plan.depth), one_kernel=True), on_one_cpu=True)
+    return request_of(plan, as_one_kernel(plan, layout_of(plan, 300)))
 
 
 def test_what_was_traced_once_is_not_traced_again(monkeypatch: pytest.MonkeyPatch) -> None:

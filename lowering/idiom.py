@@ -1,0 +1,129 @@
+"""An idiom: the form of code that a machine's compiler does best with, and the one that serves any machine.
+
+The lowering can be read without knowledge of any compiler behind it. Where one of them is better served by another
+form of the same code, the lowering asks the idiom, which is part of a run's layout. Targets have idioms of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, Final, NamedTuple
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import ClosedJaxpr
+from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
+from hlobatch.lowering.module.passes import ModulePass
+from hlobatch.lowering.module.splice import Avals, Splicer
+
+Arrays = Sequence[Any]
+Slots = dict[str, Any]
+Function = Callable[..., Sequence[Any]]
+
+
+class Called(NamedTuple):
+    """A function of the module.
+
+    Attributes:
+        call: Calls it at the current insertion point.
+        results: How many it has.
+    """
+
+    call: Callable[[Sequence[Any]], list[Any]]
+    results: int
+
+
+class Ahead(NamedTuple):
+    """Operands of ``main`` that a function makes, before the run, of those in front of them.
+
+    Attributes:
+        made: By that function.
+        place: Position of the first of them.
+    """
+
+    made: Called
+    place: int
+
+
+@dataclass(frozen=True)
+class Idiom:
+    """How a run is built. What is said here serves any machine, and batches of a size that is not known.
+
+    Attributes:
+        lane_axis: Where arrays have the axis of lanes: 0 if it is the first one, -1 if it is the last.
+        by_bits: Whether what lanes keep is kept bit by bit; see ``arrays.masks.putting``.
+        is_one_kernel: Whether the run is one kernel, in which a loop costs next to nothing.
+        finds_next_once: Whether a test costs so little that a turn finds the next block once, and passes over others.
+        holds_stacks: Whether each block of a sweep stands behind a barrier, so that stacks are read before they are
+            written.
+        moves_code_out: Whether the compiler moves what does not change in a loop out of it, unless it is kept from it.
+        draws_in_loops: Whether random numbers are drawn in loops, as JAX does it on a CPU.
+    """
+
+    lane_axis: int = 0
+    by_bits: bool = False
+    is_one_kernel: bool = False
+    finds_next_once: bool = False
+    holds_stacks: bool = False
+    moves_code_out: bool = True
+    draws_in_loops: bool = False
+
+    def width(self, lanes: Any) -> Any:
+        """Size of the axis of so many lanes."""
+        return lanes
+
+    def over_lanes(
+        self, function: Function, code: ClosedJaxpr | None, varies: Sequence[bool], lanes: Any, arrays: Arrays
+    ) -> list[Any]:
+        """What a function of one lane's arrays gives on arrays of all lanes.
+
+        Args:
+            function: The function.
+            code: Its jaxpr, if it has been traced.
+            varies: For each array, whether lanes differ in it.
+            lanes: How many there are.
+            arrays: The arrays.
+        """
+        del code
+        if any(varies):
+            return list(jax.vmap(function, tuple(0 if differs else None for differs in varies))(*arrays))
+        return [jnp.broadcast_to(r, (lanes, *jnp.shape(r))) for r in function(*arrays)]
+
+    def push(self, stacks: Arrays, row: Any, tops: Arrays, mask: Any) -> list[Any]:
+        """Stacks with what lanes of a mask have on top saved in their rows, ``i32[lanes]``."""
+        return push_at_once(stacks, row, tops, mask)
+
+    def pop(self, stacks: Arrays, row: Any, tops: Arrays, mask: Any) -> list[Any]:
+        """Tops with what lanes of a mask have saved in their rows."""
+        return pop_at_once(stacks, row, tops, mask)
+
+    def several_turns(self, run: Function, given: Slots, writes: Sequence[str], counter: str) -> Function | None:
+        """Several turns of a block that goes on to itself as one function; None where it is not to be one."""
+        del run, given, writes, counter
+        return None
+
+    def outlined(self, splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
+        """A function in which little is computed, many times."""
+        return called(splicer, function, avals, name)
+
+    def ahead(self, splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
+        """A function that runs once, before the loop."""
+        return called(splicer, function, avals, name)
+
+    def passes(self, module: Any, splicer: Splicer, ahead: Ahead | None) -> dict[str, ModulePass]:
+        """What is left to do with the module that was built, in order."""
+        del module, splicer, ahead
+        return {}
+
+
+PORTABLE: Final = Idiom()
+"""What any machine runs."""
+
+
+def called(splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
+    """A function of the module."""
+    added = splicer.add(function, avals, name)
+    return Called(partial(splicer.call, added), len(added.results))
