@@ -29,8 +29,8 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, stop_error
 from hlobatch.strategy.options import KERNEL
+from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
-from hlobatch.targets.this_machine import cores
 
 LARGE: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""

@@ -1,1 +1,1 @@
-"""What machines want: a file for each kind, which says what each form of a program costs there."""
+"""What machines want: what each form of a program costs there, and how code is best written for their compilers."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from hlobatch.targets.accelerators import GPU, Accelerator
-from hlobatch.targets.cpu import cpu
+from hlobatch.targets.cpu.target import cpu
 from hlobatch.targets.target import Target
 
 

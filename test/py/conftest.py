@@ -23,7 +23,7 @@ hypothesis.settings.load_profile("quick")
 def two_cores() -> Iterator[None]:
     """Batches are divided, and steps counted, as on a machine with two cores."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("hlobatch.targets.this_machine.cores", lambda: 2)
+        patch.setattr("hlobatch.targets.cpu.processor.cores", lambda: 2)
         yield
 
 

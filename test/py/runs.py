@@ -10,7 +10,7 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.strategy.plan_run import plan_run
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
-from hlobatch.targets.cpu_idioms import OneKernel
+from hlobatch.targets.cpu.idioms import OneKernel
 from hlobatch.targets.registry import target_of
 from hlobatch.targets.target import Run
 

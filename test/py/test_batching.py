@@ -13,8 +13,8 @@ import pytest
 from jax import lax
 
 from hlobatch._jax import subjaxprs
-from hlobatch.lowering.cpu.batching import over_lanes
-from hlobatch.lowering.cpu.batching_rules import RULES
+from hlobatch.targets.cpu.batching import over_lanes
+from hlobatch.targets.cpu.batching_rules import RULES
 
 LANES = 5
 

@@ -86,9 +86,9 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
 
     def behind(program: ZooProgram, batch: int) -> Any:
         with (
-            mock.patch("hlobatch.analysis.one_kernel.MANY", 1),
-            mock.patch("hlobatch.targets.this_machine.stores_masked", return_value=stores_masked),
-            mock.patch("hlobatch.targets.this_machine.vector", return_value=vector),
+            mock.patch("hlobatch.targets.cpu.whole_runs.MANY", 1),
+            mock.patch("hlobatch.targets.cpu.processor.stores_masked", return_value=stores_masked),
+            mock.patch("hlobatch.targets.cpu.processor.vector", return_value=vector),
         ):
             return run(program, batch)
 

@@ -7,8 +7,8 @@ from hlobatch import _jax
 from hlobatch.jax_primitives import IN_KERNELS, TABLE, Batched, Costs, Primitive, Trait, batched, having, operations
 from hlobatch.kernels import machine  # whose imports register all rules  # noqa: F401
 from hlobatch.kernels.rules import ARRAYS, NUMBERS
-from hlobatch.lowering.cpu.batching import _CONTROL
-from hlobatch.lowering.cpu.batching_rules import RULES
+from hlobatch.targets.cpu.batching import _CONTROL
+from hlobatch.targets.cpu.batching_rules import RULES
 from hlobatch.transforms.split_shared import _TAKING_LONG
 
 

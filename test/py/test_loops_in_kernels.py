@@ -7,8 +7,8 @@ import pytest
 from kernel_bodies import IN_ONE_KERNEL, THUNKS, examples, is_one_kernel, looped, random_numbers, shapes
 
 from hlobatch import _jax
-from hlobatch.lowering.cpu.reductions import Reduction
-from hlobatch.lowering.cpu.scatters import Scatter
+from hlobatch.targets.cpu.reductions import Reduction
+from hlobatch.targets.cpu.scatters import Scatter
 
 pytestmark = IN_ONE_KERNEL
 

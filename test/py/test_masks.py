@@ -11,7 +11,7 @@ from runs import as_one_kernel, chosen_layout, request_of
 import hlobatch as hb
 from hlobatch.lowering.arrays.masks import masked, putting
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.targets.this_machine import cores, stores_masked, vector
+from hlobatch.targets.cpu.processor import cores, stores_masked, vector
 
 LANES = 40
 MASK = jnp.arange(LANES) % 3 == 0

@@ -28,7 +28,7 @@ import hlobatch as hb
 from hlobatch.ir.ops import PrimOp
 from hlobatch.jax_primitives import IN_KERNELS
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.targets.cpu_idioms import SeveralKernels
+from hlobatch.targets.cpu.idioms import SeveralKernels
 
 pytestmark = IN_ONE_KERNEL
 

@@ -9,10 +9,10 @@ from zoo import LOOP, optimizing_little
 
 import hlobatch as hb
 from examples import nuts, targets
-from hlobatch.analysis.one_kernel import fits_one_kernel
-from hlobatch.lowering.cpu.contractions import Contraction
-from hlobatch.lowering.cpu.outermost import outermost
-from hlobatch.lowering.cpu.reductions import reduction_of
+from hlobatch.targets.cpu.contractions import Contraction
+from hlobatch.targets.cpu.outermost import outermost
+from hlobatch.targets.cpu.reductions import reduction_of
+from hlobatch.targets.cpu.whole_runs import fits_one_kernel
 
 pytestmark = IN_ONE_KERNEL
 

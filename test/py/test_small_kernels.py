@@ -7,8 +7,8 @@ import pytest
 
 import hlobatch as hb
 from hlobatch._jax import ir, mlir
-from hlobatch.lowering.cpu import small_kernels
-from hlobatch.lowering.cpu.small_kernels import LITTLE, in_small_kernels
+from hlobatch.targets.cpu import small_kernels
+from hlobatch.targets.cpu.small_kernels import LITTLE, in_small_kernels
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
 

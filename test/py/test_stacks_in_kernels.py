@@ -14,7 +14,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
-from hlobatch.lowering.cpu.stack_loops import NEAR, pop_in_loops, push_in_loops
+from hlobatch.targets.cpu.stack_loops import NEAR, pop_in_loops, push_in_loops
 
 pytestmark = IN_ONE_KERNEL
 

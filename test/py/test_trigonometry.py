@@ -7,8 +7,8 @@ import pytest
 from kernel_bodies import IN_ONE_KERNEL, THUNKS, is_one_kernel, module_of
 
 import hlobatch as hb
-from hlobatch.lowering.cpu.reductions import Reduction
-from hlobatch.lowering.cpu.trigonometry import LIMIT, Trigonometric
+from hlobatch.targets.cpu.reductions import Reduction
+from hlobatch.targets.cpu.trigonometry import LIMIT, Trigonometric
 
 pytestmark = IN_ONE_KERNEL
 

@@ -9,10 +9,10 @@ import pytest
 from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
-from hlobatch.lowering.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.lowering.turns.dispatch import TWICE
-from hlobatch.targets import cpu_idioms
+from hlobatch.targets.cpu import idioms
+from hlobatch.targets.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 
 LANES = 64
 NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)
@@ -179,7 +179,7 @@ def test_they_are_made_in_one_kernel(one_kernel: bool, made: int, monkeypatch: p
         found.append(turns_at_once(*args))
         return found[-1]
 
-    monkeypatch.setattr(cpu_idioms, "turns_at_once", noted)
+    monkeypatch.setattr(idioms, "turns_at_once", noted)
     a = jnp.arange(1, 301)
     hb.batch(gcd.function, threads=1, optimizations=hb.Optimizations(one_kernel=one_kernel))(a, a)
     assert len([each for each in found if each is not None]) == made

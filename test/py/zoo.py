@@ -197,8 +197,8 @@ def optimizing_little() -> Iterator[None]:
 def in_small_kernels() -> Iterator[None]:
     """Within it no run is one kernel, and small kernels of one lane hold all they can."""
     with (
-        mock.patch("hlobatch.analysis.one_kernel.fits_one_kernel", return_value=False),
-        mock.patch("hlobatch.lowering.cpu.small_kernels.FEWEST", 1),
+        mock.patch("hlobatch.targets.cpu.whole_runs.fits_one_kernel", return_value=False),
+        mock.patch("hlobatch.targets.cpu.small_kernels.FEWEST", 1),
     ):
         yield
 

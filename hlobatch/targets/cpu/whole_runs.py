@@ -2,7 +2,7 @@
 
 XLA emits loops, branches and everything on elements into such a kernel, but calls no library from there: no sort, no
 FFT, no LAPACK, nothing on the host. A contraction becomes nested loops of one multiplication at a time, which a library
-does sixteen of; ``lowering/cpu/contractions.py`` has better loops, and a library is still faster where there is much to
+does sixteen of; ``targets/cpu/contractions.py`` has better loops, and a library is still faster where there is much to
 do, or where nothing but products takes the time: in a run of which each block runs once, loops are inside of
 primitives.
 """

@@ -13,7 +13,7 @@ import numpy as np
 from hlobatch._jax import stablehlo
 from hlobatch.lowering.arrays.rows import part_of, row_of, with_part
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.cpu.combinations import COMBINATIONS, combination_of
+from hlobatch.targets.cpu.combinations import COMBINATIONS, combination_of
 
 Axes = tuple[int, ...]
 
@@ -80,7 +80,7 @@ def scatter_of(operation: Any) -> Scatter:
     """What a ``stablehlo.scatter`` of one array does."""
     dims = stablehlo.ScatterDimensionNumbers(operation.attributes["scatter_dimension_numbers"])
     combination = combination_of(operation)
-    assert combination is not None, "analysis/one_kernel.py lets no other scatter pass"
+    assert combination is not None, "targets/cpu/whole_runs.py lets no other scatter pass"
     return Scatter(
         tuple(dims.update_window_dims),
         tuple(dims.inserted_window_dims),

@@ -35,7 +35,7 @@ from hlobatch._jax import (
     random_function,
 )
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.cpu.batching_rules import RULES, Value, Values
+from hlobatch.targets.cpu.batching_rules import RULES, Value, Values
 
 Function = Callable[..., Sequence[Any]]
 

@@ -16,7 +16,7 @@ from jax import lax
 from hlobatch._jax import function_of
 from hlobatch.analysis.updates import SLICE
 from hlobatch.jax_primitives import UPDATES, Batched, batched
-from hlobatch.lowering.cpu.contractions import accumulator
+from hlobatch.targets.cpu.contractions import accumulator
 
 
 @dataclass(frozen=True)

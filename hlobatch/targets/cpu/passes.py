@@ -15,14 +15,14 @@ from __future__ import annotations
 from functools import partial
 from typing import Any
 
-from hlobatch.lowering.cpu.held import hold
-from hlobatch.lowering.cpu.in_loops import put_dots_in_loops, put_in_loops
-from hlobatch.lowering.cpu.one_kernel import in_one_kernel
-from hlobatch.lowering.cpu.small_kernels import in_small_kernels
-from hlobatch.lowering.cpu.twofold import reduce_twofold
 from hlobatch.lowering.idiom import Ahead
 from hlobatch.lowering.module.passes import ModulePass
 from hlobatch.lowering.module.splice import Splicer
+from hlobatch.targets.cpu.held import hold
+from hlobatch.targets.cpu.in_loops import put_dots_in_loops, put_in_loops
+from hlobatch.targets.cpu.one_kernel import in_one_kernel
+from hlobatch.targets.cpu.small_kernels import in_small_kernels
+from hlobatch.targets.cpu.twofold import reduce_twofold
 
 
 def of_one_kernel(

@@ -24,9 +24,9 @@ import numpy as np
 
 from hlobatch._jax import func, ir
 from hlobatch.jax_primitives import Trait, having, operations
-from hlobatch.lowering.cpu.one_kernel import NOT_INLINED, mark
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import CALL, aval_of, callee
+from hlobatch.targets.cpu.one_kernel import NOT_INLINED, mark
 
 _BROADCAST: Final = "stablehlo.broadcast_in_dim"
 _BARRIER: Final = "stablehlo.optimization_barrier"

@@ -24,9 +24,9 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch._jax import ir, stablehlo
-from hlobatch.lowering.cpu.combinations import combination_of
-from hlobatch.lowering.cpu.outermost import outermost
 from hlobatch.lowering.module.splice import aval_of
+from hlobatch.targets.cpu.combinations import combination_of
+from hlobatch.targets.cpu.outermost import outermost
 
 LONG: Final = 32
 """More numbers than these along an axis, and XLA makes a tree."""

@@ -20,9 +20,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import ir
-from hlobatch.lowering.cpu.chunks import in_chunks
-from hlobatch.lowering.cpu.combinations import COMBINATIONS, combination_of
 from hlobatch.lowering.module.splice import aval_of
+from hlobatch.targets.cpu.chunks import in_chunks
+from hlobatch.targets.cpu.combinations import COMBINATIONS, combination_of
 
 FOR_A_LIBRARY: Final = 2048
 """Numbers in all, or products, from which XLA may want a library, then finds that a kernel calls none, and gives up:

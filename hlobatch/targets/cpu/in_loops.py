@@ -16,14 +16,14 @@ from typing import Any, Final
 
 from hlobatch._jax import ir
 from hlobatch.analysis.machine_flow import reachable
-from hlobatch.lowering.cpu.contractions import any_contraction_of, contraction_of
-from hlobatch.lowering.cpu.one_kernel import is_marked
-from hlobatch.lowering.cpu.outermost import outermost
-from hlobatch.lowering.cpu.reductions import reduction_of
-from hlobatch.lowering.cpu.scatters import scatter_of
-from hlobatch.lowering.cpu.trigonometry import COSINES, SINES, is_little_once, trigonometric_of
 from hlobatch.lowering.module.splice import CALL, Spliced, Splicer, aval_of, callee, name_of
 from hlobatch.lowering.module.while_loop import WHILE
+from hlobatch.targets.cpu.contractions import any_contraction_of, contraction_of
+from hlobatch.targets.cpu.one_kernel import is_marked
+from hlobatch.targets.cpu.outermost import outermost
+from hlobatch.targets.cpu.reductions import reduction_of
+from hlobatch.targets.cpu.scatters import scatter_of
+from hlobatch.targets.cpu.trigonometry import COSINES, SINES, is_little_once, trigonometric_of
 
 DOT: Final = "stablehlo.dot_general"
 SCATTER: Final = "stablehlo.scatter"

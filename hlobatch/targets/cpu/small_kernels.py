@@ -26,11 +26,11 @@ from typing import Any, Final
 
 from hlobatch._jax import func, ir
 from hlobatch.jax_primitives import IN_KERNELS, Batched, batched, operations
-from hlobatch.lowering.cpu.one_kernel import call_kernel, is_marked
-from hlobatch.lowering.cpu.reductions import FOR_A_LIBRARY
 from hlobatch.lowering.module.functions import new_function
 from hlobatch.lowering.module.splice import CALL, callee
 from hlobatch.lowering.module.while_loop import WHILE
+from hlobatch.targets.cpu.one_kernel import call_kernel, is_marked
+from hlobatch.targets.cpu.reductions import FOR_A_LIBRARY
 
 LITTLE: Final = 4096
 """Elements of a result that one core works on in less time than it takes to start a kernel, or a few."""

@@ -11,14 +11,14 @@ from dataclasses import dataclass
 from typing import Any, Final, final
 
 from hlobatch._jax import ClosedJaxpr
-from hlobatch.lowering.cpu.batching import over_lanes
-from hlobatch.lowering.cpu.one_kernel import Kernel
-from hlobatch.lowering.cpu.passes import of_one_kernel, of_several_kernels
-from hlobatch.lowering.cpu.stack_loops import pop_in_loops, push_in_loops
-from hlobatch.lowering.cpu.turns_at_once import turns_at_once
 from hlobatch.lowering.idiom import Ahead, Arrays, Called, Function, Idiom, Slots
 from hlobatch.lowering.module.passes import ModulePass
 from hlobatch.lowering.module.splice import Avals, Splicer
+from hlobatch.targets.cpu.batching import over_lanes
+from hlobatch.targets.cpu.one_kernel import Kernel
+from hlobatch.targets.cpu.passes import of_one_kernel, of_several_kernels
+from hlobatch.targets.cpu.stack_loops import pop_in_loops, push_in_loops
+from hlobatch.targets.cpu.turns_at_once import turns_at_once
 
 UNROLLED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""

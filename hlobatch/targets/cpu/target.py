@@ -7,12 +7,11 @@ from typing import Any, final
 
 from hlobatch import _jax
 from hlobatch._jax import Compilation
-from hlobatch.analysis import one_kernel
 from hlobatch.ir.program import Program
 from hlobatch.kernels.processors import CPU
 from hlobatch.lowering.idiom import PORTABLE, Idiom
-from hlobatch.targets import this_machine
-from hlobatch.targets.cpu_idioms import OneKernel, SeveralKernels
+from hlobatch.targets.cpu import processor, whole_runs
+from hlobatch.targets.cpu.idioms import OneKernel, SeveralKernels
 from hlobatch.targets.target import Run, Target
 
 
@@ -28,11 +27,11 @@ class Cpu(Target):
     stores_masked: bool = True
 
     def makes_one_kernel(self, program: Program, lanes: int) -> bool:
-        return one_kernel.fits_one_kernel(program, lanes, self.vector)
+        return whole_runs.fits_one_kernel(program, lanes, self.vector)
 
     def idiom(self, run: Run) -> Idiom:
         if run.one_kernel:
-            is_behind = run.lanes >= one_kernel.MANY and not run.has_long_rows
+            is_behind = run.lanes >= whole_runs.MANY and not run.has_long_rows
             small_fusions = _jax.makes_small_fusions()
             return OneKernel(
                 lane_axis=-1 if is_behind else 0,
@@ -57,8 +56,8 @@ def cpu() -> Cpu:
         CPU,
         is_host=True,
         divides=True,
-        threads=this_machine.cores(),
-        vector=this_machine.vector(),
-        stores_masked=this_machine.stores_masked(),
+        threads=processor.cores(),
+        vector=processor.vector(),
+        stores_masked=processor.stores_masked(),
         narrows_long_blocks=True,
     )

@@ -15,9 +15,9 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import stablehlo
-from hlobatch.lowering.cpu.chunks import in_chunks
-from hlobatch.lowering.cpu.reductions import FOR_A_LIBRARY, Reduction
 from hlobatch.lowering.module.splice import aval_of
+from hlobatch.targets.cpu.chunks import in_chunks
+from hlobatch.targets.cpu.reductions import FOR_A_LIBRARY, Reduction
 
 TOGETHER: Final = 4
 """Outer products added at a time: the sum is read and written once for so many."""
