@@ -1,7 +1,8 @@
-"""An idiom: the form of code that a machine's compiler does best with, and the one that serves any machine.
+"""An idiom: how code is written for one compiler, such as the lane axis, pushes and pops; here, the portable one.
 
-The lowering can be read without knowledge of any compiler behind it. Where one of them is better served by another
-form of the same code, the lowering asks the idiom, which is part of a run's layout. Targets have idioms of their own.
+The lowering is written without knowledge of the compiler that StableHLO is given to. Where a compiler is better served
+by another form of the same code, the lowering calls a method of the run's ``Idiom``, a field of its ``Layout``.
+``PORTABLE`` serves any machine; a target (``targets/``) chooses it or a subclass of its own for each run.
 """
 
 from __future__ import annotations
@@ -37,11 +38,11 @@ class Called(NamedTuple):
 
 
 class Ahead(NamedTuple):
-    """Operands of ``main`` that a function makes, before the run, of those in front of them.
+    """A function that runs once, before the loop, and computes the last operands of ``main`` from those before them.
 
     Attributes:
-        made: By that function.
-        place: Position of the first of them.
+        made: The function.
+        place: Position of the first operand that it computes.
     """
 
     made: Called
@@ -54,12 +55,12 @@ class Idiom:
 
     Attributes:
         lane_axis: Where arrays have the axis of lanes: 0 if it is the first one, -1 if it is the last.
-        by_bits: Whether what lanes keep is kept bit by bit; see ``arrays.masks.putting``.
+        by_bits: Whether a masked update blends bits instead of selecting; see ``arrays/masks.py``.
         is_one_kernel: Whether the run is one kernel, in which a loop costs next to nothing.
         finds_next_once: Whether a test costs so little that a turn finds the next block once, and passes over others.
         holds_stacks: Whether each block of a sweep stands behind a barrier, so that stacks are read before they are
             written.
-        moves_code_out: Whether the compiler moves what does not change in a loop out of it, unless it is kept from it.
+        moves_code_out: Whether the compiler does loop-invariant code motion; see ``module/tie.py``.
         draws_in_loops: Whether random numbers are drawn in loops, as JAX does it on a CPU.
     """
 
@@ -101,12 +102,12 @@ class Idiom:
         return pop_at_once(stacks, row, tops, mask)
 
     def several_turns(self, run: Function, given: Slots, writes: Sequence[str], counter: str) -> Function | None:
-        """Several turns of a block that goes on to itself as one function; None where it is not to be one."""
+        """A few turns of a block that goes on to itself, in one function (unroll-and-jam); None where there is none."""
         del run, given, writes, counter
         return None
 
     def outlined(self, splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
-        """A function in which little is computed, many times."""
+        """A function of the module for small code that runs often; an idiom may have it compiled to one kernel."""
         return called(splicer, function, avals, name)
 
     def ahead(self, splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
@@ -114,7 +115,7 @@ class Idiom:
         return called(splicer, function, avals, name)
 
     def passes(self, module: Any, splicer: Splicer, ahead: Ahead | None) -> dict[str, ModulePass]:
-        """What is left to do with the module that was built, in order."""
+        """Passes that rewrite the module once it has been built, by name, in order."""
         del module, splicer, ahead
         return {}
 

@@ -1,1 +1,1 @@
-"""Arrays of all lanes -> the same with other rows: choices, masks, gathers and scatters, stacks."""
+"""Operations on arrays of all lanes: select, masked update, reading and writing slices, pushes and pops on stacks."""

@@ -1,14 +1,15 @@
-"""New values in the lanes of a mask, in the others what is there.
+"""An array, new values and a mask of lanes -> the array with the new values, in the lanes of the mask alone.
 
 ::
 
     r = where(mask, new, r)    ==>    bits = -mask, in memory
                                       r    = r ^ ((r ^ new) & bits)
 
-LLVM makes a masked store of the former where ``r`` stays where it is. With AVX2, processors of AMD take some twenty
-cycles for it, and half of the time of a recursion may go there. With AVX-512 it is the better way
-(``stores_masked`` of a ``Layout``).
-Of bits that are read from memory LLVM does not know that they are all alike in a lane, and that this is a choice.
+The form on the left is a select, and the usual one. Where ``r`` is updated in place, LLVM makes a masked store of it.
+With AVX2, processors of AMD take some twenty cycles for a masked store, and half of the time of a recursion may go into
+those; with AVX-512 they are fast. The form on the right (``by_bits`` of an ``Idiom``) blends old and new bits instead.
+The bits of the mask come from memory, past a barrier, so that LLVM does not know that all bits of a lane are alike, and
+does not make a select of the blend again.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from hlobatch.lowering.arrays.rows import row_of
 from hlobatch.lowering.arrays.where import where
 
 Put = Callable[[Any, Any], Any]
-"""An array, and what is new in the lanes of a mask -> the array with it."""
+"""An array, and new values for the lanes of a mask -> the array with those."""
 
 _MASKED_STORES: Final[Mapping[int, Any]] = {4: np.int32, 8: np.int64}
 """Bytes of the numbers that AVX2 has masked stores of, and integers of that size."""
@@ -47,12 +48,13 @@ def from_active_lane(mask: Any, array: Any, axis: int) -> Any:
 
 
 def putting(mask: Any, axis: int, *, by_bits: bool) -> Put:
-    """What puts values into arrays in the lanes of a mask.
+    """A function that puts new values into arrays, in the lanes of a mask; the mask is prepared once for all of them.
 
     Args:
         mask: ``bool[lanes]``.
         axis: Where arrays have the axis of lanes.
-        by_bits: Whether they stay where they are, and a masked store takes long.
+        by_bits: Whether to blend bits instead of selecting: where arrays are updated in place and masked stores are
+            slow.
     """
     if not by_bits:
         return lambda old, new: masked(mask, new, old, axis)

@@ -1,8 +1,8 @@
-"""The choice between two arrays, element by element, as one operation.
+"""A boolean condition and two arrays -> a select between them: one operation, where ``jnp.where`` would be a call.
 
-``jnp.where`` is a jitted function: for each combination of shapes and types JAX traces it, makes a function of the
-module of it, and calls that. A block chooses in most of its lines, and that was a fifth of the time to lower a small
-program.
+``jnp.where`` is a jitted function: for each combination of shapes and types JAX traces it, adds a function to the
+module, and calls that. Most lines of a block are selects, and a fifth of the time to lower a small program went into
+tracing them.
 """
 
 from __future__ import annotations

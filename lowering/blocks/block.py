@@ -7,8 +7,9 @@
       %r = prim "l + r" (%l, %r)   ==>    r     = where(mask, l + r, r)
       return by %fib.$return              pc    = where(mask, $return, pc);  pop $return
 
-The function takes the slots the block reads and gives back those it writes, no others: what it does not touch is never
-an operand of the conditional around it.
+The function takes the slots (arrays of the state) that the block reads and gives back those that it writes. A slot that
+the block does not touch is never an operand of the loop or branch that the function is called in, so XLA copies nothing
+of it.
 """
 
 from __future__ import annotations

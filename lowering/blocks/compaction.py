@@ -1,12 +1,13 @@
-"""An expensive block at which few lanes wait -> the same on arrays of only those lanes.
+"""An expensive block at which few lanes wait -> its primitives on arrays of only those lanes (stream compaction).
 
 ::
 
     r = where(mask, f(x), r)    ==>    lanes = positions of the mask, where those are at most 8
                                        r     = r.at[lanes].set(f(x[lanes]))
 
-Arrays are ``[lanes, *event]`` here. There is one loop for each width, and one for all lanes; the right one turns once,
-the others not at all, as blocks do (``lowering/turns/turn.py``).
+Arrays are ``[lanes, *event]`` here. The module has the code once for each width of arrays (``strategy/widths.py``), and
+once for all lanes, each in a ``stablehlo.while`` of its own: that of the least width that fits turns once, the others
+not at all. ``lowering/turns/turn.py`` says why that is better than a conditional.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""What a block does to stacks: it takes or leaves a frame, pushes and pops.
+"""The pushes and pops of a block, and the state -> stacks, stack pointers and tops after them.
 
-Variables that go up and down together have one pointer, and move at once.
+Variables that are always pushed and popped together have one stack pointer, and are moved together.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from hlobatch.lowering.state.layout import Slots
 
 @dataclass
 class Frames:
-    """The stacks in one run of a block. Its methods give back what they change, of the slots they are given.
+    """The stacks while one block runs. Each method takes slots of the state and gives back those that it changes.
 
     Attributes:
         block: The block and its slots.

@@ -1,4 +1,4 @@
-"""A primitive of one lane -> what it gives on arrays of all lanes."""
+"""A primitive that was traced for one lane, and arrays of all lanes -> its results on all lanes (batching)."""
 
 from __future__ import annotations
 

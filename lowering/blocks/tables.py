@@ -1,12 +1,13 @@
-"""What looks things up in an argument of its lane -> the same, in the array of all inputs' arguments.
+"""Code of one lane that reads a table -> code that reads the array of all inputs' tables, in the row of its input.
 
 ::
 
     %x = dynamic_slice %table, %i     : f32[1]      ==>      %x = dynamic_slice %tables, %row, %i     : f32[1, 1]
 
-An argument that no lane assigns, and of which only some elements are read at a time, is no part of the state: a lane
-finds its own in the row of its input. So it is not copied to a lane that takes the input, nor turned around where
-lanes are the last axis, which takes longer than a search that looks at fourteen of ten thousand numbers.
+A table is an argument that no lane assigns, and of which only some elements are read at a time, as in a binary search
+(``analysis/constants.py`` finds them). It is not part of the state: the operand of the module, ``[inputs, *event]``, is
+read in place. As part of the state it would be copied to each lane that takes an input, and transposed where lanes are
+the last axis, which takes longer than a search that looks at fourteen of ten thousand numbers.
 """
 
 from __future__ import annotations
@@ -22,14 +23,14 @@ from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first
 
 
 def looking_up(closed: ClosedJaxpr, tables: Collection[int]) -> Callable[..., list[Any]]:
-    """Code of one lane, given arrays of all inputs in the places of some.
+    """The code of one lane as a function that is given arrays of all inputs in place of some arguments.
 
     Args:
-        closed: The code; all it does with those is to look things up.
+        closed: The code; the only operations on these arguments are slices and gathers.
         tables: Positions of its arguments ``[*event]`` that are arrays ``[inputs, *event]`` instead.
 
     Returns:
-        From its arguments, and the row of the lane's input, to its results.
+        A function from the arguments of the code, followed by the row of the lane's input, to the code's results.
     """
     code = inlined(closed)
     jaxpr: Any = code.jaxpr

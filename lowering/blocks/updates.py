@@ -1,13 +1,15 @@
-"""A primitive that updates arrays of its operands -> the same, which leaves those of a lane that is not active alone.
+"""A primitive that updates an array in place -> the same under a mask, which moves from the whole array to the update.
 
 ::
 
     new  = array.at[i].set(x)                      i     = where(active, i, len(array))
     array = where(active, new, array)      ==>     array = array.at[i].set(x)
 
-A lane that is not active keeps its array. To choose between two arrays for it reads and writes all of both, however
-little was updated. What is scattered to a place past the end is left out, so that the array itself may be updated, in
-place. Where the place is the same for all lanes, or can be at no end, what is written there is what was there.
+A lane that is not active must keep its array. The form on the left selects between two whole arrays, so it reads and
+writes all elements of both, however few were updated. The form on the right has such a lane scatter to an index past
+the end, which XLA drops, and the array is updated in place. Two kinds of updates cannot be sent past the end: those at
+an index that all lanes share, and those that clamp their index. There, a lane that is not active writes the values that
+the array has at that index already.
 """
 
 from __future__ import annotations
@@ -98,10 +100,10 @@ class Updating:
 
 
 def held(arrays: list[Any]) -> list[Any]:
-    """The arrays, each computed once, and before anything that any of them is needed for.
+    """The arrays behind an optimization barrier, so that each is computed once, before any use of any of them.
 
-    What is read of an array before it is updated must have been read by then. XLA else computes it where it is wanted,
-    which may be later, and copies the array.
+    What is read of an array that is then updated has to be read before the update. Without the barrier, XLA may fuse
+    the read into a use after the update, and has to copy the whole array for that.
     """
     return arrays if len(arrays) == 1 else list(lax.optimization_barrier(arrays))
 
@@ -113,9 +115,9 @@ def updating(
 
     Args:
         function: Of one lane's arrays.
-        avals: Those arrays.
+        avals: Shapes and dtypes of those arrays.
         varies: For each, whether lanes differ in it.
-        targets: Positions of results that take the place of an argument, and that argument's.
+        targets: By the position of a result that is assigned to the variable of an argument, that argument's position.
     """
     code = Origins(inlined(jax.make_jaxpr(function)(*avals)))
     jaxpr = code.jaxpr
@@ -148,7 +150,10 @@ def _may_be_left_out(equation: Any, *, place_varies: bool) -> bool:
 
 
 def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
-    """Whether it is to be left out by its place. One for all lanes had better stay so: XLA then writes all at once."""
+    """Whether a scatter of inactive lanes is to be sent past the end.
+
+    A scatter at one index for all lanes is not: it writes one row of all lanes at once, and should go on to do so.
+    """
     numbers = equation.params["dimension_numbers"].scatter_dims_to_operand_dims
     return bool(place_varies and numbers and equation.params["mode"] != lax.GatherScatterMode.CLIP)
 

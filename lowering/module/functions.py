@@ -1,4 +1,4 @@
-"""A name and types -> a function of a module, empty, at the insertion point."""
+"""A name, and types of parameters and results -> a new ``func.func`` with an empty body, at MLIR's insertion point."""
 
 from __future__ import annotations
 

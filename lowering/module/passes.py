@@ -1,4 +1,4 @@
-"""A module that was built -> the same, rewritten by one named pass after the other, verified and dumped between."""
+"""A module and named passes on it -> the module rewritten in place by each in order, verified and dumped after each."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scalars of a module, at the current insertion point."""
+"""Constants, arithmetic and comparisons of scalars, as StableHLO operations at MLIR's insertion point."""
 
 from __future__ import annotations
 

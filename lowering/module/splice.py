@@ -1,9 +1,9 @@
-"""Functions on arrays -> ``func.func``s of a module that is being built.
+"""Functions on JAX arrays -> ``func.func``s of a StableHLO module that is being built, and calls of those.
 
-Code is traced when it is added, so that it can be called, and lowered by JAX's ``jit(…).lower`` later, all that was
-added at once: for each lowering JAX makes an MLIR context, which takes longer than to lower a small function. What
-comes of it is carried over as bytecode (locations and all), under names that are free in the module. In a module of
-symbolic sizes, functions take the sizes as leading operands, which calls supply.
+A function is traced when it is added, which says the types that a call of it needs. All functions that were added are
+lowered later, together, by JAX's ``jit(…).lower``: JAX makes an MLIR context for each lowering, which takes longer than
+to lower a small function. The result is carried over as bytecode (locations and all), under names that are free in the
+module. In a module of symbolic sizes, functions take the sizes as leading operands, which calls supply.
 """
 
 from __future__ import annotations

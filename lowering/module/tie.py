@@ -1,15 +1,16 @@
-"""A function on slots -> the same function, tied to the loop it runs in.
+"""The function of a block -> the same function, from whose loop XLA moves no loop-invariant code out.
 
 ::
 
     while(turns) { r = r + f(%a) * r }    ==>    while(turns) { r = r + f(turns ? %a : 0) * r }
 
-A block that may be passed over stands in a loop that turns once or not at all. What it computes from registers that it
-does not change does not change in that loop, so XLA would move it out, to where it runs whether or not the block does.
-Here, such registers are first chosen by a condition on a scalar that the loop does change: to XLA they change too. The
-choice is fused into whatever reads the register, unless that is a call of a library, for which all of the register is
-copied. So only those are tied without which something could be moved out: the matrix of a product with what the block
-changes is not. Where XLA can be asked to leave loops as they are, nothing is tied.
+A block that may be passed over stands in a loop that turns once or not at all. Code of the block that reads only
+registers that the block does not change is invariant in that loop. XLA's loop-invariant code motion would move it out,
+to where it runs whether or not the block does. To prevent that, a register is *tied* to the loop: it goes through a
+select whose condition always holds, but reads a scalar that the loop changes, so that XLA takes the register to change,
+too. XLA fuses the select into whatever reads the register, except into a call of a library, for which it copies the
+register. So only registers are tied without which some code could be moved out: a matrix that is multiplied by what the
+block changes is not. Where XLA can be asked not to move code (``moves_code_out`` of an ``Idiom``), nothing is tied.
 """
 
 from __future__ import annotations

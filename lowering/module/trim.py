@@ -1,7 +1,7 @@
-"""A function on named arrays -> the same function on only those it uses, giving back only those it changes.
+"""A function on named arrays -> the function without operands that it does not use or results that it does not change.
 
-A value of many arrays that passes through a block, one of them changed, is then one operand and one result of the
-conditional around the block, not many.
+A block that changes one array of a variable that has many then gives back one array to the loop or branch around it,
+not all of them.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A ``stablehlo.while`` from two functions on values."""
+"""A condition and a body, each a function on MLIR values -> a ``stablehlo.while`` at MLIR's insertion point."""
 
 from __future__ import annotations
 

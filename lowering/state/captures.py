@@ -1,7 +1,7 @@
-"""Arrays that the user's code takes from its surroundings, such as a data set in a closure.
+"""Arrays that the user's code takes from its surroundings, such as a data set -> operands of the module, each once.
 
-They become operands of the module, each once, instead of constants in every function that mentions them. Small ones
-stay constants, which XLA folds.
+Without this, every function that mentions such an array would hold it as a constant. Small ones do stay constants,
+which XLA folds.
 """
 
 from __future__ import annotations

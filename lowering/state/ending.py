@@ -1,4 +1,4 @@
-"""How a run ends: what its results are, what stopped it, and what became of each input."""
+"""The state when no lane has anything left to do -> the results, what stopped the run, and the fate of each input."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What becomes of inputs, in the state of a run: the one place that knows how it is kept there.
+"""The state of a run <-> the fate of each input (finished, stopped, parked): the one module that knows how it is kept.
 
 ::
 
@@ -8,8 +8,8 @@
     was stopped                   leave             why                 takes the next input, if there is a queue
     has full stacks, which grow   parked + i        FINISHED            goes on at block i, once the host has grown them
 
-The slot is there only where inputs can be stopped (``Layout.stops_inputs``). Where there is a queue, lanes hand in what
-became of an input together with its result, and the slot ``fate.out`` has it for all inputs.
+The state has the slot ``fate`` only where inputs can be stopped (``Layout.stops_inputs``). With a queue, a lane hands
+in the fate of its input together with the result, and the slot ``fate.out`` has the fates of all inputs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A block -> the slots of the state that it reads and writes.
+"""A block -> the slots of the state (arrays that the loop carries) that it reads and writes.
 
-What a block does not touch is never an operand of the loop around it (``turn.py``), and XLA copies nothing of it.
+A slot that a block does not touch is never an operand of the loop around the block (``turn.py``), and XLA copies
+nothing of it.
 """
 
 from __future__ import annotations

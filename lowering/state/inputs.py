@@ -1,4 +1,4 @@
-"""What the module takes: the arrays of all inputs, and of them what the lanes share and what each has its own of."""
+"""The array operands of the module -> what lanes take as their inputs, tables that are read in place, shared values."""
 
 from __future__ import annotations
 

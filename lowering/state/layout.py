@@ -1,4 +1,4 @@
-"""The state of a run: which arrays the loop carries, and what the values of a lane's program counter mean.
+"""A program and sizes -> the layout of a run's state: which arrays the loop carries, and what a program counter means.
 
 Program counters::
 
@@ -10,9 +10,9 @@ Program counters::
 Parked lanes are not run; everything at or past ``done`` ends the loop. A lane whose input is stopped is done with it
 like any other. Why it was stopped is in a slot of its own, where that can happen; see ``fates.py``.
 
-Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where the machine had better loop over lanes innermost. Stacks
-have one more axis in front, of ``depth + 1`` rows, and the top is kept beside them. The last row is spare: lanes that
-do not push write there, so that every index is in bounds (consumers do not agree on what happens to others).
+Arrays are ``[lanes, *event]``, or ``[*event, lanes]`` where the machine had better loop over lanes innermost. A stack
+has one more axis in front, of ``depth + 1`` rows, and its top is an array beside it. The last row is spare: lanes that
+do not push write to it, so that every index is in bounds (compilers differ in what they do with an index that is not).
 """
 
 from __future__ import annotations

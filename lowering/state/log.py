@@ -1,12 +1,13 @@
-"""What lanes have the host do: a log of each, which grows as blocks run and is empty once the host has read it.
+"""What lanes have the host do (``print``, callbacks) -> entries in a log of each lane, which the host reads and clears.
 
 ::
 
     log "print(x)" (%log1)                log[logged]  = (number, input, words…)
                                 ==>       logged       = logged + mask
 
-A lane whose log is full waits at its block, as one whose stacks are full does, until the host has done what it says.
-Inside another computation nobody reads it before the end: what is more than it holds is counted, and lost.
+A lane whose log is full waits at its block, as a lane whose stacks are full does, until the host has done what the log
+says. Where the run is part of another computation, such as a user's ``jax.jit``, the host reads logs at the end alone:
+entries beyond a log's capacity are counted, and lost.
 """
 
 from __future__ import annotations

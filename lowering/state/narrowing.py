@@ -1,13 +1,14 @@
-"""The state of many lanes, few of which have something left to do <-> the state of those few alone.
+"""The state of many lanes, few of which have something left to do <-> the state of those few (stream compaction).
 
 ::
 
     pc   [3, done, done, 0, done]             pc   [3, 0]
     x    [a, b,    c,    d, e]         <->    x    [a, d]
 
-Where no input is left to take, lanes become fewer, and a turn takes as long for one as for all. The few go on as a run
-of their own, without a queue, and are put back where they were: what hands in results, or makes stacks larger, is told
-nothing of it. A lane that has nothing left to do is never changed by it.
+When no input is left to take, fewer and fewer lanes are active, and a turn takes as long for one lane as for all. The
+last few go on as a run of their own, without a queue (``runtime/tail.py``). Afterwards their state is written back to
+the lanes they came from, so that the code that hands in results or grows stacks need not know. All other lanes stay as
+they were.
 """
 
 from __future__ import annotations

@@ -1,1 +1,1 @@
-"""The functions of blocks -> one turn of the loop: what runs next, and how inputs come and go."""
+"""The functions of blocks -> one turn of the loop: which blocks run, and how lanes take inputs and hand in results."""

@@ -1,4 +1,4 @@
-"""The first block of a program, which no lane comes back to -> what each input begins with.
+"""The entry block, if no lane comes back to it -> the values that inputs begin with, computed outside of the loop.
 
 ::
 
@@ -7,10 +7,10 @@
                steps = where(mask, 0, steps)      ==>
                pc    = where(mask, where(i > 1, 1, halt), pc)
 
-In the loop, the block would be asked after in every turn, and masked. Without a queue, all lanes begin with what it
-makes of their inputs. With one, it is run for the lane that takes an input, if it is a few operations on numbers; if it
-is dear, and gives back little, for all inputs ahead of the run, in a kernel of its own, which XLA compiles beside that
-of the loop.
+As one of the loop's blocks, the entry block would be tested in every turn, and its results would be masked. Without a
+queue, it runs once, for all lanes, before the loop. With a queue, an entry block of a few operations on numbers runs
+for the one lane that takes an input, as part of the turnover (``exchange.py``). One that costs much and gives back
+little runs for all inputs before the loop, in a kernel of its own, which XLA compiles beside that of the loop.
 """
 
 from __future__ import annotations
@@ -38,7 +38,8 @@ from hlobatch.transforms.lower_calls import return_addresses
 DEAR: Final = 1_000.0
 """Operations of a block per lane, from which it is worth a kernel of its own."""
 OPERATIONS_OF_A_RESULT: Final = 128.0
-"""Operations for each number that it gives back then: what is computed ahead goes to memory, for all inputs."""
+"""Operations that such a block must do for each number that it gives back, since what is computed ahead of the run goes
+to memory, for all inputs."""
 
 
 @dataclass(frozen=True)
@@ -99,8 +100,8 @@ class Beginning:
 def beginning_of(layout: Layout, captures: Captures, groups: Groups) -> Beginning | None:
     """What inputs begin with; None where the first block stays in the loop.
 
-    That is where a lane may come back to it, where it moves a stack, where blocks are counted, and where it is neither
-    cheap nor dear enough.
+    The first block stays in the loop if a lane may come back to it, if it moves a stack, if executions of blocks are
+    counted, or if it is neither cheap enough for the turnover nor expensive enough to be a kernel of its own.
     """
     program = layout.program
     first = program.graph.enter_block()

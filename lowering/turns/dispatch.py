@@ -1,4 +1,4 @@
-"""How one turn of the loop picks and runs blocks.
+"""The functions of blocks -> one turn of the loop, in one of four dispatch forms: how it picks and runs blocks.
 
 | Form        | One turn                                                                              |
 |-------------|---------------------------------------------------------------------------------------|
@@ -7,8 +7,9 @@
 | ``guarded`` | for each block in order: run it if anyone waits there                                 |
 | ``sweep``   | every block in order, masked, no test at all                                          |
 
-``schedule.py`` has the schedules of the first two. In the other two, a block that goes on to itself is run on while
-most lanes are there. In ``chain``, what runs is a group of small blocks (``analysis/block_groups.py``), or one block.
+``case`` and ``chain`` ask a schedule (``schedule.py``). In ``guarded`` and ``sweep``, a block that goes on to itself is
+run again while most lanes wait at it. What ``chain`` calls a block may be a group of several small blocks
+(``analysis/block_groups.py``).
 
 Reference: paper section 3.1, algorithm 2 and figure 5.
 """

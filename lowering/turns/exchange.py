@@ -1,7 +1,7 @@
-"""The block between inputs: lanes that are done hand in their results and take the next inputs.
+"""The state -> the state after the turnover: lanes that are done hand in their results and take the next inputs.
 
-All lanes at once, by a scatter and a gather; or in a run that is one kernel, where loops cost next to nothing and few
-lanes are done at a time, only those that are, one after the other.
+The turnover is a scatter of results and a gather of inputs, for all lanes at once. In a run that is one kernel, where a
+loop costs next to nothing and few lanes are done at a time, it is a loop over only the lanes that are done.
 """
 
 from __future__ import annotations
@@ -22,15 +22,16 @@ from hlobatch.lowering.state.layout import COUNTER, HEAD, ITEM, Layout, Slots
 
 @dataclass(frozen=True)
 class Exchange:
-    """A turnover. Lanes for whom no input is left are done.
+    """A turnover. A lane for which no input is left has the program counter ``done`` from then on.
 
     Attributes:
         layout: The state of the run.
-        leaving: The slot of a result, by that of the array for it, ``[inputs + 1, *event]``.
-        taken: Slots that a lane begins an input with.
-        entering: Arrays of all inputs ``[inputs, *event]``, by the slot that a lane takes its own to.
-        afresh: What else a lane begins an input with, a number by slot.
-        begin: What makes of an input what a lane begins with besides, and where; at the first block if None.
+        leaving: By the slot of an array of all results, ``[inputs + 1, *event]``, the slot that a lane hands in to it.
+        taken: Slots that change in a lane that takes an input.
+        entering: By the slot that a lane's part goes to, the array of all inputs, ``[inputs, *event]``.
+        afresh: By slot, the number that a lane begins an input with, whatever the input is.
+        begin: Runs the entry block on one input, and gives what a lane begins with, its program counter included; None
+            if the lane is to begin at the entry block (see ``beginning.py``).
     """
 
     layout: Layout
@@ -46,7 +47,7 @@ class Exchange:
         return jnp.asarray(self.layout.inputs, jnp.int32)
 
     def at_once(self, slots: Slots) -> Slots:
-        """The slots that change."""
+        """The slots that change, computed for all lanes at once."""
         axis, count = self.layout.lane_axis, self.inputs
         done = slots[COUNTER] == self.layout.leave
         rows = where(done & (slots[ITEM] >= 0), slots[ITEM], count)
@@ -68,10 +69,10 @@ class Exchange:
         return changed
 
     def in_loops(self, slots: Slots) -> Slots:
-        """The same, lane after lane.
+        """The slots that change, computed in loops over the lanes that are done.
 
-        In two loops, the second of which runs as often as the first has: XLA copies an array in each turn of a loop
-        that reads one row of it and writes another, or the same.
+        One loop hands in results and a second one takes inputs, since XLA copies an array in each turn of a loop that
+        both reads and writes rows of it.
         """
         axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
         lanes, number = places_in(slots[COUNTER] == self.layout.leave)

@@ -1,4 +1,4 @@
-"""How a run starts, and how inputs enter lanes and results leave them.
+"""Inputs -> the state in which a run starts; and, with a queue, how a lane hands in a result and takes its next input.
 
 Without a queue, lane b is input b from start to end and its results stay where they were computed. With a queue, a lane
 that has finished hands in its result and takes the next input, inside the same loop, so that L lanes stay busy on N

@@ -1,11 +1,11 @@
-"""Which block runs next, given where the lanes stand.
+"""The program counters of all lanes -> the block, or group of blocks, that runs next.
 
 * ``earliest``: the first block in the order of the program that anyone waits at (the paper).
 * ``most_lanes``: the group of blocks where the most lanes wait.
-* ``least_idle``: the group whose lanes have lost the most by waiting, for the time that it takes. A cheap group runs
-  for a few lanes, an expensive one when many have come, and one that few lanes ever come to when the few have waited
-  for some time. It is a relative of the rule to rent until the rent has reached the price; here groups compete, so that
-  what has been lost is compared with what the others have.
+* ``least_idle``: the group with the greatest ratio of the time that lanes have lost by waiting at it to the time that
+  it takes to run. A cheap group runs for a few lanes, an expensive one when many have come, and one that few lanes ever
+  come to when those have waited for some time. It is a relative of the ski-rental rule, to rent until the rents add up
+  to the price; here groups compete, so the ratio of one group is compared with those of the others.
 
 References:
     Radul et al. (2020), section 2: "always run the earliest available block in program order … more refined heuristics

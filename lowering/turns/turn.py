@@ -1,8 +1,9 @@
-"""One turn of the loop: inputs go out and in, then blocks run. ``dispatch.py`` says which.
+"""The state -> the state after one turn of the loop: a turnover, then blocks run, as ``dispatch.py`` says.
 
-A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all, carries only what the
-block writes and captures the rest: XLA updates a loop's state in place, and passing over costs one test. A conditional
-must give back its results from every branch, and XLA copies many of them, in the branch that does nothing too.
+A block that may be passed over stands in a ``stablehlo.while`` that turns once or not at all. Such a loop carries only
+the slots that the block writes, which XLA updates in place, so that passing over costs one test. A conditional would be
+slower: it gives back results from each of its branches, and XLA copies many of them, even in a branch that does
+nothing.
 """
 
 from __future__ import annotations
