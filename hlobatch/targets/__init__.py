@@ -1,1 +1,1 @@
-"""What machines want: what each form of a program costs there, and how code is best written for their compilers."""
+"""Machines as targets: which forms a run has on each, what they cost, and how code is written for its compiler."""

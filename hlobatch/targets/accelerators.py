@@ -1,4 +1,4 @@
-"""Accelerators as targets: thousands of lanes at a time, and on a GPU a host that waits for the answer to each test."""
+"""GPUs and TPUs as targets: thousands of lanes in flight, and on a GPU a wait for the host at each test of a loop."""
 
 from __future__ import annotations
 

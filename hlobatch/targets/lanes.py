@@ -1,4 +1,4 @@
-"""A lowered program -> whether lanes had better run code of their own than in XLA's loop over all of them, and why."""
+"""A lowered program -> whether each lane runs by itself, by code for one lane, or in XLA's loop over all; and why."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ class Verdict(NamedTuple):
 @final
 @dataclass(frozen=True)
 class LaneCosts:
-    """What work takes, as operations on a number, in the two forms.
+    """What work costs in a loop over all lanes and in a lane by itself, in operations on one number.
 
     A loop over all lanes computes several of them at a time, but blocks for more lanes than stand there; each element
     that is pushed, popped or found by index it moves by itself. Fitted to the workloads of ``benchmarks/kernels.py``.

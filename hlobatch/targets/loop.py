@@ -1,7 +1,8 @@
-"""What XLA's loop over all lanes takes on a machine, in numbers: the sizes by which a strategy is chosen.
+"""The costs of XLA's loop over all lanes on one machine, as numbers by which a strategy is chosen.
 
-They were fitted in 2026-11 to the workloads of ``benchmarks/`` with jax 0.10, on two cores of a server with AVX-512 and
-on two with AVX2; what an accelerator has instead, its own file says. An operation is one on one number of one lane.
+An operation is an operation on one number of one lane. The defaults were fitted in 2026-11 to the workloads of
+``benchmarks/`` with jax 0.10, on two cores of a server with AVX-512 and on two with AVX2; ``accelerators.py`` has
+those of GPUs and TPUs.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The name of a platform -> its target."""
+"""The name of a platform, as JAX has it -> its target."""
 
 from __future__ import annotations
 

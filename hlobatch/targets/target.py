@@ -1,4 +1,4 @@
-"""A machine, as far as a strategy depends on it: what each form of a program costs there, and which forms there are."""
+"""A machine as a target: which forms of a run it has, what they cost, and how code is written for its compiler."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hlobatch.targets.loop import LoopCosts
 
 @dataclass(frozen=True)
 class Run:
-    """What the way a run is built depends on, besides the machine.
+    """The properties of a run that decide, together with the machine, how its code is written.
 
     Attributes:
         lanes: Inputs in flight.
@@ -36,7 +36,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Target:
-    """A machine. What is said here is true of one of which nothing is known.
+    """A machine. The defaults are for a machine of which nothing is known.
 
     Attributes:
         name: Of its platform, in JAX's words.
@@ -72,11 +72,11 @@ class Target:
         return False
 
     def idiom(self, run: Run) -> Idiom:
-        """What builds a run."""
+        """The idiom in which the code of a run is written."""
         del run
         return PORTABLE
 
     def compiler_options(self, how: Compilation) -> dict[str, Any]:
-        """What XLA is asked for where a run is compiled by itself."""
+        """Compiler options for XLA, for a run that is compiled by itself."""
         del how
         return {}

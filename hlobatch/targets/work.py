@@ -1,4 +1,4 @@
-"""A lowered program -> what a lane does, counted by what costs much in one form and little in another."""
+"""A lowered program -> the work of one lane, by kinds whose costs differ between XLA's loop and a lane by itself."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""The processor, and XLA's CPU backend: how it makes one kernel of a whole run, and the rewrites that have it do so."""
+"""The CPU as a target, by XLA's CPU backend: costs of runs, idioms, and the passes that make a whole run one kernel."""

@@ -1,4 +1,4 @@
-"""A function of one lane -> the same function of all lanes, which are the last axis of every array.
+"""A function of one lane -> the same function on arrays of all lanes, whose last axis is that of lanes.
 
 ::
 
@@ -6,9 +6,9 @@
     %z = reduce_sum[axes=0] %y     : f32[]      ==>   %z = reduce_sum[axes=0] %y     : f32[lanes]
     %b = broadcast_in_dim %z       : f32[10]          %b = broadcast_in_dim %z       : f32[10, lanes]
 
-The innermost loop over an array ``[*event, lanes]`` is over lanes, however small an event is, and LLVM does several of
-them at a time. ``jax.vmap`` can begin and end with lanes as the last axis, but puts them in front wherever something is
-broadcast, indexed or contracted, and XLA then turns arrays around again and again.
+The innermost loop over an array ``[*event, lanes]`` is over lanes, however small an event is, and LLVM vectorizes it.
+``jax.vmap`` can begin and end with lanes as the last axis, but puts them in front wherever something is broadcast,
+indexed or contracted, and XLA then transposes arrays again and again.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """An operation of one lane -> the same operation of all lanes, which are the last axis of its operands and results.
 
-Most rules leave an operation as it is: what it says of an event's axes stays true of arrays with one more axis behind
-them. What all lanes share is broadcast where the operation wants operands of one shape; XLA fuses that.
+Most rules leave an operation as it is: the axes that its parameters name stay the same when one more axis follows them.
+An operand that all lanes share is broadcast where the operation wants operands of one shape; XLA fuses the broadcast.
 """
 
 from __future__ import annotations

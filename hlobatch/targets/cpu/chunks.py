@@ -1,4 +1,4 @@
-"""Many equal turns as a loop over a few at a time, each turn of the loop straight code, and the rest after it."""
+"""A sum over many turns -> a loop over chunks of a few turns, each chunk unrolled, and the rest (strip mining)."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ import jax
 
 
 def in_chunks(add: Callable[[Any, Any, int], Any], total: Any, count: int, size: int) -> Any:
-    """What has been added up in the end.
+    """The total after all turns.
 
     Args:
-        add: From a total, the number of a first turn and how many there are, to the total after them.
-        total: To begin with.
+        add: From a total, the number of the first turn of a chunk and how many turns it has, to the total after them.
+        total: The total before the first turn.
         count: Turns in all.
-        size: Turns at a time.
+        size: Turns in a chunk.
     """
     whole = count - count % size
     if whole:

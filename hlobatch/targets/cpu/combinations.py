@@ -1,4 +1,4 @@
-"""How two elements become one, in operations that say so by a region of scalars."""
+"""The region of a ``stablehlo.reduce`` or ``stablehlo.scatter`` -> the binary function that it combines elements by."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Contracting as a loop that adds up outer products.
+"""A ``stablehlo.dot_general`` -> a loop that adds up outer products, which LLVM vectorizes.
 
 In a kernel that calls no library, XLA multiplies one pair of numbers at a time. In a sum of outer products, LLVM
-multiplies as many at a time as fit in a register. Inner products are products that a reduction adds up.
+multiplies as many pairs at a time as fit in a register. The inner product of two vectors is computed as elementwise
+products and a reduction (``reductions.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A module -> the same, in which what is broadcast several times, or dear, is computed once.
+"""A module -> the same, in which what XLA would compute anew at each of its uses is computed once (materialized).
 
 ::
 
@@ -7,11 +7,16 @@
     %b = broadcast_in_dim %m : tensor<50x10xi1>     %a = broadcast_in_dim %h
                                               ==>   %b = broadcast_in_dim %h
 
-XLA fuses what makes a number for each lane, unless it is dear, into every loop over arrays that it is broadcast to: in
-NUTS, whether a leaf is drawn was decided again for each of the seven arrays that it has, for one lane at a time, where
-LLVM decides it for eight at a time in a loop of its own. And it takes a sine for cheap, which for numbers of 64 bits is
-a call of the C library: what a select reads that another select reads was computed four times, or eight. XLA does not
-look into a call that is not to be inlined. In a run of several kernels that would be one more to start.
+To *hold* a value is to pass it through a call of an identity function that XLA must not inline: XLA does not fuse
+across such a call, so that the value is an array in memory. Two kinds of values are held:
+
+* One that has a number for each lane and is broadcast to larger arrays. XLA fuses it into the loop over each of those.
+  In NUTS, the decision whether a leaf is drawn was taken anew for each of a leaf's seven arrays, one lane at a time; in
+  a loop of its own LLVM takes it for eight lanes at a time.
+* The result of a function of the C library, such as the sine of a 64-bit number. XLA takes it to be cheap, and fuses it
+  into each use: one that was read by nested selects was computed four or eight times.
+
+In a run of several kernels, a held value would cost the start of another kernel, so only runs in one kernel have any.
 """
 
 from __future__ import annotations
@@ -40,7 +45,10 @@ _APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
 
 
 def hold(module: Any) -> None:
-    """Put a call of a function that gives back its argument after what is computed once, in place."""
+    """Hold every value of a module that is worth it, by a call of an identity function; the module is changed.
+
+    Results of an optimization barrier are held together: what is behind a barrier is to be computed once, too.
+    """
     functions = ir.SymbolTable(module.operation)
     held: dict[Any, Any] = {}
 
@@ -69,7 +77,11 @@ def _operations(operation: Any) -> Iterator[Any]:
 
 
 def _is_dear(operation: Any) -> bool:
-    """Whether the C library computes it: sines of 32 bits only where they are few, or in a branch hardly taken."""
+    """Whether the C library computes an operation, for one number at a time.
+
+    Sines of 32 bits are no such operation: ``trigonometry.py`` has put polynomials in place of most of them. Those that
+    are left are few, or in the branch for large arguments, which is hardly ever taken.
+    """
     if operation.name not in _DEAR:
         return False
     return operation.name not in _APPROXIMATED or aval_of(operation.results[0]).dtype != np.float32
@@ -88,7 +100,7 @@ def _broadcasts(value: Any, functions: Any) -> int:
 
 
 def _places_rows(value: Any) -> bool:
-    """Whether several elements are gathered from each of the places that a value says."""
+    """Whether a value is the indices of a gather of slices of several elements, each of which would compute it anew."""
     owners = (use.owner for use in value.uses if use.owner.name == _GATHER and use.operand_number == 1)
     return any(math.prod(ir.DenseI64ArrayAttr(owner.attributes["slice_sizes"])) > 1 for owner in owners)
 

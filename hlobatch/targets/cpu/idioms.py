@@ -1,7 +1,8 @@
-"""The idioms of XLA's CPU backend: a run as one kernel, in which loops cost next to nothing, or as several kernels.
+"""The idioms for XLA's CPU backend: a run as one kernel, in which loops cost next to nothing, or as several kernels.
 
-With many lanes in one kernel, arrays are ``[*event, lanes]``, unless what is pushed is mostly long rows: every
-innermost loop is over lanes then, several of which LLVM does at a time.
+With many lanes in one kernel, arrays are ``[*event, lanes]``, so that every innermost loop is over lanes, and LLVM
+vectorizes it. Where most of what is pushed are long rows, arrays are ``[lanes, *event]`` even so: rows are copied
+whole.
 """
 
 from __future__ import annotations

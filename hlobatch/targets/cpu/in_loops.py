@@ -1,10 +1,14 @@
-"""A module -> the same with loops in place of what XLA does not, or not well, emit into a kernel that calls no library.
+"""A module -> the same, in which operations that XLA emits badly into a kernel are calls of functions with loops.
 
 ::
 
     %c = stablehlo.dot_general %a, %b           %c = call @dot_general(%a, %b)
     %r = stablehlo.reduce %x, %b         ==>    %r = call @reduce(%x, %b)
     %y = stablehlo.scatter %x, %i, %u           %y = call @scatter(%x, %i, %u)
+
+A kernel calls no library. XLA's own code for a contraction, a reduction, a scatter or a sine works on one number at a
+time there, and a few of them it cannot emit at all. Each kind of operation has a module that says how it is computed
+in loops that LLVM vectorizes: ``contractions.py``, ``reductions.py``, ``scatters.py``, ``trigonometry.py``.
 """
 
 from __future__ import annotations
@@ -34,13 +38,16 @@ LOOPS: Final[Mapping[str, Callable[[Any], Callable[..., Any] | None]]] = {
     SCATTER: scatter_of,
     **dict.fromkeys((SINES, COSINES), trigonometric_of),
 }
-"""What reads an operation and gives a function of its operands, or None if it may stay; alike ones get equal ones."""
+"""By the name of an operation, what makes of it a function of its operands, or None if the operation may stay. Equal
+operations get equal functions, which are added to the module once."""
 
 
 def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
     """Replace operations by calls of functions that loop; the module, whose sizes are known, is changed.
 
-    Scatters are among them where XLA was not asked to make loops of them itself, which are faster.
+    With ``with_scatters``, scatters are replaced, too. They need not be where XLA is asked to expand them to loops
+    itself, which are faster. A sine or cosine that runs once on few numbers stays a call of the library: polynomials
+    take longer to compile than they save.
     """
     runs_once = _Once(module)
     wanted = LOOPS if with_scatters else LOOPS.keys() - {SCATTER}
@@ -51,8 +58,9 @@ def put_in_loops(module: Any, splicer: Splicer, *, with_scatters: bool) -> None:
 def put_dots_in_loops(module: Any, splicer: Splicer) -> None:
     """Replace all contractions in kernels by calls of functions that loop; the module is changed.
 
-    XLA's CPU backend hands some of them to a library, little ones of some shapes too, and cannot do so in a kernel:
-    it fails to compile. It is to be asked not to, which only who compiles can do.
+    XLA's CPU backend hands some contractions to a library, even small ones of some shapes. In a kernel it cannot, and
+    fails to compile. An option of the compiler forbids libraries, but a run inside a user's ``jit`` is compiled with
+    the user's options, so there no contraction may be left in a kernel.
     """
     called = _called(module)
     kernels = [callee(call) for call in outermost(module.operation, (CALL,)) if is_marked(call)]

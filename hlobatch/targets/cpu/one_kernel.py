@@ -6,13 +6,15 @@
                                                      call @kernel(%y) {xla_cpu_small_call = "true", …} }
                                    func @kernel(%x) { …, and %x }
 
-XLA's CPU runtime starts a kernel for each group of operations that it fuses, which takes longer than a small one runs,
-and hands some of them to other threads. It has another way for what it takes for a small loop: everything in one
-function of LLVM, loops and branches included. It marks a call for that with an attribute, and so do we. In a run of
-several kernels, what is small and asked again and again can be one of them (`Kernel`).
+XLA's CPU runtime starts a kernel for each group of operations that it fuses, and hands some of the kernels to other
+threads. To start a small kernel takes longer than to run it. For a ``while`` that it takes to be small, XLA has another
+way: one LLVM function for all of it, loops and branches included. XLA marks the call of such a function with an
+attribute, and so does this pass. In a run of several kernels, small code that runs again and again, such as the
+schedule, can be a kernel of this kind, too (``Kernel``).
 
-XLA's emitter ends the process if an argument is left that nothing uses. So a kernel gives back its arguments too; and
-they come through a barrier, without which XLA puts constants of the computation around the call in their place.
+XLA's emitter ends the process if a kernel has an argument that nothing uses. So the kernel gives back its arguments,
+besides its results. The arguments come through a barrier, without which XLA replaces some of them by constants of the
+computation around the call, and leaves the arguments unused.
 
 Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
 ``xla/backends/cpu/codegen/computation_kernel_emitter.cc``.

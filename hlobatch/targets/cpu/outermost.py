@@ -1,4 +1,4 @@
-"""Operations of a module by their names, at any depth, but not inside each other."""
+"""A module and names of operations -> the operations of these names, but none that is inside another of them."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 
 def outermost(operation: Any, names: Container[str]) -> Iterator[Any]:
-    """Those inside an operation that have one of some names; what is inside of them is left out."""
+    """The operations inside of one operation that have one of the names; the regions of those are not searched."""
     for region in operation.regions:
         for block in region.blocks:
             for inner in block.operations:

@@ -1,13 +1,13 @@
-"""What XLA's CPU backend had better be given -> the passes that make it of a module that was built, in order.
+"""How a run is built for XLA's CPU backend -> the passes that its module goes through once it has been built, in order.
 
 ::
 
-    put-in-loops      loops of ours for what would call a library, in a run that is one kernel
-    hold              what is broadcast several times, or costs much, is computed once there
-    in-one-kernel     ``main`` is a call of that kernel
-    in-small-kernels  in a run of several kernels: one for operations on little data that follow each other
-    dots-in-loops     loops of ours for all contractions in kernels, unless XLA is asked to call no library for them
-    reduce-twofold    reductions over many numbers that XLA makes no trees of
+    put-in-loops      in a run that is one kernel: loops in place of operations that would call a library
+    hold              in a run that is one kernel: values that XLA would compute at each use are computed once
+    in-one-kernel     in a run that is one kernel: ``main`` becomes a call of that kernel
+    in-small-kernels  in a run of several kernels: operations on little data that follow each other become one kernel
+    dots-in-loops     loops in place of all contractions in kernels, unless XLA is asked to call no library for them
+    reduce-twofold    reductions over many numbers are written so that XLA makes no trees of them
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What the processor of this machine is like."""
+"""The processor of this machine -> how many cores it has, how wide vectors are, and whether masked stores are fast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def cores() -> int:
 
 @cache
 def vector() -> int:
-    """Numbers of 32 bits that it does at a time; of what it has, LLVM uses as much as it is asked to."""
+    """Numbers of 32 bits in a vector of the processor; LLVM uses vectors of the width that it is asked for."""
     return 16 if _has_avx512() else 8
 
 
@@ -25,8 +25,9 @@ def vector() -> int:
 def stores_masked() -> bool:
     """Whether it is quick to store a vector in some lanes and not in others.
 
-    With AVX-512 it is. With AVX2 alone it is not on processors of AMD, and NumPy does not say who made one. Others have
-    no instruction for it, so that LLVM makes a choice and a whole store.
+    With AVX-512, a masked store is fast. With AVX2 alone it is slow on processors of AMD; NumPy does not say who made a
+    processor, so it counts as slow on all of those. Older processors have no masked store: LLVM makes a select and a
+    whole store in its place, which is fast.
     """
     return _has_avx512() or not _extensions() & {"AVX2", "X86_V3"}
 
@@ -36,6 +37,6 @@ def _has_avx512() -> bool:
 
 
 def _extensions() -> frozenset[str]:
-    """What it can do to vectors, in NumPy's words."""
+    """The processor's vector extensions, in NumPy's words."""
     found = np.show_config(mode="dicts").get("SIMD Extensions", {})  # NumPy leaves out what is empty
     return frozenset({*found.get("baseline", ()), *found.get("found", ())})

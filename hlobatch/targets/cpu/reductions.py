@@ -1,12 +1,13 @@
-"""Reducing as loops that combine many numbers at a time.
+"""A ``stablehlo.reduce`` -> loops that combine many numbers at a time, which LLVM vectorizes.
 
-XLA makes one element of a result after the other, and each by one number after the other. Where other axes follow
-those that are reduced, the next number is a long way off, and LLVM does not always turn the two loops around: a turn of
-ours combines whole rows. Where none follows, LLVM must keep to the order of floating-point numbers: a long axis is
-divided into columns, which it may work on at a time.
+XLA computes one element of a result after the other, and combines one number after the other for each. Where other axes
+follow those that are reduced, numbers that are combined are far apart in memory, and LLVM does not always interchange
+the two loops; here, each turn of a loop combines whole rows. Where no axis follows, LLVM has to keep to the order of
+floating-point numbers; here, a long axis is divided into columns, which are reduced side by side.
 
-Each turn combines what is new in pairs before it adds that to what it has, and so does the end of a row of columns.
-Rounding errors of a sum grow with a small part of its length; of XLA's loop it would be all of it.
+Each turn combines the numbers that are new to it in pairs before it adds them to the total, and the columns are
+combined in pairs in the end. The rounding error of a sum then grows with a small part of its length; in XLA's loop it
+grows with all of it.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Scattering as a loop over the places that are written, each a slice that is updated where it is."""
+"""A ``stablehlo.scatter`` -> a loop over its updates, each a slice that is written in place."""
 
 from __future__ import annotations
 

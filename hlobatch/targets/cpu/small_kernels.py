@@ -1,4 +1,4 @@
-"""A module -> the same, in which operations on little data that follow each other are one kernel on a CPU.
+"""A module -> the same, in which operations on little data that follow each other are outlined to one kernel on a CPU.
 
 ::
 
@@ -7,13 +7,14 @@
     %c = stablehlo.dot_general %a, %w            %c = stablehlo.dot_general %a, %w
                                                  func @small_0(%m, %x, %y, …) { select, while, … }
 
-In a run of one lane that is several kernels, for it has products that are worth a library, or operations that only a
-library has, everything else is a few numbers each: to start a kernel for it takes longer than to run it. Loops and
-branches that hold nothing else are part of such a kernel, with all their tests.
+A run is several kernels if it has products that are worth a library, or operations that only a library has. If it is a
+run of one lane, all other operations work on a few numbers each, and to start a kernel for each takes longer than to
+run it. So operations of that kind that follow each other are outlined: they become a function that is compiled to one
+kernel. Loops and branches that hold only such operations are part of the kernel, with all their tests.
 
-As in ``one_kernel.py``, nothing may be an argument that XLA finds unused. To give back all of them, as ``main`` does in
-a run that is one kernel, would keep arrays from being updated in place. So only those are given back that nothing in
-the kernel is sure to use.
+As in ``one_kernel.py``, a kernel may have no argument that XLA finds unused. Were all arguments given back, as in a run
+that is one kernel, arrays could not be updated in place. So an argument is given back only if nothing in the kernel is
+sure to use it.
 """
 
 from __future__ import annotations
@@ -57,7 +58,7 @@ _TYPES: Final = frozenset(_NUMBERS.split())
 
 
 def in_small_kernels(module: Any) -> None:
-    """Outline them, wherever they follow each other, from ``main`` and what it calls; the module is changed."""
+    """Outline operations on little data that follow each other, in ``main`` and in what it calls, in place."""
     _Outlining(module).function("main")
 
 

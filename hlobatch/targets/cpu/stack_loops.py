@@ -1,10 +1,10 @@
-"""Pushing and popping on the stacks of a run that is one kernel.
+"""A push or a pop in a run that is one kernel -> a loop over rows of the stack, or over lanes.
 
-Loops cost next to nothing there, and a scatter or a gather is a loop over its indices.
+In one kernel a loop costs next to nothing, and a scatter or a gather would be a loop over its indices, lane by lane.
 
-Lanes that run together are mostly about as deep as each other. Then the rows between the shallowest and the deepest are
-written or read one after the other, each in the lanes that it is for, many lanes at a time. Where rows are many, or the
-numbers of a lane stand together, it is one lane of the mask after the other.
+Lanes that run together are mostly about as deep as each other. Then the loop goes over the rows between the shallowest
+and the deepest lane, and in each row writes or reads all lanes that are at it, many at a time. Where there are many
+rows, or where the numbers of a lane lie together in memory, the loop goes over the lanes of the mask instead.
 """
 
 from __future__ import annotations
@@ -23,9 +23,10 @@ from hlobatch.lowering.arrays.stacks import Arrays
 from hlobatch.lowering.arrays.where import where
 
 NEAR: Final = 64
-"""Rows of numbers up to which it takes less time to go through rows than through lanes."""
+"""Rows of a stack of numbers up to which a loop over rows takes less time than one over lanes."""
 SMALL: Final = 128
-"""Numbers of a lane in all rows of a stack, up to which the same holds where a row has several for each lane."""
+"""Numbers of a lane in all rows of a stack up to which a loop over rows takes less time, where a row has several
+numbers of each lane."""
 LANES_TO_A_ROW: Final = 6
 """Lanes that take as long as a row, where it has more than those for each lane."""
 ROWS_OF_NUMBERS: Final = 2

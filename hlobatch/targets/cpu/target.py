@@ -1,4 +1,4 @@
-"""The processor of this machine as a target: code of lanes, whole runs in one kernel, and a thread for each core."""
+"""The CPU of this machine as a target: kernels of one lane, whole runs in one XLA kernel, and a thread for each core."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Sines and cosines of several numbers at a time.
+"""A ``stablehlo.sine`` or ``stablehlo.cosine`` of numbers of 32 bits -> polynomials, which LLVM vectorizes.
 
-XLA has LLVM call the C library for each number. Here, they are polynomials on an eighth of a turn, where all arguments
-are small enough to be brought there by subtractions; if one is not, or is no number, the library is asked as well.
-Errors are at most three units in the last place.
+XLA has LLVM call the C library for each number. Here, arguments are reduced to an eighth of a turn by subtractions,
+which are exact for arguments below a limit, and polynomials give sine and cosine. If any argument is larger, or is not
+a number, the library is called as well, and each number takes the result that is right for it. Errors are at most three
+units in the last place.
 
 Source: coefficients and method of Moshier's Cephes library, ``single/sinf.c``.
 """

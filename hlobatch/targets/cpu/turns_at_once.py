@@ -1,4 +1,4 @@
-"""Code on numbers of lanes, run several times in a row -> one loop over lanes, in which each makes all of its turns.
+"""Several turns of a block on one number for each lane -> one loop over lanes that makes them all (unroll-and-jam).
 
 ::
 
@@ -7,17 +7,19 @@
       for each lane: steps = where(pc == 2, …)   ==>     n, steps, pc = …
       for each lane: pc    = where(pc == 2, …)
 
-XLA makes a loop for each array that a turn gives back, and each reads what the others wrote. A reduction of several
-arrays is one loop that gives back all of them, and what it combines is for us to say: each lane has an axis with what
-it begins with in front, and for each turn one element more, and the next turn begins with what the last one gave. LLVM
-makes straight code of the turns, for several lanes at a time, and what one turn gives the next stays in registers.
+The loop over turns goes inside of the loop over lanes, and is unrolled. As StableHLO stands, XLA makes a loop over lanes for each array that a turn gives back, and each of these loops reads what the others wrote.
+There is one operation of several arrays for which XLA makes a single loop: a reduction. So the turns are written as a
+reduction along an axis of ``1 + turns`` elements for each lane. The first element is what the lane begins with, and the
+function that combines two elements is one turn, applied to what the turn before it gave. LLVM unrolls the axis and
+vectorizes over lanes, and what one turn hands to the next stays in registers.
 
-The elements of turns say that they are some, by the sign of the counter, and otherwise have what stays as it is in all
-turns. It could be arrays of its own; but the loop would write them too, and LLVM, which XLA does not tell that the
-arrays of several results are different ones, tests each of them against all others before the loop.
+The elements after the first need no values of their own. The sign bit of their counter says that they are turns, and
+the rest of their room has the arguments that stay the same in all turns. Those could be arrays of their own, but the
+loop would then write them, too: XLA does not tell LLVM that the arrays of several results do not overlap, and LLVM
+tests each of them against all others before the loop.
 
-That an axis is gone through in order, from what a reduction begins with, is how XLA's CPU emitter does it, and nothing
-that StableHLO promises: only runs that are one kernel are made so, which are compiled here and now.
+That a reduction goes through an axis in order, from its initial value, is what XLA's CPU emitter does, and nothing that
+StableHLO promises. So only runs that are one kernel, which are compiled on this machine at once, are made so.
 """
 
 from __future__ import annotations
@@ -36,11 +38,11 @@ from hlobatch.jax_primitives import AT_ONCE
 from hlobatch.lowering.module.trim import code_of
 
 TURNS: Final = 4
-"""Turns of which LLVM makes straight code; of eight it no longer does, and works on one lane at a time then."""
+"""Turns in one loop. LLVM unrolls four; eight it does not, and then works on one lane at a time."""
 MOST: Final = 64
-"""Operations of a turn, of which LLVM makes straight code."""
+"""Operations of a turn up to which LLVM unrolls the turns."""
 _TURN: Final = np.int32(-(2**31))
-"""The counter of what is no beginning."""
+"""The counter of an element after the first; a counter of a lane is never negative."""
 _BROADCAST: Final = "broadcast_in_dim"
 
 
@@ -52,7 +54,8 @@ class TurnsAtOnce:
         code: The function, without calls.
         carried: For each of its results, the position of the argument whose place it takes in the next turn.
         counter: Which of them is an integer of 32 bits that is never negative.
-        riders: By the position of an argument that stays as it is, which of ``carried`` has its place in each turn.
+        riders: By the position of an argument that stays the same in all turns, which of ``carried`` is the array whose
+            elements after the first hold it.
     """
 
     code: ClosedJaxpr
@@ -105,16 +108,17 @@ def _on_one(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
 def turns_at_once(
     function: Callable[..., Any], avals: Mapping[str, Any], writes: Sequence[str], counter: str
 ) -> TurnsAtOnce | None:
-    """Several runs of a function in a row.
+    """``TURNS`` runs of a function in a row, as one loop over lanes.
 
     Args:
         function: From arrays to those of its arguments, in order, that it changes.
-        avals: What it takes, by name.
-        writes: Names of what it changes.
-        counter: One of them, an integer of 32 bits that is never negative.
+        avals: By name, in order, the arrays that it takes.
+        writes: Names of the arrays that it changes.
+        counter: The name of one that it changes, an integer of 32 bits that is never negative.
 
     Returns:
-        None if any of what it takes or computes is not a number of each lane, or is no arithmetic.
+        The runs; None if anything that the function takes or computes is not one number for each lane, or if it
+        computes anything but arithmetic.
     """
     if not avals.keys() >= set(writes) or counter not in writes:
         return None

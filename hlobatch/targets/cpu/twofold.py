@@ -1,4 +1,4 @@
-"""A module -> the same, whose reductions over many numbers XLA makes no trees of.
+"""A module -> the same, whose reductions over many numbers XLA's CPU backend does not rewrite to trees of windows.
 
 ::
 
@@ -6,11 +6,12 @@
            applies stablehlo.add            ==>            reducer(…) { … stablehlo.return %sum, %same_sum }
                                                     %r = stablehlo.maximum %t#0, %t#1
 
-On a CPU, for the precision of sums, XLA makes windows of 32 of what reduces more numbers along an axis, which are slow
-code with a test of bounds for each number. Most reductions here ask something of all lanes, where nothing is rounded.
-XLA leaves a reduction of two arrays alone, and reduces both if both results are used; LLVM sees that they are the same.
-One kernel that is compiled by itself goes without that pass, and needs none of this (``Compilation`` in ``_jax.py``);
-what is part of another computation is compiled as that is.
+On a CPU, for the precision of sums, XLA rewrites a reduction of more than 32 numbers along an axis to one of windows of
+32, which is slow code with a test of bounds for each number. Most reductions of a run ask something of all lanes, such
+as the least program counter, and round nothing. XLA does not rewrite a reduction of two arrays. So a reduction is made
+one that reduces its array twice, with both results used; LLVM sees that they are equal, and computes one. A run that is
+one kernel and is compiled by itself leaves out XLA's rewrite (``Compilation`` in ``_jax.py``), and needs none of this.
+A run that is part of another computation is compiled with the options of that one.
 
 Source: XLA's pass ``tree_reduction_rewriter``, which takes no reduction of several arrays.
 """
@@ -35,9 +36,9 @@ _EXACT: Final = ("maximum", "minimum")
 
 
 def reduce_twofold(module: Any, *, sums_stay: bool) -> None:
-    """Let reductions of many numbers reduce them twice at once; the module, whose sizes are known, is changed.
+    """Let each reduction of many numbers reduce its array twice; the module, whose sizes are known, is changed.
 
-    ``sums_stay`` leaves those alone whose result depends on the order of the numbers.
+    With ``sums_stay``, reductions whose result depends on the order of the numbers, such as sums of floats, stay.
     """
     for operation in list(outermost(module.operation, (_REDUCE,))):
         axes = list(ir.DenseI64ArrayAttr(operation.attributes["dimensions"]))

@@ -1,10 +1,10 @@
-"""A lowered program -> whether XLA can compile a whole run of it, for so many lanes, to one kernel on a CPU.
+"""A lowered program and a number of lanes -> whether XLA can, and should, compile a whole run of it to one kernel.
 
-XLA emits loops, branches and everything on elements into such a kernel, but calls no library from there: no sort, no
-FFT, no LAPACK, nothing on the host. A contraction becomes nested loops of one multiplication at a time, which a library
-does sixteen of; ``targets/cpu/contractions.py`` has better loops, and a library is still faster where there is much to
-do, or where nothing but products takes the time: in a run of which each block runs once, loops are inside of
-primitives.
+XLA emits loops, branches and all elementwise operations into a kernel on a CPU, but no call of a library: no sort, no
+FFT, no LAPACK, and nothing on the host. It emits a contraction as nested loops of one multiplication at a time, where a
+library does sixteen. The loops of ``targets/cpu/contractions.py`` are better than XLA's, but a library is still faster
+for large contractions. It is also faster where products take nearly all of the time: in a run that goes through each
+block once, all loops are inside of primitives, and one kernel saves nothing.
 """
 
 from __future__ import annotations
@@ -21,22 +21,25 @@ from hlobatch.ir.program import Program
 from hlobatch.jax_primitives import IN_KERNELS
 
 MULTIPLICATIONS: Final = 330_000
-"""Of a contraction, of all lanes together: what takes about as long as to start a kernel for it, and those of the
-operations around it."""
+"""Multiplications of a contraction, for all lanes together, that take about as long as to start a kernel for it and the
+kernels for the operations around it."""
 MANY: Final = 32
-"""Lanes that fill vectors, so that loops over them are worth it; before fewer, an event is the longer axis."""
+"""Lanes from which loops over lanes fill vectors; with fewer, the event is the longer axis."""
 AS_MANY_AGAIN: Final = 4
-"""Times so much if lanes are many, and vectors long or most of the time is not spent on contractions."""
+"""Times ``MULTIPLICATIONS`` that a contraction may have if there are ``MANY`` lanes, and vectors are long or most of
+the time is not spent on contractions."""
 LONG_VECTOR: Final = 16
-"""Numbers of 32 bits in a vector that keep our loops level with a library for as long."""
+"""Numbers of 32 bits in a vector with which our loops are as fast as a library up to ``AS_MANY_AGAIN``."""
 RESULTS: Final = 20_000
-"""Numbers of all lanes together that a contraction may then give: those that follow are to find them in the cache."""
+"""Numbers in the result of such a contraction, for all lanes together, so that the next operation finds them in the
+cache."""
 MULTIPLICATIONS_ONCE: Final = 40_000
-"""The same, of any number of lanes, where each block runs once, so that kernels for the rest of a turn are few."""
+"""Multiplications of a contraction, for all lanes together, up to which one kernel pays in a program that runs each
+block once, and so starts few kernels."""
 ROWS: Final = 8
-"""Lanes of which a library makes good use there, if there is enough for each."""
+"""Lanes from which a library is faster in a program that runs each block once, if each lane multiplies enough."""
 MULTIPLICATIONS_OF_A_ROW: Final = 256
-"""Of one lane: that is enough."""
+"""Multiplications of one lane that are enough for that."""
 DEEPEST: Final = 1_000
 """Operations of a block each of which needs the one before. XLA's emitter comes to the first of them by recursion from
 the last, and ends the process at some five thousand, where its stack ends."""
