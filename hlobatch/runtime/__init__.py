@@ -1,1 +1,1 @@
-"""Lowered programs as things that run: compiled, cached, grown while they run, and part of other JAX programs."""
+"""Running lowered programs: compile and cache them, divide batches, grow stacks, and be part of other JAX programs."""

@@ -1,4 +1,4 @@
-"""Where in the user's code a call into hlobatch was made."""
+"""The Python stack -> the place in the user's code, outside of hlobatch, that a call was made from."""
 
 from __future__ import annotations
 

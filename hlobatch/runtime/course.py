@@ -1,7 +1,7 @@
-"""A run from its start to its end, in stretches.
+"""Compiled code and a batch -> its results, by running the parts of the batch in stretches until each is at its end.
 
-Parts of it go on where their loop was left, where their stacks have grown or, where these cannot grow, without the
-inputs that want more of them.
+A stretch is some tenths of a second, after which the host looks at each part. A part then goes on from the state that
+its loop was left in: as it is, or with larger stacks, or, where stacks cannot grow, without the inputs that want more.
 
 Invariant: work done before a stop is never done again, and whatever ends a run, what was finished until then is kept.
 """
@@ -166,7 +166,7 @@ class Course:
 
     @property
     def _part_of_pace(self) -> int:
-        """So much shorter the next stretch is than usual: the first ones are, where few lanes may be left soon."""
+        """The turns of a usual stretch over those of the next one: more than 1 at first, if a tail is expected."""
         return 1 << max(0, LOOKS - self.stretches) if self.division.plan.ends.are_expected else 1
 
     def _without_memory(self, number: int, start: Start, error: Exception) -> None:

@@ -1,10 +1,11 @@
 """A batch -> parts of equal size, each a run of its own in a thread of its own.
 
-On a CPU, XLA divides large kernels among the cores; those of small blocks stay on one. Inputs do not depend on each
-other, so each core can have some of them, and a loop of its own to run them.
+On a CPU, XLA divides only large kernels among the cores, and a kernel of a small block stays on one core. Inputs do not
+depend on each other, so each core can have some of them, and a loop of its own to run them.
 
-Of n threads, the first has inputs 0, n, 2n, …: inputs often come in the order of their difficulty. All parts are of one
-size, so that one executable serves them; where the batch does not divide evenly, the last input is run twice.
+Of n threads, the first has inputs 0, n, 2n, …, since neighbours are often about as difficult as each other. All parts
+are of one size, so that one executable serves them; where the batch does not divide evenly, the last input is run
+twice.
 """
 
 from __future__ import annotations

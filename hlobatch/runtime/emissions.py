@@ -1,4 +1,4 @@
-"""What lanes logged -> the user's code that it says, run on the host, in the order of the inputs."""
+"""The logs of lanes (``print``, callbacks) -> the user's code that they name, run on the host, in inputs' order."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A plan and input arrays -> results, on this machine, and what the run did.
+"""A plan and the arrays of a batch -> results on this machine, and what the run did: the entry to running.
 
 Invariant: results come back only if every input was finished.
 """

@@ -1,8 +1,8 @@
-"""A kernel and arrays in memory -> results in memory: threads, stacks that grow, and what becomes of inputs.
+"""The machine code of one lane, and the arrays of a batch -> the arrays of results, by threads that run lanes.
 
-The thread that calls runs lanes itself for some hundredths of a second, since most runs are shorter. What takes longer
-is left to other threads, and it waits for them, where a signal reaches it; a word in memory tells them to stop. A lane
-that it leaves off begins anew: it keeps nothing but its own variables.
+The calling thread runs lanes itself for some hundredths of a second, since most runs are shorter. After that it leaves
+the inputs to other threads and waits for them, so that a signal such as Ctrl-C reaches it; a word in memory tells the
+other threads to stop. A lane that the calling thread was in the middle of is begun anew by one of them.
 
 A lane that wants more frames than a stack has is run again once that stack is larger; all others keep their results.
 """

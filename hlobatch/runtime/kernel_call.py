@@ -1,6 +1,7 @@
-"""A plan as a call of its kernel in another computation, inside ``jit``, ``vmap``, ``scan`` and ``shard_map``.
+"""A plan -> a call of its kernel within a larger JAX computation, inside ``jit``, ``vmap``, ``scan`` or ``shard_map``.
 
-XLA calls the kernel itself, without Python. Stacks have as many frames there as the user declared, and cannot grow.
+XLA calls the kernel itself, as a foreign function, without Python. In such a call, stacks have as many frames as the
+user declared (``max_stack_depth``), and cannot grow.
 """
 
 from __future__ import annotations

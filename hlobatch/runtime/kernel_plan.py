@@ -1,4 +1,4 @@
-"""A plan -> the code of one lane, and what runs a batch of it by itself, on arrays in this machine's memory."""
+"""A plan -> whether it runs as a kernel (code for one lane), that kernel, and what runs it on a batch here."""
 
 from __future__ import annotations
 

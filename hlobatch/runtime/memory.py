@@ -1,4 +1,4 @@
-"""How much memory there is still to be had: of a device, or on a CPU by every limit that holds for the process."""
+"""A device -> the bytes of memory that can still be had there; on a CPU, within every limit on the process."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""The results of a run that JAX is to search for NaN -> an error that names the lanes, and the statement they come of.
+"""The results of a run under ``jax.debug_nans`` -> an error that names the lanes with NaN, and the statement at fault.
 
-``jax.debug_nans`` runs what gave one again, operation by operation, to see which did. A batched function is one
-operation to JAX; here one of its lanes is run again, as the definitional interpreter runs it.
+When a jitted function gives a NaN, ``jax.debug_nans`` runs the function again, operation by operation, to find which
+one did. To JAX, a batched function is a single operation, so this module looks inside: it runs one of the lanes again,
+in the definitional interpreter.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""How many turns the loop of a run makes before the host looks for signals: a stretch of some tenths of a second.
+"""The time of earlier stretches -> how many turns of the loop make a stretch of some tenths of a second.
 
-How long a turn takes is guessed at first, and then measured. Numbers of turns are powers of two, so that the few there
-are can stay on the device.
+After each stretch the host looks for signals such as Ctrl-C. How long a turn takes is guessed at first, and then
+measured. Numbers of turns are powers of two, so that there are few different ones, which can stay on the device.
 """
 
 from __future__ import annotations

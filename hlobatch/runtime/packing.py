@@ -1,9 +1,9 @@
-"""What a run gives back besides its results <-> few arrays, where there is little of it.
+"""The state that a run gives back besides its results <-> a few arrays that hold all of it, if it is small.
 
-An executable takes up to two microseconds for each array that it gives back. A state is dozens of them, and nobody
-looks at it unless the run was stopped. Where the run is one kernel, and all of the state takes less time to copy than
-so many arrays to give back, it is one array, with what stopped the run in front; those whose elements are not of 32
-bits follow in one array for each type.
+An executable takes up to two microseconds for each array that it gives back. A state is dozens of arrays, and nobody
+looks at them unless the run was stopped. If the run is one kernel, and its state takes less time to copy than its
+arrays take to be given back, the state is packed: one array has the code for what stopped the run, followed by all
+arrays of 32-bit elements; one more array for each other type has the rest.
 """
 
 from __future__ import annotations

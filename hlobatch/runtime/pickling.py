@@ -1,7 +1,8 @@
 """A batched function -> what ``pickle`` keeps of it: the name by which it can be imported, or what it was made of.
 
-Plain functions are kept so, too: by ``pickle`` and ``multiprocessing`` by name, and by ``cloudpickle`` by value where
-they were written in a notebook or a script. The source goes along there, since a program is made of that.
+Plain functions are kept in the same two ways: by ``pickle`` and ``multiprocessing`` by name, and by ``cloudpickle`` by
+value if they were written in a notebook or a script. A batched function that is kept by value takes its source along,
+since a program is made from source.
 """
 
 from __future__ import annotations

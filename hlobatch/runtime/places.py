@@ -1,4 +1,4 @@
-"""The arrays of a run -> the devices that they are on, where this machine has several."""
+"""The arrays of a run -> the devices that they are on, on a machine with several."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program for inputs of given types -> what is needed to run it, at any batch size and stack depth.
+"""A program for inputs of given types -> its plan: what is needed to run it, at any batch size and stack depth.
 
 A plan is made once per function, types, and choice of shared inputs; it is compared by identity and may be a parameter
 of a JAX primitive.
@@ -36,9 +36,9 @@ from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
 
 SECONDS: Final = 3e-10
-"""For an operation on a number, and …"""
+"""A guess, before a run was timed, of what an operation on a number takes."""
 STEP: Final = 1e-6
-"""… for what is around them in a turn: guesses, before a run was timed."""
+"""A guess, before a run was timed, of what a turn takes besides its operations."""
 
 WORTH_SHARING: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""

@@ -1,4 +1,4 @@
-"""A plan as a JAX primitive, so that a batched function is an ordinary traceable JAX function.
+"""A plan -> a JAX primitive with its rules, so that a batched function is an ordinary traceable JAX function.
 
 ``run_p`` takes ``[captured…, inputs…]`` (and shared values, if they are given, and the state, to resume) and gives
 back ``[results…, stopped, status]``, or the state in place of the status that follows from it. Its lowering rule merges

@@ -1,4 +1,4 @@
-"""A typed program -> the forms that it takes on its way to the machine, each made from the one before it.
+"""A typed program -> its forms on the way to the machine (optimized, with stacks, ordered), each made from another.
 
 ::
 

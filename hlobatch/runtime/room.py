@@ -1,4 +1,4 @@
-"""Containers that a run has filled -> whether it may be made again with more room for them."""
+"""The error of a run -> whether a container (list, dict) was full, and whether memory is left to run with more room."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ MORE_ROOM: Final = 4
 
 
 def is_outgrown(error: Exception) -> bool:
-    """Whether lanes failed since a container was full that was given no capacity."""
+    """Whether lanes failed because a container was full whose capacity the user had not set."""
     return isinstance(error, LaneError) and any(
         isinstance(one, CapacityError) and one.may_grow for one in error.errors.values()
     )

@@ -1,12 +1,12 @@
-"""Calls seen before -> what runs them, found by what is cheap to look at.
+"""The arguments of a call -> what ran an earlier call of the same kind, so that the checks of arguments are skipped.
 
-Checking a call takes some fifty microseconds; a call like an earlier one needs no checking. Two calls are alike if
-their arguments make up the same pytree of arrays of the same types, under the same settings of JAX. Only calls whose
-arrays are passed on as they are, typed keys as their words, have a shortcut: batch axis first, no Python objects, and
-no two keywords, whose order is not that of the parameters.
+Checking a call takes some fifty microseconds, and a call like an earlier one needs no check. Two calls are alike if
+their arguments make up the same pytree of arrays of the same types, under the same settings of JAX. A call has a
+shortcut only if its arrays are passed on as they are (typed keys as their words): the batch axis is the first, there
+are no Python objects, and no two keywords, whose order may differ from that of the parameters.
 
-Calls of arrays in a row, the most common ones, have a shorter one. A few microseconds count: after them the thread that
-ran the call before has gone to sleep, and takes fifteen more to wake.
+Calls with nothing but positional arrays, the most common ones, have a still shorter way. A few microseconds count: if
+the next call comes later, the thread that ran the one before has gone to sleep, and takes fifteen more to wake.
 """
 
 from __future__ import annotations

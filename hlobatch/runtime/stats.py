@@ -1,4 +1,4 @@
-"""What a run did: how often each block ran, and how many of its lanes had a use for it."""
+"""Counts from a run -> its statistics: how often each block ran, and for how many active lanes."""
 
 from __future__ import annotations
 

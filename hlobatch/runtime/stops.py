@@ -1,4 +1,4 @@
-"""What stopped a run -> the error that says so, for the user who called it."""
+"""The code for what stopped a run, and the fates of its inputs -> the error that tells the user who called it."""
 
 from __future__ import annotations
 

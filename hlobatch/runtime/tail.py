@@ -1,9 +1,10 @@
-"""A part of a batch of which few lanes are left -> what runs a stretch of those alone.
+"""A part of a batch of which few lanes have something left to do -> what runs a stretch of those lanes alone.
 
-One input may need a thousand times the turns of all others. When no input is left to take, and few lanes have something
-left to do, a turn takes as long for these as for all; so they go on in a program of as many lanes as they are. To
-compile it takes as long as many such turns: it is done once so much time has gone by in them, in this run and in
-earlier ones. A run of a plan that has had such an end lately is looked at early, and then after twice as many turns.
+One input may need a thousand times the turns of all others. When no input is left to take, a turn takes as long for the
+few lanes that are left as it did for all. So those go on in a program for that few lanes (one or eight), on a compacted
+state (``lowering/state/narrowing.py``). To compile such a program takes as long as many turns with few lanes, so it is
+compiled once enough time has been spent on such turns, in this run and in earlier ones. If a plan has had such a tail
+lately, the first stretches of its next run are short, and each is twice as long as the one before.
 """
 
 from __future__ import annotations
@@ -25,13 +26,13 @@ from hlobatch.runtime.primitive import run_p
 from hlobatch.strategy.strategy import Strategy
 
 WIDTHS: Final = (1, 8)
-"""Lanes of such programs."""
+"""Lanes of the programs that the last lanes go on in."""
 FEW: Final = 4
 """One in so many lanes are few."""
 LOOKS: Final = 8
-"""Times that a stretch is half as long as the next, of a run that may have such an end."""
+"""Stretches that are half as long as the next one, at the start of a run that may have a tail."""
 WORTH: Final = 0.3
-"""Seconds of such turns after which it is worth compiling a program for few lanes."""
+"""Seconds of turns with few lanes after which it is worth compiling a program for them."""
 
 
 def width_for(layout: Layout, at_work: int) -> int | None:

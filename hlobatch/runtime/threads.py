@@ -1,7 +1,8 @@
-"""Calls at the same time, each from a thread of its own.
+"""Several calls -> their results, each call made at the same time in a thread of its own.
 
-XLA runs what one thread starts on a CPU one after the other, and what several threads start side by side. A thread here
-only starts an executable; tracing and compiling, which depend on settings that JAX keeps per thread, are the caller's.
+On a CPU, executables that one thread starts run one after the other, and those that several threads start run side by
+side. A thread of this module only starts an executable. Tracing and compiling depend on settings that JAX keeps for
+each thread, so the caller does them before.
 """
 
 from __future__ import annotations

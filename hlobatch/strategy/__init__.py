@@ -1,1 +1,1 @@
-"""What a program is like, what a machine is like, and what the user asked for -> how a batch runs, and why."""
+"""How a batch runs: a program, a batch, a target and what the user asked for -> a strategy, with reasons."""

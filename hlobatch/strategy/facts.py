@@ -1,4 +1,4 @@
-"""A lowered program -> what is known of it that a strategy depends on, each fact found when it is asked for."""
+"""A lowered program -> the properties of it that a strategy depends on, each computed when it is first asked for."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ from hlobatch.transforms import block_order
 
 @dataclass(frozen=True, eq=False)
 class Facts:
-    """What is known of a program with explicit stacks.
+    """The properties of a program with explicit stacks.
 
     Attributes:
-        program: Its blocks in program order.
-        has_tables: Whether arguments that lanes only look things up in stay where they lie.
+        program: The program, its blocks in program order.
+        has_tables: Whether tables, arguments that lanes only look things up in, are read in place.
     """
 
     program: Program
@@ -56,7 +56,7 @@ class Facts:
 
     @property
     def blocks(self) -> int:
-        """How many there are."""
+        """How many blocks the program has."""
         return len(self.program.graph.blocks)
 
     @property
@@ -101,7 +101,7 @@ class Facts:
 
     @cached_property
     def library_called(self) -> str:
-        """What calls which library that two threads must not call at once, in words; nothing where nothing does."""
+        """Which primitives call a library that two threads must not call at once, in words; empty if there are none."""
         called = library_calls(self.program)
         if not called:
             return ""
@@ -110,7 +110,12 @@ class Facts:
         return f"{names} calls {library}, where two threads may wait for each other for ever"
 
     def much_handed_over(self, elements_per_operation: float) -> str:
-        """The argument of which a thread's part takes longer to copy than a turn takes, in words; nothing without."""
+        """The argument of which a thread's part takes longer to copy than a turn takes, in words; empty without one.
+
+        Args:
+            elements_per_operation: Elements of an argument for each operation of a turn, from which copying takes
+            longer.
+        """
         program = self.program
         if self.has_stacks or not self.repeats:
             return ""

@@ -1,7 +1,8 @@
 """A program, a batch, the target and the user's options -> the strategy of a run: the one place that decides it.
 
-Two questions are left once the policies are known, one for runs in a single kernel and one for runs in several. Does
-XLA make one kernel of this run? And are lanes so few that to run every block takes less than to ask for the next one?
+The policies (``policy.py``) say how runs of any size go, one policy for runs in a single kernel and one for runs in
+several. What is left to decide for a batch is which of the two holds, that is, whether XLA can make one kernel of the
+run; and whether lanes are so few that running every block takes less time than to ask which block is next.
 """
 
 from __future__ import annotations
@@ -84,7 +85,7 @@ def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bo
 
 
 def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
-    """The same run with all blocks in each turn, where a test takes longer than to compute them for so few lanes."""
+    """The strategy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
     facts, options, costs = policies.facts, policies.options, policies.target.loop
     is_open = options.in_loop.dispatch == options.schedule == "auto" and strategy.form != "sweep"
     most = int(costs.swept_operations / max(facts.work, 1.0))

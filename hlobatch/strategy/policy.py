@@ -1,4 +1,4 @@
-"""What a program is like, the target and the user's options -> how batches of any size run, and why.
+"""A program's properties, the target and the user's options -> the policy: how batches of any size run, and why.
 
 Three tables decide, of each the first rule whose condition holds: what the program is like (`JUDGEMENTS`), which
 blocks run next in such a program (`ORDERS`), and how many lanes are in flight (`FLIGHTS`). What the user asks for

@@ -1,4 +1,4 @@
-"""A program as it runs -> what its state depends on, and the state of a run by a strategy."""
+"""A program, the user's options and a strategy -> the layout of the run's state, and the idiom that its code is in."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.target import Run, Target
 
 WORTH_A_THREAD: Final = 256 * 1024
-"""Bytes from which XLA divides a kernel that only moves them among threads."""
+"""Bytes from which XLA divides a kernel that only copies them among threads."""
 
 LONG_ROW: Final = 64
 """Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
@@ -55,12 +55,12 @@ class States:
 
     @cached_property
     def tables(self) -> frozenset[str]:
-        """Arguments that lanes look things up in where they lie."""
+        """The tables: arguments that no lane assigns and lanes only look things up in, which are read in place."""
         return constants.tables(self.program) if self.options.optimizations.tables else frozenset()
 
     @cached_property
     def constants(self) -> frozenset[str]:
-        """Arguments that no lane assigns, which may be read where they lie."""
+        """Arguments that no lane assigns, which may be read in place."""
         return constants.constants(self.program) if self.options.optimizations.tables else frozenset()
 
     @cached_property
@@ -71,12 +71,12 @@ class States:
         return frozenset(self.program.var_defs.keys() - taken_as_a_whole(blocks))
 
     def idiom(self, strategy: Strategy, target: Target, *, is_alone: bool = False, is_within: bool = False) -> Idiom:
-        """How a run is best built.
+        """The idiom that the code of a run is best written in.
 
         Args:
-            strategy: How it goes.
-            target: What it is built for.
-            is_alone: Whether it has one device to itself, here and now.
+            strategy: How the run goes.
+            target: The machine that it runs on.
+            is_alone: Whether it has one device of this machine to itself, and is compiled now.
             is_within: Whether it is part of a computation that the user compiles.
         """
         run = Run(

@@ -1,4 +1,4 @@
-"""How one batch, or one thread's part of it, runs: a value that everything after the decision goes by."""
+"""The strategy: how one batch, or one thread's part of it, runs; a value that everything after the decision reads."""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Which blocks run on arrays of only the lanes that wait at them, and how wide those are.
+"""A layout and a target -> the blocks that are compiled for few lanes as well (compaction), and for how many.
 
-* To a block that an input goes through once, lanes come one by one, as they take inputs from a queue. Where such a
-  block costs more than all that lanes come back to, as random numbers drawn on entry may, it is worth computing for
-  few.
-* A lane comes back to most blocks again and again, and the schedule lets an expensive one wait until many are there.
-  When no input is left and lane after lane is done, fewer and fewer are. A block that takes very long is worth
-  compiling for fewer lanes, too.
+Two kinds of blocks may be worth it:
+
+* A block that an input goes through once. Lanes come to it one by one, as they take inputs from a queue. It is compiled
+  for few lanes if it costs more than all blocks that lanes come back to, as random numbers drawn on entry may.
+* A block that lanes come back to again and again. Mostly the schedule lets an expensive one wait until many lanes are
+  there, but when no input is left, fewer and fewer lanes are active. It is compiled for fewer lanes only if it takes
+  very long.
+
+Reference: stream compaction; ``lowering/blocks/compaction.py`` builds such a block.
 """
 
 from __future__ import annotations
@@ -24,11 +27,11 @@ from hlobatch.lowering.turns.schedule import Time
 from hlobatch.targets.target import Target
 
 FEW: Final = 8
-"""One in so many lanes are few. More widths than this one did not pay, and each compiles the block again."""
+"""A block is compiled for one in so many lanes. More widths did not pay, and each compiles the block again."""
 DEAR: Final = 4.0
-"""Times that what all blocks that lanes come back to compute has to fit into what the one computes."""
+"""Times as much as all blocks that lanes come back to that a block has to compute to be compiled for few lanes."""
 MOVES: Final = 8.0
-"""Operations that have to be left out for each element that is moved to the narrower array or back."""
+"""Operations that a block must do for each element that is moved to a narrower array or back, to be worth moving."""
 LONG: Final = (1e3, 4e6)
 """Operations of a lane, and of all of them, from which a block takes very long on a CPU: about a third of a
 millisecond, and not only because there are so many lanes."""
@@ -37,10 +40,10 @@ THIRDS: Final = 3
 
 
 def widths(layout: Layout, target: Target) -> Widths:
-    """The blocks that are computed for few lanes where few wait.
+    """By block, the widths of arrays that it is compiled for besides that of all lanes, for when few lanes wait at it.
 
-    None where the lanes are not known, or the last axis: several are computed at a time then, and a few take as long as
-    all.
+    There are none if the number of lanes is not known, or if lanes are the last axis: vectors then hold several lanes,
+    and a few lanes take as long as all.
     """
     program, lanes = layout.program, layout.lanes
     if layout.lane_axis or not (isinstance(lanes, int) and lanes > FEW):
@@ -62,10 +65,10 @@ def widths(layout: Layout, target: Target) -> Widths:
 
 
 def times(calls: CallFrames, group: Sequence[int], lanes: int, step: float, widths: Widths) -> list[Time]:
-    """What a group takes per lane, for few lanes and for more; ``step`` is what it takes besides its blocks.
+    """The time that a group takes, per lane, for few lanes and for more; ``step`` is what it takes besides its blocks.
 
-    What lanes come back to is taken for as long as it takes for all of them: it is worth waiting for the others, as far
-    as there are any.
+    A group that lanes come back to counts as long as it takes for all lanes, even if it is compiled for few: the
+    schedule shall wait for other lanes as long as there are any.
     """
     program = calls.program
     blocks = [program.graph.blocks[index] for index in group]

@@ -1,4 +1,4 @@
-"""The CPU of this machine as a target: kernels of one lane, whole runs in one XLA kernel, and a thread for each core."""
+"""The CPU of this machine as a target: kernels of one lane, whole runs in one XLA kernel, a thread for each core."""
 
 from __future__ import annotations
 

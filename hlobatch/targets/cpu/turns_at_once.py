@@ -7,11 +7,12 @@
       for each lane: steps = where(pc == 2, …)   ==>     n, steps, pc = …
       for each lane: pc    = where(pc == 2, …)
 
-The loop over turns goes inside of the loop over lanes, and is unrolled. As StableHLO stands, XLA makes a loop over lanes for each array that a turn gives back, and each of these loops reads what the others wrote.
-There is one operation of several arrays for which XLA makes a single loop: a reduction. So the turns are written as a
-reduction along an axis of ``1 + turns`` elements for each lane. The first element is what the lane begins with, and the
-function that combines two elements is one turn, applied to what the turn before it gave. LLVM unrolls the axis and
-vectorizes over lanes, and what one turn hands to the next stays in registers.
+The loop over turns goes inside of the loop over lanes, and is unrolled. As StableHLO stands, XLA makes a loop over
+lanes for each array that a turn gives back, and each of these loops reads what the others wrote. There is one operation
+of several arrays for which XLA makes a single loop: a reduction. So the turns are written as a reduction along an axis
+of ``1 + turns`` elements for each lane. The first element is what the lane begins with, and the function that combines
+two elements is one turn, applied to what the turn before it gave. LLVM unrolls the axis and vectorizes over lanes, and
+what one turn hands to the next stays in registers.
 
 The elements after the first need no values of their own. The sign bit of their counter says that they are turns, and
 the rest of their room has the arguments that stay the same in all turns. Those could be arrays of their own, but the
