@@ -25,6 +25,7 @@ from hlobatch.strategy.options import Options
 from hlobatch.strategy.plan_run import Policies, plan_run
 from hlobatch.strategy.policy import Policy
 from hlobatch.targets.registry import target_of
+from hlobatch.targets.target import Run
 from hlobatch.transforms import fold_constants
 
 
@@ -118,9 +119,10 @@ def test_an_accelerator_keeps_the_blocks_of_a_sweep_apart(stacks: bool) -> None:
     """Where they have stacks; a CPU's compiler needs none, and drops them."""
     function, barriers = fibonacci if stacks else halvings_of, stacks
     plan = hb.batch(function.function, dispatch="sweep").trace(INPUTS).plan
-    request = request_of(plan, layout_of(plan, len(INPUTS), plan.depth))
-    assert "optimization_barrier" not in str(to_stablehlo(request))
-    assert ("optimization_barrier" in str(to_stablehlo(replace(request, platforms=("cuda",))))) is barriers
+    portable = layout_of(plan, len(INPUTS))
+    assert "optimization_barrier" not in str(to_stablehlo(request_of(plan, portable)))
+    layout = replace(portable, idiom=target_of("cuda").idiom(Run(portable.lanes)))
+    assert ("optimization_barrier" in str(to_stablehlo(request_of(plan, layout)))) is barriers
 
 
 def test_growth_is_remembered() -> None:
