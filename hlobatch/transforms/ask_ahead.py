@@ -1,4 +1,4 @@
-"""Lets a block do what those that it leads to would do, where that is to ask or to return: no lane stands there then.
+"""Copies the branch or return of a small block into the blocks that lead to it (tail duplication): no lane stops there.
 
 ::
 
@@ -14,9 +14,9 @@
     other:                                     …
       …
 
-A block of a few operations takes as long to come to as to run. Where the next one is known when a block ends, as many
-as follow each other may be asked: a chain of ``elif`` is one block then, and a recursion's base case is told apart
-where the call is made, which returns at once.
+To find a block of a few operations takes longer than to run it. So if a block is followed by blocks that only branch or
+return, it computes their conditions, and its lanes go on to where those would send them. A chain of ``elif`` becomes
+one block, and the base case of a recursion is found where the call is made, and returns at once.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ MOST: Final = CHEAP / 2
 
 
 def ask_ahead(program: Program) -> Program:
-    """The lowered, allocated program with what blocks only ask or return done where others end."""
+    """The lowered, allocated program with branches and returns of small blocks copied to the ends of others."""
     frames = CallFrames(program)
     tests = {block.name: block for block in program.graph if _only_asks(program, block)}
     returns = {block.name: block for block in program.graph if _only_returns(frames, block)}
@@ -62,7 +62,7 @@ def ask_ahead(program: Program) -> Program:
 
 
 def _only_asks(program: Program, block: Block) -> bool:
-    """Whether a block is a branch and what decides it, which is nobody else's business."""
+    """Whether a block is a branch and what computes its condition, of which no other block reads anything."""
     asked = {v for op in block.instructions for v in op.defs}
     asks = isinstance(block.terminator, BranchOp) and block.terminator.cond_var in asked and not block.sync
     is_private = all(program.alloc(v) in (Alloc.TEMPORARY, Alloc.NULL) for v in asked)
@@ -70,7 +70,7 @@ def _only_asks(program: Program, block: Block) -> bool:
 
 
 def _only_returns(frames: CallFrames, block: Block) -> bool:
-    """Whether a block is a return and what is given back. A return moves no stack where calls save frames."""
+    """Whether a block is a return and what computes the results, and moves no stack, as where calls save frames."""
     end = block.terminator
     if not isinstance(end, IndirectGotoOp) or block.sync:
         return False
@@ -79,7 +79,7 @@ def _only_returns(frames: CallFrames, block: Block) -> bool:
 
 
 def _may_run_anywhere(block: Block) -> bool:
-    """Whether a block is code that ends in lanes that it was not meant for, too."""
+    """Whether the code of a block may run in lanes that do not come to it, too (speculation): it ends for any input."""
     return all(op.code.is_total for op in block.instructions)
 
 
@@ -96,12 +96,12 @@ class _Asking:
         source: The block as it was.
         tests: The blocks that only ask.
         returns: The blocks that only return.
-        live: What may be read from a block on.
-        types: Of all variables; new ones are added.
-        ops: What is done for other blocks, in order.
-        asked: Those, and how they end.
-        given_back: Variables that are written for them.
-        cost: Of that.
+        live: By block, the variables that may be read from its beginning on.
+        types: The types of all variables; those of new ones are added.
+        ops: Operations copied from other blocks, in order.
+        asked: By name, the blocks that they are copied from, and how these end.
+        given_back: Variables that copied returns write.
+        cost: The cost of the copied operations.
     """
 
     program: Program

@@ -1,14 +1,14 @@
-"""Puts blocks in an order in which lanes seldom go back. The entry stays first.
+"""Orders blocks so that lanes seldom go on to an earlier one (minimum feedback arc set). The entry stays first.
 
 ::
 
     entry, body, body.return, after_while   ==>   entry, after_while, body.return, body
 
-In a sweep a lane that goes on to a later block gets there in the same round; one that goes back waits for the next. A
-chain, too, runs blocks that follow each other in one turn of its loop.
+In a ``sweep``, a lane that goes on to a later block gets there in the same turn, and one that goes on to an earlier
+block waits for the next turn. In a ``chain``, too, one turn runs blocks that follow each other.
 
-Finding the order with the least weight of edges backwards is the problem of the minimum feedback arc set; here a greedy
-order, and the program's, are improved until no move of a block gains.
+To find the order with the least weight of backward edges is the problem of the minimum feedback arc set. A greedy order
+and the program's own are both improved, until no move of a block gains, and the better one is taken.
 
 Reference: Pettis and Hansen, "Profile guided code positioning", PLDI 1990, for serial code.
 """
@@ -50,7 +50,7 @@ def weight_backward(order: Sequence[int], frequencies: Matrix) -> float:
 
 
 def excess_of_a_sweep(program: Program) -> float:
-    """How many times as much as its lanes need a sweep over all blocks, in such an order, computes."""
+    """The work of sweeps over all blocks, in the order of least backward edges, over the work that lanes need."""
     frequencies = edge_frequencies(program)
     costs = np.array([block_cost(program, block) for block in program.graph])
     needed = float(frequencies.sum(axis=1) @ costs)

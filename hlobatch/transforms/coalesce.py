@@ -1,6 +1,7 @@
-"""Lets the two sides of a copy share storage, and drops the copy, where neither is in the other's way.
+"""Lets both sides of a copy share storage if they do not interfere, and drops the copy (register coalescing).
 
-So do an array and what it is after an update of some of its elements, which then happens where the array is.
+An array and the same array after an update of some of its elements are treated like the sides of a copy, so that the
+update happens in place.
 
 ::
 

@@ -1,10 +1,11 @@
-"""A program and its types -> an error where it calls what does nothing but give a value back, and the value is dropped.
+"""A typed program -> an error at a call whose result is dropped, if the callee does nothing but give back that result.
 
 ::
 
     quicksort(a, low, middle)      a = quicksort(a, low, middle)
 
-The first is Python, and changes nothing: arrays of JAX are values. Nobody means it.
+The statement on the left runs, and changes nothing, since arrays of JAX are values. Nobody means it, so it is an error;
+the statement on the right is what was meant.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""A program of which the types are known -> where it may raise.
+"""A typed program -> the places where lanes may raise, and the program without results for failures that no lane has.
 
-What no lane can reach is gone: a program that raises for nobody gives back no failures.
+A function gives back which failure a lane has had, if any, beside its result. Where no lane can reach a statement that
+raises, these results are dropped.
 
 ::
 
@@ -58,7 +59,7 @@ def _surely(program: Program) -> Iterator[tuple[Function, Block, int, Op]]:
 
 
 def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
-    """Where lanes may raise, of a program whose decided branches are jumps."""
+    """The places where lanes may raise, in order; of a program in which branches decided at build time are jumps."""
     failures = []
     for function in program.all_functions:
         for block in function.graph:
@@ -71,7 +72,7 @@ def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
 
 
 def without_failures(program: Program) -> Program:
-    """The program without what functions give back for nobody."""
+    """The program whose functions no longer give back which failure a lane had; for programs in which none fails."""
 
     def results(names: tuple[str, ...]) -> tuple[str, ...]:
         return tuple(name for name in names if user_name(name) not in (FAILURE, DETAILS))

@@ -1,4 +1,4 @@
-"""Computes what depends on captured arrays alone, once and for all runs.
+"""Computes what depends on captured arrays alone when the program is built, once for all runs (constant folding).
 
 ::
 

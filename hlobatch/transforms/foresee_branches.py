@@ -1,4 +1,4 @@
-"""Sends control past branches that the way it comes by decides; a program whose types are known, before it is traced.
+"""Copies a branch for the ways to it on which its outcome is known, so that these pass it by (jump threading).
 
 ::
 
@@ -15,8 +15,9 @@
     after:                                     …
       %$result = prim "new" (%new)
 
-So a loop whose first turn surely happens gives a value to what its body assigns. It costs blocks, and is done where a
-variable would have no value otherwise.
+So a loop whose first turn surely happens gives a value to the variables that its body assigns. The copies are more
+blocks to run, so this is done only where a variable would have no value otherwise. It runs on a program whose types are
+known, before primitives are specialized.
 
 Reference: jump threading; Mueller and Whalley, Avoiding conditional branches by code replication (PLDI 1995).
 """
@@ -37,7 +38,7 @@ Way = list[tuple[Block, str]]
 
 
 def foresee_branches(function: Function, types: Mapping[str, Type]) -> Function:
-    """The function, in which control takes copies of branches that are known where it comes from.
+    """The function with copies of branches for the ways to them on which the outcome is known.
 
     Args:
         function: Its primitives run the user's Python.

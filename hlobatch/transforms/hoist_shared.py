@@ -1,4 +1,4 @@
-"""Moves what is the same in every lane to the entry of the main function, and calls without it.
+"""Moves primitives whose results are the same in every lane to the entry of the main function, out of calls and loops.
 
 ::
 

@@ -1,4 +1,4 @@
-"""Turns cheap branches into selects, and short-circuit conditions into one.
+"""Turns cheap branches into selects, and chains of short-circuit conditions into one branch (if-conversion).
 
 ::
 
@@ -26,9 +26,9 @@
       %r = prim "x" (%x)
       halt
 
-Primitives have no effects and are total, so running the side not taken changes nothing; it is worth it where the work
-is less than that of another turn through the dispatcher. Code that might not end (an inner ``while``) is never run
-ahead.
+Primitives have no effects and are total, so running the side that is not taken changes nothing (speculation). It is
+worth it where a side takes less time than another turn of the loop that runs blocks. Code that might not end (an inner
+``while``) is never run speculatively.
 
 Reference: Allen et al. (1983), conversion of control dependence to data dependence.
 """

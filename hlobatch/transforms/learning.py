@@ -1,16 +1,18 @@
-"""A function and the types of its inputs -> typed program, made anew as often as tracing finds out what its blocks are.
+"""A function and the types of its inputs -> a typed program, built again with each fact that tracing finds out.
 
 ::
 
     def total(rule, n): …  rule(n) …          rule is a Python function with branches of its own:
     %$1 = prim "rule(n)" (%rule, %n)     ==>  %$1 = call @trapezoid(%n)
 
-The first program is made with no facts, which is all that most functions need. Code that is the same in the next one is
-not traced again.
+The frontend builds control flow before types are known. What tracing finds out then, such as which function ``rule``
+is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with it. The
+first program is built with no facts, which is all that most functions need. Code that is the same in the next program
+is not traced again.
 
-A loop carries what keeps its type from turn to turn, and its number differs between them. Where something is wrong
-inside of a loop that turns a known number of times, its turns are written out, each with a number of its own: layers of
-several shapes, a list that grows. If that does not help, the error is that of the loop.
+In a loop, variables have to keep their types from turn to turn. If that fails in a loop that turns a known number of
+times, the loop is unrolled, and each turn has its number as a constant; layers of several shapes, or a list that grows,
+are fine then. If unrolling does not help either, the user is told the error of the loop.
 """
 
 from __future__ import annotations

@@ -1,12 +1,13 @@
-"""Values that go where a variable may be None in some lanes are made what it holds: a flag beside the value.
+"""Converts values on their way to a variable that may be None in some lanes to what it holds: a flag and the value.
 
 ::
 
     %best = prim "x" (%x)                        %best = prim "x" (%x)      which gives (True, x)
     %y = call @step(%best, %x)      ==>          %best:given = prim "move" (%best); %y = call @step(%best:given, %x)
 
-The first is done where a primitive gets its types (``specialize.py``), the second here: what a call passes on, and what
-it gives back, may be None there and not here, or the other way round.
+The result of a primitive is converted in the primitive itself, when it gets its types (``specialize.py`` calls
+``lifted``). The pass ``lift_optional`` converts arguments and results of calls: a value may be None in the callee and
+not in the caller, or the other way round.
 """
 
 from __future__ import annotations

@@ -1,12 +1,12 @@
-"""A typed program whose primitives may have the host do something -> one that notes it, in operations of its own.
+"""Splits primitives that have the host do something (``print``, callbacks) into one that computes and a ``log``.
 
 ::
 
     prim "print(x, y + 1)" (%x, %y)      ==>      %$log1 = prim "print(x, y + 1)" (%x, %y)
                                                   log "print(x, y + 1)" (%$log1)
 
-What is left of the primitive computes, as all others do; passes know nothing of printing, and leave operations that are
-no primitives where they are.
+The primitive that is left has no effects, like all others, so that passes need to know nothing of printing. Passes
+leave a ``log`` operation where it stands, since it is no primitive.
 """
 
 from __future__ import annotations

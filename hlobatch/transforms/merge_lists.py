@@ -1,4 +1,4 @@
-"""Keeps the numbers of a list in one array, where they are found by an index that differs between lanes.
+"""Stores a list of numbers as one array where lanes index it by themselves: the reverse of ``split_aggregates.py``.
 
 ::
 
@@ -11,7 +11,7 @@ any type, and what means one object is known. Code that finds a number by a lane
 (``ir/joined.py``); where all that is done to a variable goes well with that array, it is what the variable holds,
 so that a table of thousands costs no more to compile than one of ten, and a store what it changes.
 
-What the program is given and gives back stays as it is. It is the reverse of ``split_aggregates.py``.
+The inputs and results of the program keep their structure.
 """
 
 from __future__ import annotations

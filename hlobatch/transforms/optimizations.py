@@ -1,4 +1,4 @@
-"""Which optimizations there are, and which of them a function is compiled with."""
+"""The optimizations by their switches, and which of them a function is compiled with."""
 
 from __future__ import annotations
 

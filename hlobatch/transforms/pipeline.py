@@ -45,13 +45,13 @@ def optimized_program(program: Program, shared: Collection[str] = (), optimizati
 
 
 def computed_once(program: Program, shared: Collection[str], optimizations: Optimizations = ALL) -> Program:
-    """From a typed program to the same without what need not be computed in each lane, or in each run."""
+    """The typed program without what need not be computed in each lane or in each run; that is computed once."""
     program = program.replace(var_alloc=dict.fromkeys(shared, VariableAllocation.SHARED))
     return run(program, registry.ONCE, Given(optimizations))
 
 
 def allocated_program(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From there to the program with its branches and loops as they are to run, and with what each variable needs."""
+    """From a typed program to an allocated one: branches and loops as they are to run, and storage for variables."""
     return run(program, registry.STORING, Given(optimizations))
 
 
@@ -66,7 +66,7 @@ def ordered_program(program: Program) -> Program:
 
 
 def machine_program(program: Program, optimizations: Optimizations = ALL) -> Program:
-    """From there to the same as it runs: its results are in parts."""
+    """From a program with explicit stacks to the one that runs: results in parts, small blocks copied into others."""
     return run(program, registry.FINISHING, Given(optimizations))
 
 

@@ -1,4 +1,4 @@
-"""Cancels a pop and the push that follows it, so that the write between calls is an update in place.
+"""Cancels a pop and the push of the same variable that follows it, so that the write between calls is in place.
 
 ::
 

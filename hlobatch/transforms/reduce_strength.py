@@ -1,15 +1,15 @@
-"""Whole numbers divided by powers of two -> shifted; their remainders -> masked.
+"""Integers divided by powers of two -> shifts; their remainders -> masks (strength reduction).
 
 ::
 
     %f.h = prim "n // 2" (%f.n)     floor_divide(n, 2)          shift_right_arithmetic(n, 1)
     %f.o = prim "n % 2" (%f.n)      remainder(n, 2)       ==>   n & 1
 
-Python rounds a quotient down, and hardware towards zero: JAX makes ten operations of it, among them a second division,
-and LLVM does not see that a shift is all they come to. A shift rounds down, and a mask is the remainder that goes with
-it, for negative numbers too.
+Python rounds a quotient down, and hardware rounds it towards zero. JAX makes ten operations of a Python division, among
+them a second division, and LLVM does not find out that they come to a shift. An arithmetic shift rounds down, and a
+mask is the remainder that goes with it, for negative numbers too.
 
-What JAX makes of a division is recognized by comparing it with what it makes of one now.
+To recognize the ten operations, a division is traced when the pass runs, and code is compared with the jaxpr of that.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ _CHEAPER: Final[Mapping[_Operation, _Cheaper]] = {
     jnp.floor_divide: _shifted,
     jnp.remainder: _masked,
 }
-"""Operations on a whole number and a power of two, and what comes to the same."""
+"""By an operation on an integer and a power of two, the cheaper one that gives the same result."""
 
 
 def reduce_strength(program: Program) -> Program:

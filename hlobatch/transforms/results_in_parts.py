@@ -1,4 +1,4 @@
-"""Gives back the arrays of a result from where they are, instead of putting it together first.
+"""Gives back the arrays of a result from the variables that hold them, without a last block that puts it together.
 
 ::
 
@@ -13,7 +13,8 @@
         %result = prim "(count, y)" (%f.count, %f.y)
         halt
 
-Without the last block, the first is a jump. What a result looks like to the user is known without the program.
+Once the last block is gone, the call in the first block is a jump. The structure of the user's result (a tuple, a dict)
+is known without the program, and is put together on the host.
 """
 
 from __future__ import annotations

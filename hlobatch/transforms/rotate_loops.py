@@ -1,4 +1,4 @@
-"""Tests a loop's condition where a turn ends instead of where it begins: one block less to run for every turn.
+"""Tests the condition of a loop at the end of a turn (loop rotation): one block less to run in each turn.
 
 ::
 
@@ -11,7 +11,8 @@
       %x = prim "x + 1" (%x)               branch %c, body, after
       jump head
 
-Done for heads that are cheap and are come to in two ways: the way in, be it the function's call, and the way round.
+The head of the loop, which tests the condition, is copied to the block before the loop and to the end of its body. It
+has to be cheap, and to have just two ways to it: one into the loop, possibly the call of the function, and one back.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def _rotated(program: Program, graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def _is_head(program: Program, graph: ControlFlowGraph, block: Block) -> bool:
-    """Whether a block is a cheap loop condition, come to by plain jumps, one of them its own loop's."""
+    """Whether a block is a cheap loop condition with two plain jumps to it, one of which comes from its own loop."""
     before = graph.predecessors[block.name]
     if block.sync or len(before) + (block is graph.enter_block()) != _WAYS:
         return False

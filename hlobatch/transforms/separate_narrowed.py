@@ -1,4 +1,4 @@
-"""Keeps apart what a variable is where it turned out not to be None, and what it is where ways meet again.
+"""Copies a variable where it leaves code in which it is known not to be None, so that each part has a type of its own.
 
 ::
 
@@ -10,8 +10,9 @@
     after:                                    jump after
       %z = prim "x is None" (%x)            after: …
 
-A read after both ways would make one variable of both, and so of what is known on one of them. The copy stands between:
-once live ranges are split, each has a name of its own.
+A variable that is not None on one of two paths has a narrower type on that path. A read after the paths merge would
+join it with the variable of the other path, and the narrower type would be lost. With the copy between them, they are
+separate live ranges, and ``split_live_ranges.py`` gives each a name, and so a type, of its own.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Merges straight lines and blocks that are alike, threads jumps, drops what no control reaches.
+"""Merges straight lines and equal blocks, threads jumps, turns tail calls into jumps, drops unreachable blocks.
 
 ::
 
@@ -11,8 +11,9 @@
     c:
       halt
 
-A call that comes back only to return is a jump: whoever it calls returns for it. So is one of the entry that comes back
-only to halt: no other call is under way then, and who returns with nowhere to go halts.
+A tail call, whose caller does nothing after it but return, becomes a jump: the callee returns in the caller's place. A
+call in the entry block after which the program only halts becomes a jump, too: no other call is under way then, and a
+function that returns with no return address left halts.
 
 ::
 
@@ -131,7 +132,7 @@ def reachable(graph: ControlFlowGraph) -> ControlFlowGraph:
 
 
 def merge_lines(graph: ControlFlowGraph) -> ControlFlowGraph:
-    """Join each block to the only one that goes to it."""
+    """Append each block that has a single predecessor, which only jumps to it, to that predecessor."""
     entries = collections.Counter(t for block in graph for t in block.terminator.targets)
     entries[graph.enter_block().name] += 1
     merged: dict[str, Block] = {block.name: block for block in graph}

@@ -1,4 +1,4 @@
-"""Gives each array of a variable that holds several a variable of its own.
+"""Gives each array of a variable that holds several a variable of its own (scalar replacement of aggregates).
 
 ::
 
@@ -6,12 +6,13 @@
                                                      ==>    %f.state:count = prim "State(x, n + 1)" (%f.n)
     %f.r = call @g(%f.state)                                %f.r = call @g(%f.state:position, %f.state:count)
 
-A variable holds what the user assigns to a name, which may be a tuple, a dict or an object of many arrays. To say of
-one of them that it is dead, saved, copied or updated in place, each needs a name. What a statement only passes on
-becomes a copy, which ``coalesce.py`` may then drop.
+A variable holds what the user assigns to a name, which may be a tuple, a dict or an object of many arrays. Only an
+array with a name of its own can be found to be dead, saved by a call, copied or updated in place. An array that a
+statement only passes on becomes a copy, which ``coalesce.py`` may then drop.
 
-What the program is given and gives back stays as it is: main takes it apart and puts it together. Variables stay whole
-if no part of them is passed on to a variable by itself, or was one: then there is nothing to gain.
+The inputs and results of the program keep their structure: main takes inputs apart and puts results together. A
+variable stays whole if none of its arrays comes from a variable by itself or goes to one, since there is nothing to
+gain then.
 
 Source: "scalar replacement of aggregates", Muchnick, "Advanced Compiler Design and Implementation", 1997, section 12.2.
 """
@@ -40,7 +41,7 @@ Parts = Mapping[str, tuple[str, ...]]
 
 
 def split_aggregates(program: Program) -> Program:
-    """The typed program with calls, in which a variable that something happens to holds at most one array."""
+    """The typed program with calls, in which a variable whose arrays are handled one by one holds at most one array."""
     if not all(op.code.is_open for op in program.ops if isinstance(op, PrimOp)):
         return program  # code that was read from a module stays as it is
     wanted = _taken_apart(program)

@@ -1,4 +1,4 @@
-"""Gives every independent use of a variable a name of its own.
+"""Gives every web of a variable (definitions and uses that reach each other) a name of its own.
 
 ::
 
@@ -6,8 +6,8 @@
     %x = prim "x.sum()" (%x)      ==>  %x:1 = prim "x.sum()" (%x)
     %y = prim "x + 1" (%x)             %y = prim "x + 1" (%x:1)
 
-Two definitions keep one name only if some read may see either. So a name may be rebound to another type, and a value
-that lives briefly takes no storage because a namesake lives long.
+Two definitions keep one name only if some read may see either. So the user may rebind a name to a value of another
+type, and a value that is needed only briefly is not stored as long as another value that has the same name.
 
 Reference: webs, in Muchnick, Advanced Compiler Design and Implementation, section 16.3.
 """

@@ -1,4 +1,4 @@
-"""Takes what is the same in every lane out of primitives that compute what differs, to the entry of the main function.
+"""Splits primitives: the part that is the same in every lane moves to the entry of main (invariant code motion).
 
 ::
 
@@ -8,11 +8,12 @@
       %f.p = prim "density(q, data.T)" (%f.q)     def f(%f.q):
                                                     %f.p = prim "density(q, data.T)" (%f.q, %f.$shared1)
 
-A primitive is a statement of the user's, with all that it calls. What it does to a data set alone, such as turning it
-around, would be done again whenever a block runs. XLA moves such out of a loop, but not out of a branch in one.
+A primitive is a statement of the user's, with all that it calls. The part of it that works on a data set alone, such as
+a transpose, would be computed again whenever its block runs. XLA moves such code out of a loop, but not out of a branch
+in a loop, which a block is.
 
-Only results that are worth an array are moved: no larger than what they are computed from, or dear, and not huge. Any
-other is computed where it is wanted, from those.
+Each result of such a part becomes an array that is kept for the whole run. So a result is moved only if it is no larger
+than what it is computed from, or expensive, and in no case huge. Other results are computed in the primitive.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Makes one primitive of a loop that turns equally often in every lane.
+"""Turns a loop of one block that all lanes go through equally often into one primitive, a loop of JAX's.
 
 ::
 
@@ -13,9 +13,10 @@
     after:
       …
 
-Lanes that come to such a loop together stay together: there is nothing to schedule in it, no lane to mask, and what is
-the same in all of them, as its counter, is one number. Blocks before and after it become one with it, so that a program
-without any other loop is a straight line, and a loop around it one of one block. It counts as one step of a lane.
+Lanes that come to such a loop together stay together: there is nothing to schedule in it and no lane to mask, and its
+counter is one number for all lanes. The blocks before and after it merge with it. So a program without any other loop
+becomes straight-line code, and a loop around it becomes a loop of one block, which may be uniform as well. All turns
+together count as one step of a lane (``max_steps``).
 """
 
 from __future__ import annotations
