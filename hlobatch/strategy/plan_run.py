@@ -79,6 +79,7 @@ def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bo
         share=policy.share,
         one_kernel=one_kernel,
         reason=policy.reason,
+        why_so_many=policy.why_so_many if has_queue else "",
         undivided=policy.undivided,
     )
     return _swept(policies, strategy) or strategy

@@ -39,7 +39,8 @@ class Policy:
             are as many in each round.
         threads: Parts of a batch that run side by side, at most.
         portion: Inputs that are worth a thread.
-        reason: Why, in words.
+        reason: Why that form and that schedule, in words.
+        why_so_many: Why so many lanes, in words.
         undivided: Why a batch is never divided among threads, in words, or nothing.
     """
 
@@ -54,6 +55,7 @@ class Policy:
     threads: int
     portion: int
     reason: str
+    why_so_many: str
     undivided: str = ""
 
     def lanes_for(self, inputs: int) -> int:
@@ -159,37 +161,55 @@ has the most lanes, where a test costs nothing, or whose lanes have waited the l
 
 
 class _Flown(NamedTuple):
-    """A rule for how many lanes are in flight."""
+    """A rule for how many lanes are in flight, and why so many."""
 
+    reason: str
     holds: Callable[[Case], bool]
     flight: Callable[[Case], Flight]
 
 
 FLIGHTS: Final = (
     _Flown(
+        "as many as fill vectors and share the smallest cache",
         lambda c: c.one_kernel and c.schedule == "most_lanes",
         lambda c: dict(c.target.loop.kernel_most_lanes)[c.target.vector],
     ),
     _Flown(
+        "as many as LLVM unrolls a loop over",
         lambda c: c.one_kernel and c.form == "sweep" and c.facts.has_stacks,
         lambda c: c.target.loop.kernel_stacks,
     ),
-    _Flown(lambda c: c.form == "sweep" and c.facts.has_stacks, lambda c: c.target.loop.swept_stacks),
-    _Flown(lambda c: c.one_kernel and not c.is_cheap and not c.is_swept, lambda c: c.target.loop.kernel_dear),
-    _Flown(lambda c: c.one_kernel and c.is_cheap and c.is_swept, lambda c: c.target.loop.kernel_lanes),
     _Flown(
+        "few, since stacks are pushed and popped lane by lane",
+        lambda c: c.form == "sweep" and c.facts.has_stacks,
+        lambda c: c.target.loop.swept_stacks,
+    ),
+    _Flown(
+        "as many as fill vectors while products stay in the smallest cache",
+        lambda c: c.one_kernel and not c.is_cheap and not c.is_swept,
+        lambda c: c.target.loop.kernel_dear,
+    ),
+    _Flown(
+        "few, which end nearly together, since there is no kernel to start",
+        lambda c: c.one_kernel and c.is_cheap and c.is_swept,
+        lambda c: c.target.loop.kernel_lanes,
+    ),
+    _Flown(
+        "as many as stay in the cache",
         lambda c: c.is_cheap and c.form == "sweep",
         lambda c: Flight(c.target.loop.swept_lanes, min(c.target.loop.swept_lanes, c.worth_a_step)),
     ),
     _Flown(
+        "as many as stay in the cache",
         lambda c: c.is_cheap and c.is_swept,
         lambda c: Flight(c.target.loop.swept_lanes, c.target.loop.lanes.enough),
     ),
     _Flown(
+        "as many as are worth starting a block's kernels for",
         lambda c: c.form == "sweep",
         lambda c: Flight(c.target.loop.lanes.most, min(c.target.loop.lanes.most, c.worth_a_step)),
     ),
-    _Flown(lambda _: True, lambda c: c.target.loop.lanes),
+    _Flown("as many as keep kernels and vectors busy", lambda _: True, lambda c: c.target.loop.lanes),
 )
 """How many lanes are in flight: the first rule that holds says so."""
 
@@ -207,7 +227,7 @@ def policy_for(facts: Facts, options: Options, target: Target, *, one_kernel: bo
     case = Case(facts, target, one_kernel)
     judgement = _judged(case, options)
     case = replace(case, **_ordered(options, judgement)._asdict())
-    flight = _in_flight(case, options)
+    flight, why_so_many = _in_flight(case, options)
     undivided = _undivided(facts, options, target)
     is_free = one_kernel and not case.is_cheap and options.lanes is None
     are_alike = is_free and facts.turns_of_all >= costs.alike_turns
@@ -224,6 +244,7 @@ def policy_for(facts: Facts, options: Options, target: Target, *, one_kernel: bo
         threads=_threads(facts, options, target, undivided),
         portion=_portion(facts, options, target),
         reason=said_of(facts, judgement.value) if is_auto else "as asked for",
+        why_so_many=why_so_many,
         undivided=undivided,
     )
 
@@ -260,19 +281,21 @@ def _ordered(options: Options, judgement: Judgement) -> Order:
     return Order(form, schedule)
 
 
-def _in_flight(case: Case, options: Options) -> Flight:
-    """Lanes in flight, and those that keep the machine busy."""
+def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
+    """Lanes in flight and those that keep the machine busy, and why so many."""
     costs, facts = case.target.loop, case.facts
     if options.lanes is not None:
-        return Flight(options.lanes, options.lanes)
+        return Flight(options.lanes, options.lanes), "as many as asked for"
     if options.dispatch == "auto" and not facts.repeats:
         most = max(costs.lanes.most, costs.once_bytes // max(1, facts.largest_computed))
-        return Flight(most, most)
-    most, enough = next(rule.flight(case) for rule in FLIGHTS if rule.holds(case))
+        return Flight(most, most), "as many as there is memory for"
+    rule = next(rule for rule in FLIGHTS if rule.holds(case))
+    (most, enough), reason = rule.flight(case), rule.reason
     if case.one_kernel and case.schedule == "most_lanes" and most * facts.largest_kept > costs.kernel_bytes:
-        most = enough
-    enough = max(enough, costs.least_lanes)
-    return Flight(max(most, enough), enough)
+        most, reason = enough, "as many as fill vectors, of which each has much to itself"
+    if costs.least_lanes > max(most, enough):
+        return Flight(costs.least_lanes, costs.least_lanes), "as many as keep an accelerator busy"
+    return Flight(max(most, enough), enough), reason
 
 
 def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:

@@ -29,6 +29,7 @@ class Strategy:
         share: One in so many lanes has to be done before those that are take new inputs.
         one_kernel: Whether XLA compiles the whole run to one kernel.
         reason: Why form and schedule, in words.
+        why_so_many: Why as many lanes are in flight where there is a queue, in words.
         undivided: Why the batch stays in one thread, in words, or nothing.
     """
 
@@ -41,6 +42,7 @@ class Strategy:
     share: int
     one_kernel: bool
     reason: str
+    why_so_many: str = ""
     undivided: str = ""
 
     def explained(self, layout: Layout) -> str:
@@ -48,6 +50,7 @@ class Strategy:
         kernels = "a single kernel" if self.one_kernel else "several kernels"
         axis = "last" if layout.lane_axis else "first"
         queue = "taking inputs from a queue" + (", all at once" if self.share == 1 else "")
+        queue += f": {self.lanes:,} in flight, {self.why_so_many}"
         takes = queue if self.has_queue else "one for each input"
         return (
             f"dispatch {self.form!r}, schedule {self.schedule!r}: {self.reason}\n"
