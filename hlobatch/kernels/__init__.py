@@ -1,1 +1,1 @@
-"""Lowered programs as machine code of their own: LLVM IR in which each lane runs by itself, and what runs it."""
+"""Lowered programs as kernels: LLVM IR in which each lane runs by itself, compiled and called without XLA's loop."""

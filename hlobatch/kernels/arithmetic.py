@@ -1,6 +1,7 @@
-"""Rules on numbers that are a few instructions: arithmetic, comparisons, shifts, choices, conversions.
+"""JAX's elementwise primitives of a few instructions -> LLVM IR: arithmetic, comparisons, shifts, selects, conversions.
 
-A whole number over zero is -1, its remainder is the dividend, and the least number over -1 is itself, as in XLA.
+Integer division is defined as in XLA: a number divided by zero is -1 with the dividend as the remainder, and the least
+number divided by -1 is itself.
 """
 
 from __future__ import annotations

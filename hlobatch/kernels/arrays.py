@@ -1,4 +1,4 @@
-"""Rules on arrays that move elements: views, pieces, and arrays put together."""
+"""JAX's primitives that move elements -> LLVM IR: reshapes, transposes, broadcasts, static slices, concatenations."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules of primitives that run jaxprs: loops and choices."""
+"""JAX's primitives that run jaxprs (``while``, ``scan``, ``cond``, calls) -> LLVM IR: loops and branches."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Places in the user's source -> debug information of LLVM, by which a profiler or a debugger shows them."""
+"""Places in the user's source -> debug information in LLVM IR, by which profilers and debuggers show the source."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Jaxprs of one lane -> LLVM IR.
+"""The jaxpr of a primitive for one lane -> LLVM IR that computes it, equation by equation, by the rules for primitives.
 
-A number is a register, an array is row-major memory. What is computed element by element and used once is not stored:
-its elements are computed where they are used. An array is updated in place where nothing that is still needed lies in
-the same memory. That is decided by the memory, not by the variable: a reshaped array lies where the original does.
+A number is a register, an array is row-major memory. An array that is computed element by element and used once is not
+stored: its elements are computed where they are used (fusion). An array is updated in place if no other value that is
+still needed lies in the same memory. This is decided for the memory and not for the variable, since a reshaped array
+lies in the memory of the original.
 """
 
 from __future__ import annotations

@@ -1,10 +1,11 @@
-"""What XLA calls, of the functions of others that a module may call: the frame of a call, and a handler in LLVM IR.
+"""A kernel -> how XLA calls it within other computations: a handler of XLA's foreign function interface, as LLVM IR.
 
-One handler serves all kernels. A call names its own by a key made of the kernel's code, so that what XLA compiled is
-good in other processes, too, which may have it from JAX's persistent cache. The handler finds the key in a directory of
-the kernels that this process has made, and refuses a call that names another.
+One handler serves all kernels. A call names its kernel by a key, a hash of the kernel's code, so that what XLA compiled
+is valid in other processes, too, which may get it from JAX's persistent cache. The handler looks up the key among the
+kernels that this process has made, and refuses a call of any other.
 
-XLA calls it without Python's interpreter. Threads beside the one that calls are the system's own.
+XLA calls the handler without Python's interpreter. The handler starts threads of the operating system beside the one
+that calls it.
 """
 
 from __future__ import annotations

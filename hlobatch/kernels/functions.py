@@ -1,4 +1,4 @@
-"""Rules on numbers that are functions: those of libm, of LLVM, and some that are written in JAX.
+"""JAX's primitives that are functions of a number -> LLVM IR: calls of libm, LLVM's intrinsics, code written in JAX.
 
 Results may differ in the last bits from XLA's, which computes most functions by polynomials of its own.
 """

@@ -1,6 +1,6 @@
-"""A module of LLVM IR -> machine code: of this processor, ready to be called, or of another as assembly.
+"""A module of LLVM IR -> machine code, by ``llvmlite``: for this processor, ready to call, or for another, as assembly.
 
-``llvmlite`` is asked for only here, and only when there is something to compile.
+``llvmlite`` is imported in this module only, and only when there is something to compile.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Rules of random numbers: keys of JAX's default generator are two words."""
+"""JAX's primitives of random keys -> LLVM IR: Threefry-2x32, JAX's default generator, whose keys are two words."""
 
 from __future__ import annotations
 

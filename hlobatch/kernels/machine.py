@@ -1,16 +1,16 @@
 """A program with explicit stacks -> one LLVM function that runs one lane.
 
-Blocks are basic blocks; variables are memory, of which LLVM makes registers; a stack is memory that the host hands in,
-with a pointer, the top being kept beside it; a return is a ``switch`` on the label that was pushed last. Lanes branch
-by themselves: there is no mask, no schedule and no masked write.
+A block of the program is a basic block of LLVM's. A variable is memory, of which LLVM makes registers. A stack is
+memory that the host hands in, with a pointer; its top is a variable beside it. A return is a ``switch`` on the return
+address that was pushed last. A lane branches by itself, so there is no mask, no schedule and no masked write.
 
 ::
 
     i32 @lane(i64 index, ptr captured …, ptr in …, ptr shared …, ptr out …, ptr call, ptr local, ptr stacks, ptr frames,
               ptr counts, i64 row, i64 rows)
 
-runs the example ``index`` and gives what became of it: a ``Fate``, and, in the bits above its ``NUMBER``, which failure
-it was or which stack was too small, counting from 1. Results are there only of what is finished or has failed.
+runs the input ``index`` and returns its fate: a ``Fate``, and in the bits above its ``NUMBER``, counting from 1, which
+failure it was or which stack was too small. It writes results only if the input is finished or has failed.
 
 ``frames`` has, for each piece of memory that frames are in, where these begin in ``stacks``, in bytes, and how many
 there are.

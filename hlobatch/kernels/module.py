@@ -1,8 +1,8 @@
-"""The function of a lane -> a module of LLVM IR, with what a host calls to run many lanes.
+"""The LLVM function of one lane -> a module of LLVM IR with the function that a host calls to run many lanes.
 
-On a CPU that is ``i32 @run(ptr arrays, ptr call)``, which each thread calls with a ``Call`` of its own: it takes inputs
-from a counter that all threads share until there are none, and gives 0, or until it is to stop, and gives 1. On an
-NVIDIA GPU it is a kernel in which each thread runs the lane of its number.
+On a CPU that function is ``i32 @run(ptr arrays, ptr call)``, which each thread calls with a ``Call`` of its own. It
+takes inputs from a counter that all threads share, and returns 0 when there are none left, or 1 if it is told to stop
+before. On an NVIDIA GPU it is a kernel, in which each thread runs the lane of its own number.
 """
 
 from __future__ import annotations

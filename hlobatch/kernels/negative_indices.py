@@ -1,10 +1,12 @@
-"""Equations of a jaxpr -> which indices count from the end where they are negative, as JAX writes them.
+"""A jaxpr -> its indices that count from the end if they are negative, each with the number that is added to it then.
 
 ::
 
     b = lt a 0
-    c = add a 128         what `x[a]` is of an array of 128 elements: `d` stands for `a`, which most often is the
-    d = select_n b a c    same; so what is read first is where `a` is, if that is inside of the array
+    c = add a 128         how JAX writes the index of `x[a]` for an array of 128 elements: `d` is `a`, from the end
+    d = select_n b a c    if it is negative
+
+Most indices are not negative. A kernel can test whether ``a`` is inside of the array, and compute ``d`` only if not.
 """
 
 from __future__ import annotations
@@ -18,7 +20,7 @@ from hlobatch._jax import Literal
 
 
 def counted_from_the_end(equations: Sequence[Any]) -> dict[Any, int]:
-    """The results of the choices by which negative indices count from the end, and how many are added."""
+    """The results of the selects by which negative indices count from the end, and the number that each adds."""
     writers = {v: equation for equation in equations for v in equation.outvars}
 
     def written(variable: Any, name: str) -> Any:

@@ -1,4 +1,4 @@
-"""What the code of a lane has to know of the processor that runs it."""
+"""A kind of processor (CPU, NVIDIA GPU), by the properties that the code of a lane depends on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The rule of products of arrays: sums of products of numbers, or sums of rows where vectors are for those."""
+"""``dot_general`` -> LLVM IR: loops of scalar products, or of sums of whole rows where the processor has vectors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rules that make one element of many: reductions, running ones, and the place of the best element."""
+"""JAX's reductions -> LLVM IR: ``reduce_*``, cumulative ones, ``argmin`` and ``argmax``, as loops."""
 
 from __future__ import annotations
 

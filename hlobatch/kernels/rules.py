@@ -1,8 +1,8 @@
-"""The tables of what primitives of JAX become, which the modules of rules fill in.
+"""The name of a JAX primitive -> the rule that writes LLVM IR for it: the tables that the modules of rules fill in.
 
 A rule on numbers is given the emitter, the type of the result and that of the first operand, the primitive's
 parameters, and the operands. A rule on arrays is given the emitter, the parameters, the operands, and the types and
-shapes of the results. What has no rule raises ``NoKernelError``, and then the whole program is left to XLA.
+shapes of the results. A primitive without a rule raises ``NoKernelError``, and the whole program is left to XLA.
 """
 
 from __future__ import annotations
@@ -21,9 +21,10 @@ Rule: TypeAlias = Callable[..., list[Value]]
 NUMBERS: Final[dict[str, Callable[..., str]]] = {}
 """Primitives that are computed element by element."""
 ARRAYS: Final[dict[str, Rule]] = {}
-"""All others."""
+"""Primitives that work on whole arrays."""
 USE_ONCE: Final[set[str]] = set()
-"""Those of them that ask for each element of their operands once, or see to it themselves."""
+"""Primitives on arrays that read each element of their operands at most once, or store operands that they read again;
+an operand of these may be computed element by element where it is read."""
 
 
 def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]]:
@@ -37,7 +38,7 @@ def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]
 
 
 def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
-    """Registers a rule for other primitives."""
+    """Registers a rule for primitives that work on whole arrays."""
 
     def register(rule: Rule) -> Rule:
         ARRAYS.update(dict.fromkeys(names, rule))

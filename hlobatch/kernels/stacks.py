@@ -1,8 +1,9 @@
-"""The stacks of a lane: memory that the host hands in, with a pointer for what is pushed and popped together.
+"""The variables of a program that have stacks -> memory for the frames of a lane, and LLVM IR to push and pop them.
 
-What the calls of a recursion save is one frame, so that one test finds that there is no room and one number says where
-the next one goes (``analysis/call_frames.py``). A lane by itself has all arrays of a frame in one place, one after the
-other. Where all lanes run at once, elements that have the same place lie side by side, each array by itself.
+All variables that a call saves are one frame, so that one test finds out that a stack is full, and one number says
+where the next frame goes (``analysis/call_frames.py``). On a CPU, a lane has the arrays of a frame one after the other
+in memory. On a GPU, where lanes run at once, each array of a frame is by itself, and the same element of all lanes lies
+side by side, so that lanes at the same depth read it in one access (coalesced).
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""The text of one LLVM function while it is written: instructions, labels, loops, memory, and places in the source.
+"""Instructions, labels, loops and memory -> the text of one LLVM function, with places in the user's source.
 
-Numbers that change lie in memory of the function's own, of which LLVM makes registers.
+A number that changes lies in memory on the function's own stack (``alloca``), of which LLVM makes a register.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Index = int | str
 """An index that is known, or a register of 64 bits."""
 
 UNROLLED: Final = 8
-"""Loops over at most so many elements are written out: LLVM can keep small arrays in registers then."""
+"""Loops over at most so many elements are unrolled, so that LLVM can keep small arrays in registers."""
 
 OUT_OF_BOUNDS: Final = "%out_of_bounds"
 """Where a lane goes that would read or write outside of an array, if that is checked."""

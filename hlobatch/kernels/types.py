@@ -1,4 +1,4 @@
-"""Types of JAX -> types of LLVM: what a number is in a register and in memory, and how it is written down."""
+"""A dtype of JAX -> types of LLVM: of a number in a register and in memory, and how a constant is written."""
 
 from __future__ import annotations
 

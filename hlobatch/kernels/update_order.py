@@ -1,6 +1,7 @@
-"""Equations -> the same in an order in which those that read an array come before the one that updates it.
+"""The equations of a jaxpr -> an order in which each update of an array comes after the reads of the old array.
 
-Then the array may be updated where it is: ``x.at[i].set(x[j]).at[j].set(x[i])`` reads ``x`` after its first update.
+In such an order, arrays can be updated in place. As the user writes ``x.at[i].set(x[j]).at[j].set(x[i])``, the old
+``x`` is read once more after its first update.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a lane computes with: numbers in registers, arrays in memory, and arrays computed where they are used."""
+"""The values of a lane's code: numbers in registers, arrays in memory, and arrays computed where they are used."""
 
 from __future__ import annotations
 

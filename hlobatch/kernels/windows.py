@@ -1,4 +1,4 @@
-"""Rules on parts of arrays that are found by index: slices, updates of slices, gathers and scatters."""
+"""JAX's primitives that index arrays -> LLVM IR: dynamic slices, updates of slices, gathers and scatters."""
 
 from __future__ import annotations
 
@@ -24,7 +24,10 @@ def clamped(e: Emitter, i: str, most: int) -> Index:
 
 
 def inside(e: Emitter, index: Value, most: int) -> Index:
-    """The same, by a test where it seldom is elsewhere; a lane beside others had better not branch."""
+    """An index brought inside of an array like ``clamped``, but by a branch, where an index is seldom outside.
+
+    Lanes that run at once, as on a GPU, had better not branch: there, it is ``clamped``.
+    """
     if most <= 0 or not _by_a_test(e, index.ref):
         return clamped(e, e.index(index), most)
     place, elsewhere, after = e.cell("i64"), e.new("outside"), e.new("inside")
@@ -40,12 +43,12 @@ def inside(e: Emitter, index: Value, most: int) -> Index:
 
 
 def _by_a_test(e: Emitter, index: str) -> bool:
-    """Whether it is worth a test that an index is inside of an array: one of its own, that is not known."""
+    """Whether to branch on an index being inside of an array: if it is no constant, and the lane runs by itself."""
     return index.startswith("%") and not e.processor.side_by_side
 
 
 def _begin(e: Emitter, indices: Sequence[Value], shape: Sequence[int], window: Sequence[int]) -> list[Index]:
-    """Where a window begins that is moved to be inside of an array."""
+    """Where a window begins, moved so that all of it is inside of the array."""
     sizes = zip(indices, shape, window, strict=False)  # the words of keys have no index
     found = [inside(e, i, n - w) for i, n, w in sizes]
     return found + [0] * (len(shape) - len(found))
