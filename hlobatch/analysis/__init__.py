@@ -1,1 +1,1 @@
-"""Facts about programs: each module computes one, and changes nothing."""
+"""Analyses: each module computes one property of programs, changes nothing, and may refuse a program with an error."""

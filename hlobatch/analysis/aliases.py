@@ -1,4 +1,4 @@
-"""A program and what was traced of it -> itself: refuses a change in place that another name would have to see.
+"""A traced program -> an error at a change in place that is visible through another name in Python, but not here.
 
 ::
 
@@ -6,8 +6,10 @@
     a[0] = 1        in Python b has changed, too; here it has not
     return b
 
-Which variables may hold one object, or a part of one, flows along control; a change in place is refused where one of
-the others is still read. Functions say which of their parameters are parts of their results, and which they change.
+Variables hold values here, and not references: a change in place gives one variable a new value. A forward dataflow
+analysis computes which variables may hold the same object, or a part of it. A change in place is refused if another
+such variable is still read afterwards. A function is summed up by which parameters are parts of its results, and which
+ones it changes.
 
 Reference: may-alias sets, as in Muchnick, Advanced Compiler Design and Implementation, chapter 10.
 """

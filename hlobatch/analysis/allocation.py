@@ -1,4 +1,4 @@
-"""How each variable is stored: the least ``VariableAllocation`` for which a proof is found.
+"""A program -> how each variable is stored: the cheapest ``VariableAllocation`` for which a proof is found.
 
 * ``NULL``: it holds no tensor, or nothing reads it.
 * ``SHARED``: an input that all lanes share, or computed from such in the entry block.

@@ -6,7 +6,7 @@
     next: cell = cell + 1; if cell < 16 goto body else done     ==>     (body, next)  (play)  (done)
     play: push …                                                        one step: body, then next
 
-Finding the next block, and passing the others by, takes longer than a block of a few operations.
+To find the next block, and to pass over all others, takes longer than to run a block of a few operations.
 """
 
 from __future__ import annotations

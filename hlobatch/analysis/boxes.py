@@ -1,11 +1,13 @@
-"""Objects of the user's classes, and dicts that are not sorted -> ``Boxed`` values, for what may differ between lanes.
+"""Objects of the user's classes, and unsorted dicts -> ``Boxed`` pytrees of their attributes, which may hold arrays.
 
 ::
 
     p = Pop(n)                  %p = Pop(u=i32[])
     p.u += 1
 
-An object that stands outside of the function, or in a static argument, is one Python object for all lanes and stays so.
+JAX takes an object of a plain class for a leaf, and sorts the keys of a dict. A box makes the attributes of the object,
+which may differ between lanes, parts of a variable's value. An object from outside of the function, or in a static
+argument, is one Python object for all lanes, and is not boxed.
 """
 
 from __future__ import annotations

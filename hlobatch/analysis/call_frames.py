@@ -1,4 +1,4 @@
-"""A lowered program -> which saved values are parts of one frame, so that one pointer serves them all.
+"""A lowered program -> which saved variables are parts of the same stack frame, so that one stack pointer serves them.
 
 ::
 
@@ -11,10 +11,11 @@
           push %l                                     ==>    … or, where the next call follows, leaves the pointer and
           push_jump f, return to b.return by %$return        %$return's row alone: %n is read there, and %l written
 
-A call saves its return address and what it needs later; all of that is restored where the call comes back to, and only
-there. So the row of a frame is the same for everything in it, and one pointer counts frames. Taking the pops together
-asks that a return does not forget the address that it goes to: the place that it goes to does. What is not part of a
-frame keeps a pointer of its own (``stack_groups.py``): code that was written by hand may push and pop as it likes.
+A call saves its return address and the variables that are needed after it. All of these are restored in the block that
+the call returns to, and only there. So the row of a frame is the same for everything in it, and one pointer counts
+frames. For that, a return only reads the return address; the block that it goes to pops it, with the other variables. A
+variable that is not part of a frame keeps a pointer of its own (``stack_groups.py``), since code that was written by
+hand may push and pop in any order.
 """
 
 from __future__ import annotations

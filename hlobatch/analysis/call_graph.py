@@ -1,4 +1,4 @@
-"""Who calls whom: callees, recursion groups, and the calls that need no return.
+"""A program with calls -> who calls whom: callees, recursion groups, and the calls that need no return address.
 
 Functions that can call each other in a circle form one recursion group (a strongly connected component); they share one
 stack of return addresses.

@@ -1,9 +1,9 @@
-"""A lowered program -> the arguments that no lane ever assigns, and those of them that are only looked things up in.
+"""A lowered program -> the arguments that no lane assigns, and the tables: those of which only some elements are read.
 
 ::
 
     while lo < hi:
-        if table[(lo + hi) // 2] < x: …      `table` is looked up in; `x` is never assigned either, and read as a whole
+        if table[(lo + hi) // 2] < x: …      `table` is a table; `x` is never assigned either, but is read as a whole
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ def never_assigned(program: Program) -> list[str]:
 
 
 def constants(program: Program) -> frozenset[str]:
-    """Those of them that are read, and are no result."""
+    """The arguments that no operation writes, that some operation reads, and that are no result of the program."""
     read = {v for op in program.ops for v in op.uses}
     return frozenset(read.intersection(never_assigned(program)).difference(program.vars_out))
 
 
 def tables(program: Program) -> frozenset[str]:
-    """Those of which all that is ever read are some elements at a time."""
+    """The arguments that no operation writes and of which slices and gathers read only some elements at a time."""
     found = {v for v in constants(program) if not any(t.is_key for t in program.var_defs[v].tensor_leaves)}
     taken = {v for op in program.ops for v in found.intersection(op.uses) if not _is_looked_up_by(op, v, program)}
     return frozenset(found - taken)

@@ -1,4 +1,4 @@
-"""What all containers have in common that grow: room for so many items or entries, of which some are in use."""
+"""The base of growing containers (list, deque, set, dict): arrays with room for some items, and how many are in use."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _FEW: Final = 64
 
 @contextlib.contextmanager
 def with_room(times: int) -> Iterator[None]:
-    """Within it, containers of no known capacity have room for so many times as much."""
+    """A context in which containers have ``times`` as much room as usual, if the user gave them no capacity."""
     token = _room.set(times)
     try:
         yield
@@ -42,13 +42,13 @@ FULL: Final = "a {} has more than {} items: write `hb.capacity(items, n)` where 
 
 
 class Container(Growing):
-    """A container with so much room.
+    """A container whose length differs between lanes, in arrays with room for a number of items.
 
     Attributes:
         size: How many of its rows are in use, ``i32[]``.
         bound: The capacity that the user gave it, if one was given.
-        differs: What of it is another in each lane, and that it is, in the user's words.
-        parts: What is gone over, likewise.
+        differs: The property that differs between lanes, in the user's words, as part of an error.
+        parts: What a loop over the container goes over, in the user's words.
     """
 
     differs: ClassVar[str] = "length differs"

@@ -1,7 +1,7 @@
-"""How much work a piece of code is, in floating point operations per lane; a guess good enough to rank blocks.
+"""A block, primitive or jaxpr -> its work in floating point operations per lane; a guess good enough to rank blocks.
 
-Contractions count twice their multiplications, loops their trip count where it is known, everything else one operation
-per element of its result.
+A contraction counts as twice its multiplications, a loop as its body times its trip count, if that is known, and every
+other operation as one for each element of its result.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def block_cost(program: Program, block: Block) -> float:
 
 
 def block_time(calls: CallFrames, block: Block) -> float:
-    """What a block takes per lane, in operations on elements: its primitives, and what it moves to keep their results.
+    """The time of a block per lane, in operations on elements: its primitives, and keeping their results.
 
     Contractions do several multiplications at once, and a masked write, a push or a pop is several reads and writes.
     """
@@ -52,7 +52,7 @@ def _written(op: Op) -> set[str]:
 
 
 def primitives_time(program: Program, block: Block, contraction: float = _CONTRACTION) -> float:
-    """What a block's primitives take of that, where each operation of a contraction takes ``contraction``."""
+    """The time of a block's primitives per lane, where each operation of a contraction takes ``contraction``."""
     return sum((primitive_cost(op, contraction) for op in program.primitives_in_loop(block)), 0.0)
 
 
@@ -95,7 +95,7 @@ def jaxpr_cost(jaxpr: Any, contraction: float = 1.0) -> float:
 
 
 def multiplications(equation: Any) -> int:
-    """Of a contraction."""
+    """The multiplications of a contraction."""
     (left, _), _ = equation.params["dimension_numbers"]
     shape = equation.invars[0].aval.shape
     return int(math.prod(equation.outvars[0].aval.shape) * math.prod(shape[d] for d in left))

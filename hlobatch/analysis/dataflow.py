@@ -1,4 +1,4 @@
-"""One worklist that solves every dataflow problem over a graph's blocks.
+"""A graph of blocks and a dataflow problem -> its solution at each block's borders, by one worklist for all problems.
 
 An analysis is a record: a direction, the value at the boundary, how values merge where paths meet, and the effect of a
 block. Values are compared with ``==`` and have to form a lattice of finite height.

@@ -1,4 +1,4 @@
-"""Which variables have surely been given a value; reports reads of those that may not have been.
+"""A function -> the variables that are surely assigned at each block; an error at a read of one that may not be.
 
 Raises for: ``if c: y = 1`` followed by ``return y``.
 """

@@ -1,8 +1,9 @@
-"""What code may get another value from each time: generators of random numbers, iterators, clocks, the system's chance.
+"""A Python function -> the random generators that it names; an error if it names an iterator, a clock or the like.
 
-To draw changes a generator once, when the program is built, for all lanes and turns. NumPy's and Python's own are
-global, and hide in the functions of a module: ``np.random.rand`` is a method of one. So it is looked at what code
-names, directly, in a module or from the function around it, and what functions of the user's do that it names.
+Code is traced once, so a draw from a generator would happen once, when the program is built, for all lanes and turns.
+The global generators of NumPy and Python hide in the functions of a module: ``np.random.rand`` is a method of one. So
+this module searches all names that code uses: its own globals, attributes of modules, variables of the function around
+it, and the same in functions of the user's that it names.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What went wrong in the user's code as it was traced -> an error of ours, at the user's line, that says what to do."""
+"""An exception of Python's or JAX's while user code is traced -> an hlobatch error at the user's line, with help."""
 
 from __future__ import annotations
 

@@ -1,9 +1,10 @@
-"""What tracing finds out about a program that its lowering has to know: facts, each about one site in the source.
+"""What tracing finds out and the frontend has to know to build control flow: facts, each about one place in the source.
 
-The frontend makes blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
-``for`` goes over and which copy of a generic function a call means shows only when the code around is traced. Tracing
-then raises ``Learned``, and the program is made anew with one fact more (``transforms/learning.py``). Facts are only
-ever added, so that ends.
+The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
+``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
+Tracing then raises ``Learned``, and the program is built again with one fact more (``transforms/learning.py``). Facts
+are only ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
+``strategy/facts.py``.)
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""A container of Python's, or the type of one -> what grows in its place.
+"""A Python container, or the type of one -> the growing container (``GrowingList``, …) that takes its place.
 
 ::
 

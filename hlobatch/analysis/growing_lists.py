@@ -1,4 +1,4 @@
-"""Lists and deques whose length differs between lanes, as code that is being traced sees them.
+"""Growing lists and deques: what the user's code is given, while it is traced, for those whose length differs by lane.
 
 ::
 
@@ -6,8 +6,8 @@
     r, c = stack.pop()    ==>    r, c = the items at size - 1; size = size - 1
     stack.append((r, c))         the items at size = (r, c);   size = size + 1
 
-An object is one of a statement: its methods give it other arrays, and the variable is bound to what it has then. One
-that is taken from at its beginning is a ring (``rings.py``).
+A growing list lives as long as one statement: its methods replace its arrays, and after the statement the variable
+holds the arrays that it has then. A list from whose beginning items are taken is a ring buffer (``rings.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Sets and dicts whose keys differ between lanes, as code that is being traced sees them."""
+"""Growing sets and dicts: what the user's code is given, while it is traced, for those whose keys differ by lane."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which of the objects that a statement gives are, in Python, objects that it was given, and which of those it changed.
+"""A statement while it is traced -> which results are, in Python, objects that it was given, and which it changed.
 
 ::
 
@@ -6,8 +6,9 @@
     row = grid[1]         row is a part of grid, or, of an array, a view of it
     a[i] = v              a is the object that it was, and has changed
 
-A statement is traced on pytrees that are made anew for it, and whose arrays do not change: what says that an object is
-another one that has changed is noted here while the statement is traced.
+A statement is traced on pytrees that are made anew for it, and JAX's arrays do not change, so that ``is`` says nothing
+of the user's objects. While the statement is traced, operations note here which object stands for which in Python, and
+which was changed in place. ``aliases.py`` makes use of it.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ _notes: contextvars.ContextVar[_Notes | None] = contextvars.ContextVar("hlobatch
 
 @contextlib.contextmanager
 def noting() -> Iterator[_Notes]:
-    """Within it, notes are taken."""
+    """A context in which operations note what they do to objects."""
     notes = _Notes()
     token = _notes.set(notes)
     try:
@@ -142,7 +143,7 @@ OPAQUE: Final = (set, collections.deque, collections.Counter)
 
 
 def see(arguments: Sequence[Any]) -> None:
-    """Note what code is given, before it runs."""
+    """Note the arguments of a statement, before it is traced."""
     if (notes := _notes.get()) is not None:
         notes.given = [
             ((index, path), part, children_of(part) or [])
@@ -152,14 +153,14 @@ def see(arguments: Sequence[Any]) -> None:
 
 
 def places_of(value: Any) -> tuple[Node, ...]:
-    """Where an object is in what code is given."""
+    """The places of an object within the arguments of the statement."""
     notes = _notes.get()
     given = {id(part): node for node, part, _ in notes.given} if notes else {}
     return _origins(value, notes, given) if notes else ()
 
 
 def changed_arguments() -> frozenset[int]:
-    """The positions of the values that code was given and in which a container holds other objects now."""
+    """The positions of those arguments in which a container holds other objects now than before the statement."""
     notes = _notes.get()
     return frozenset(index for (index, _), part, before in (notes.given if notes else ()) if _holds_other(part, before))
 

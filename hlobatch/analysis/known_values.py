@@ -1,9 +1,10 @@
-"""A graph and the types of its variables -> what is known of their values where each block ends, however control came.
+"""A graph and the types of its variables -> the variables whose values are known at the end of each block, and those.
 
-Types say what a variable holds anywhere. ``err = inf`` before a loop that assigns ``err`` anew makes it an array, but
-where the loop is entered it is infinite. What is known is a type as well, more of whose leaves are Python objects.
+This is constant propagation. The type of a variable holds everywhere: after ``err = inf``, a loop that assigns ``err``
+anew makes it an array. But on the way into the loop it is known to be infinite. What is known of a variable is
+represented by a type as well, in which more leaves are Python objects.
 
-Reference: constant propagation, Kildall (1973).
+Reference: Kildall (1973).
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from hlobatch.ir.program import Block, ControlFlowGraph
 from hlobatch.ir.types import Static, Type
 
 Known = Mapping[str, Type]
-"""Types of the variables of which more is known than what they hold anywhere."""
+"""For the variables of which more is known than their type, a type that says so."""
 
 
 @dataclass

@@ -1,4 +1,4 @@
-"""What code that is being traced finds to be wrong in some lanes -> which of its failures each lane has, if any.
+"""Operations that fail in some lanes while code is traced -> the number of each lane's first failure, or 0.
 
     x = stack.pop()          fails(IndexError, "pop from empty list", size == 0)
 
@@ -84,7 +84,7 @@ _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlob
 
 @contextlib.contextmanager
 def within(place: Location) -> Iterator[_Watched]:
-    """Within it, a statement is traced."""
+    """A context in which a statement is traced."""
     watched = _Watched(place)
     token = _watched.set(watched)
     try:
@@ -94,7 +94,7 @@ def within(place: Location) -> Iterator[_Watched]:
 
 
 def watched_alone(function: Callable[..., Any], place: Location) -> Callable[..., Any]:
-    """The code of a statement that stands in a place, to be traced."""
+    """A statement at a place in the source, as a function to be traced that notes its failures."""
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
 
     def run(*values: Any) -> Any:
@@ -137,7 +137,7 @@ def watch(known: tuple[Failing, ...]) -> None:
 
 
 def seen() -> Any:
-    """At its end: which of the failures that it is tested for there was first, from 1; 0 if none."""
+    """At the end of a statement: the number of the first failure that it is tested for, from 1; 0 if there was none."""
     watched, result = _watched.get(), jnp.int32(0)
     for number, lanes in reversed(watched.found if watched is not None else []):
         result = jnp.where(lanes, number, result)
@@ -146,7 +146,7 @@ def seen() -> Any:
 
 @contextlib.contextmanager
 def where(condition: Any) -> Iterator[None]:
-    """Within it, what is computed is used only in lanes where a condition holds: only those fail."""
+    """A context for code whose results are used only in lanes where a condition holds, so that no other lane fails."""
     watched = _watched.get()
     if watched is None or condition is True:
         yield

@@ -1,4 +1,4 @@
-"""One leaf of a pytree -> its type, and what a Python number is as a tensor."""
+"""A leaf of a pytree (array, Python number, any object) -> its type, and the tensor type of a number as an array."""
 
 from __future__ import annotations
 

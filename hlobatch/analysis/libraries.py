@@ -1,8 +1,8 @@
-"""A lowered program -> what it hands to a library on a CPU, for which a batch must stay in one thread.
+"""A lowered program -> the primitives that call a library on a CPU, for which a batch has to stay in one thread.
 
-XLA calls LAPACK and foreign functions on threads of a pool that all runs share. LAPACK's part of a batch then waits
-there for others of its batch, which the same pool is to run: two runs that have come so far hold all threads, and each
-waits for the other for ever. Plain JAX, called from two threads, does so too.
+XLA calls LAPACK and foreign functions on threads of a pool that all runs share. A call of LAPACK on part of a batch
+then waits, on such a thread, for calls on the other parts, which the same pool has to run. Two runs at this point can
+hold all threads between them, and then wait for ever: a deadlock. Plain JAX has it, too, when two threads call it.
 
 ``python test/py/two_threads.py`` lets two threads of plain JAX go through each operation, in a process of its own with
 a limit of time. On two cores (jax 0.10.2), with 200 matrices of 30 x 30:

@@ -1,4 +1,4 @@
-"""Which variables hold a value that may still be read: live sets per block, of one function.
+"""A function -> the variables that are live at the borders of each block: those whose value may still be read.
 
 Reference: paper section 3.2: caller saves "only what is live".
 """

@@ -1,4 +1,4 @@
-"""Where lanes of a lowered program may go from block to block, across calls."""
+"""A lowered program -> its control flow across calls: successors of blocks, loops, and the headers of loops."""
 
 from __future__ import annotations
 
@@ -82,14 +82,14 @@ def components(after: Mapping[str, Sequence[str]]) -> Mapping[str, frozenset[str
 
 
 def headers(program: Program) -> frozenset[str]:
-    """Blocks of a lowered program of which every loop and every recursion has one."""
+    """The targets of backward edges of a lowered program; every loop and every recursion has one."""
     place = {block.name: index for index, block in enumerate(program.graph)}
     targets = ((name, block.name) for block in program.graph for name in block.targets if name != HALT)
     return frozenset(name for name, source in targets if place[name] <= place[source])
 
 
 def turning_points(program: Program) -> frozenset[str]:
-    """Some of them that are enough, of which no other has to be passed before a block is run again and again."""
+    """The headers that are enough: between two runs of any block, a lane passes one of them."""
     after = {block.name: block.targets for block in program.graph}
     found = headers(program)
     for name, targets in after.items():
@@ -100,7 +100,7 @@ def turning_points(program: Program) -> frozenset[str]:
 
 
 def reachable(after: Mapping[str, Sequence[str]], start: Any, without: Iterable[str] = ()) -> set[str]:
-    """The blocks, ``HALT`` and some others left out, that may run from some on, themselves included."""
+    """The blocks that may run after some blocks, these included, but for ``HALT`` and the blocks ``without``."""
     seen, left_out = set[str](), {HALT, *without}
     pending = list(start)
     while pending:

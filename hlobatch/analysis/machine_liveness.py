@@ -1,4 +1,4 @@
-"""Liveness in a lowered program, across calls: what may still be read once an operation is done.
+"""A lowered program -> the variables that are live after each operation, across calls.
 
 A return goes to every place that its return address may name. That is more than any one run does, so the sets are upper
 bounds: safe for deciding that two variables may share storage.

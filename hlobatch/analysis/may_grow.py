@@ -1,4 +1,4 @@
-"""What goes wrong in code that is being traced -> variables whose containers may need a length of each lane's own."""
+"""An error while code is traced -> the variables whose containers may have to become growing ones to mend it."""
 
 from __future__ import annotations
 
@@ -21,7 +21,13 @@ _BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, colle
 
 
 def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tuple[str, int], ...]:
-    """The variables whose containers may have to grow, and at which depth, if that is what is wrong."""
+    """The variables whose containers may have to grow, and how deep in them these are; empty if the error is another.
+
+    Args:
+        error: What was raised.
+        op: The primitive that was traced.
+        in_types: The types of its operands.
+    """
     kinds: tuple[type, ...] = ()
     empty = False
     about = error.about if isinstance(error, HloBatchError) else None

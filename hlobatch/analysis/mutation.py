@@ -1,7 +1,7 @@
-"""Python objects that a statement changes: what they consisted of before, and whether they do still.
+"""Python objects outside of a statement -> whether tracing the statement has changed them, which is undone and refused.
 
-A statement is traced once, in however many lanes and turns it runs: an object that changes as it is used would change
-once, for all of them.
+A statement is traced once, however many lanes and turns it runs in. An object that it changes would be changed once,
+for all of them.
 """
 
 from __future__ import annotations
@@ -95,7 +95,7 @@ def refuse_generator(value: Any) -> None:
 
 
 def parts(value: Any, *, remembers: bool = False) -> list[Part]:
-    """What an object consists of that may change, as it is now.
+    """The parts of an object that may change, with what they hold now.
 
     Args:
         value: The object.
@@ -127,12 +127,12 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
 
 
 def has_changed(known: Sequence[Part]) -> bool:
-    """Whether an object consists of something else now; what it did consist of is then put back."""
+    """Whether an object has changed since its parts were taken down; if so, the change is undone."""
     return bool(changed(known))
 
 
 def changed(known: Sequence[Part]) -> list[Part]:
-    """Parts of an object that consist of something else now; what they did consist of is put back."""
+    """The parts of an object that have changed since they were taken down; the changes are undone."""
     found = [part for part in known if part.has_changed()]
     for part in found:
         part.put_back()

@@ -1,7 +1,8 @@
-"""Python objects among the values of a program, and what they hold.
+"""A Python object that a variable would hold -> an error if it is an iterator, or refers to arrays of the traced code.
 
-A variable's value is a pytree of arrays and of objects that are known when the program is built. A statement is traced
-once, however often it runs: an object that holds an array of the lane would hold it as it was then.
+The value of a variable is a pytree of arrays, and of objects that are known when the program is built. A statement is
+traced once, however often it runs. So an object that refers to an array of a lane, as a closure may, would keep the
+array of that one time.
 """
 
 from __future__ import annotations
@@ -32,10 +33,10 @@ def gives_values(value: Any) -> bool:
 
 
 def refuse_kept(value: Any) -> None:
-    """Refuse an object in a variable that gives values, or that has hold of one of the statement that is being traced.
+    """Refuse to keep an object in a variable that is an iterator, or refers to a value of the traced statement.
 
     Raises:
-        UnsupportedSyntaxError: It does.
+        UnsupportedSyntaxError: The object is of that kind.
     """
     if isinstance(value, Iterator):
         raise UnsupportedSyntaxError(

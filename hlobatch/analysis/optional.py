@@ -1,4 +1,4 @@
-"""Variables that are None in some lanes: what code that is traced sees of them, and how values become what they hold.
+"""Variables that are None in some lanes: what traced code sees in place of them, and how a value becomes a flag and it.
 
 ::
 
@@ -7,8 +7,9 @@
         if best is None or x > best:     ==>   branch on ``not is_there``; then on ``x > value``
             best = x                           %best = (True, x)
 
-Code that uses such a variable without asking sees the value, which is zeros where it is None. Which value is whose is
-known by the object: what an operation makes of it is another object, and no longer None in any lane.
+Code that uses such a variable without a test for None sees the value, which is zeros in lanes where the variable is
+None. Which variable a value comes from is known by the identity of the object: the result of an operation is another
+object, and not None in any lane.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
-"""What went wrong in code that is being traced -> the method that Python called by itself there, if it was in one.
+"""An error while code is traced -> the special method (``__len__``, ``__bool__``, …) that Python called implicitly.
 
-Properties, operators, ``len`` and conditions call methods of the user's classes. One that branches on a lane's value
-cannot be traced: the code that calls it has to be made anew, with that operation as a call (``special_methods.py``).
+Properties, operators, ``len`` and conditions call methods of the user's classes. A method that branches on a lane's
+value cannot be traced. The frontend then builds the code again, with the operation as an explicit call of the method
+(``frontend/special_methods.py``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""Items of one type in arrays, one after the other around a ring: what lists and deques are made of that grow.
+"""Ring buffers: items of one type in arrays, which growing lists and deques are made of.
 
 ::
 
     items  [capacity, *event]     …  c  d  .  .  .  a  b      start = capacity - 2, size = 4
 
-``start`` is there only where something is taken from the beginning. As a type, with ``TensorType`` in place of arrays,
-the same says what a variable holds.
+A ring has a ``start`` only if the program takes items from its beginning. With ``TensorType`` in place of arrays, a
+ring is the type of a variable that holds one.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Which variables hold the same value in every lane, whenever they hold one.
+"""A program with calls -> the variables that hold the same value in every lane (uniform), whenever they hold one.
 
 A variable is shared if it is an input that all lanes share and nothing overwrites, if its one definition is a primitive
-of shared variables, or if it is a parameter that every call gives the same shared variable. Counting on control is not
-needed: a single definition from fixed values gives one value, however often and wherever a lane runs it. Results of
-functions are left alone: callers take them from the variable that the callee writes.
+of shared variables, or if it is a parameter that every call gives the same shared variable. Control flow does not
+matter: a single definition from shared values gives the same value, however often a lane runs it. Results of functions
+are never shared, since callers take them from a variable that the callee writes.
 
 Such a value can be computed once, before the loop, and is never broadcast to the batch (DESIGN: shared operands stay
 unbatched).

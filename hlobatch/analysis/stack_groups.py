@@ -1,4 +1,4 @@
-"""A lowered program -> variables whose stacks move together, so that one pointer serves them all.
+"""A lowered program -> groups of variables that are always pushed and popped together, so that one pointer serves them.
 
 ::
 
@@ -6,8 +6,9 @@
     push %low, %high        in another         ==>     {mid}
     pop  %low, %high; pop %mid
 
-The saves of a call are such a group: they are pushed by one operation and popped by one. Each pointer is an array that
-a block reads, tests and moves, so a call that saves eight variables costs far less with one of them.
+The variables that a call saves are such a group: one operation pushes them and one pops them. Each pointer is an array
+that a block reads, tests and moves, so a call that saves eight variables costs far less with one pointer than with
+eight.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Keys, and values of one type, in arrays: what sets and dicts are made of that grow.
+"""Growing tables: keys, and values of one type, in arrays, which growing sets and dicts are made of.
 
 ::
 

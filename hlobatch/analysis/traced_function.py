@@ -1,4 +1,4 @@
-"""What tracing gives: code with a jaxpr, what is doubtful about its types, and which objects in it are which."""
+"""The code of a primitive after tracing: a jaxpr that runs in place of the user's Python, and questions about it."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """One ``PrimOp`` and the types of its inputs -> what it computes, as a jaxpr, and the types of its outputs.
 
-This is the only place where the user's Python runs. What comes out is a ``TracedFunction``, which every executor and
-the lowering call from then on: each straight-line segment is traced once per type of its inputs.
+This is the only place where the user's Python runs. The result is a ``TracedFunction``, which every executor and the
+lowering call from then on: each straight-line segment is traced once per type of its inputs.
 """
 
 from __future__ import annotations

@@ -1,8 +1,9 @@
-"""A loop -> how often it turns, where that is the same for every lane that comes to it.
+"""A loop -> its trip count, if that is the same for every lane that comes to the loop (a uniform counted loop).
 
-It is where the loop is of one block and counts, by a whole number, from one that is written before it to a bound that
-is known, or that all lanes share. What else differs between lanes does not matter, nor when they come. Of a loop of
-many blocks it is asked only to guess whether lanes take about as long.
+It is the same if the loop is a single block whose counter goes, by a constant integer step, from a number that is
+assigned before the loop to a bound that is known or that all lanes share. Other variables may differ between lanes, and
+lanes may come to the loop at different times. The trip count of a loop of several blocks serves only as a guess of
+whether lanes take about equally long.
 
 References:
     Bacon, Graham and Sharp, "Compiler transformations for high-performance computing", ACM Computing Surveys 26, 1994,

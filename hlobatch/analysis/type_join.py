@@ -1,4 +1,4 @@
-"""The lattice of types: what a variable holds when it may come from several places.
+"""Two types -> their join in the lattice of types: what a variable holds that gets values of both.
 
     nothing known  <  Python number  <  weak array  <  array
 

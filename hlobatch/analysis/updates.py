@@ -1,4 +1,4 @@
-"""Straight-line code -> which of its results are an array that it was given, with some elements changed.
+"""A jaxpr -> which of its results are one of its arguments with some elements changed (in-place updates).
 
 ::
 
