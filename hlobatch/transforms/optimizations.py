@@ -7,36 +7,39 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Optimizations:
-    """What makes runs faster; each may be switched off, and the meaning stays.
+    """The optimizations of a function. Each may be switched off, and results stay the same.
+
+    ``write_out_loops`` says how a program is built. The switches from ``merge_lists`` to ``ask_ahead`` are passes on
+    programs. The others, from ``compaction`` on, say how the lowered program is run.
 
     Attributes:
-        write_out_loops: Write out the turns of short loops over what is known when the program is built; not a pass,
-            but how the program is made.
+        write_out_loops: Unroll short loops over what is known when the program is built.
         merge_lists: Keep the numbers of a list that lanes index in one array.
-        reduce_strength: Shift and mask whole numbers that are divided by powers of two.
+        reduce_strength: Shift and mask integers that are divided by powers of two (strength reduction).
         hoist_shared: Compute what is the same in every lane once.
-        split_shared: Compute once what is the same in every lane and part of a primitive that computes what differs.
+        split_shared: Move the part of a primitive that is the same in every lane out of it (invariant code motion).
         fold_constants: Compute what depends on captured arrays alone once for all runs.
         if_conversion: Turn cheap branches into selects.
-        rotate_loops: Test loop conditions where turns end.
+        rotate_loops: Test loop conditions where turns end (loop rotation).
         uniform_loops: Make one primitive of a loop that turns equally often in every lane.
         dead_code: Drop what nothing reads.
-        split_aggregates: Give each array of a variable that holds several a variable of its own.
+        split_aggregates: Give each array of a variable a variable of its own (scalar replacement of aggregates).
         pop_push: Cancel pops against pushes (paper section 3.2, optimization 5).
         coalesce: Let both sides of a copy share storage.
         results_in_parts: Give back the arrays of a result from where they are.
-        ask_ahead: Ask in a block what the next one would ask, or return for it, if that is all it does.
-        compaction: Compute an expensive block on arrays of only the lanes that wait there, where those are few; not a
-            pass, but how what they made is run.
-        in_place: Update arrays of which a statement changes a part where they are, instead of choosing between the old
-            and the new for each lane; likewise.
-        light_ties: Keep XLA from moving code out of a block by a choice of as little as will do, not of all that the
-            block reads; likewise.
-        tables: Look things up in an argument that no lane assigns where it lies, instead of in a copy that each lane
-            has, and read it there where lanes have one input each; likewise.
-        few_lanes: Let the last lanes of a run go on by themselves, in a program of as few; likewise.
-        kernels: Give lanes code of their own on a CPU, where the target says that this is the faster form; likewise.
-        one_kernel: Let a small run on a CPU be one kernel, and of one lane in several what works on little; likewise.
+        ask_ahead: Copy the branches and returns of small blocks into the blocks that lead to them (tail duplication).
+        compaction: Compute an expensive block on arrays of only the lanes that wait at it, if those are few (stream
+            compaction).
+        in_place: Mask the update where a statement changes a part of an array, so that the array is updated in place,
+            instead of selecting between the old and the new array for each lane.
+        light_ties: Keep XLA from moving code out of a block by selects on as few of the arrays that the block reads as
+            will do, instead of on all of them.
+        tables: Read arguments that no lane assigns in place, in the array of all inputs, instead of giving each lane a
+            copy: tables always, others if there is no queue.
+        few_lanes: Let the last lanes of a run go on by themselves, in a program for that few lanes.
+        kernels: Run lanes by code of their own on a CPU, where the target says that this is the faster form.
+        one_kernel: Compile a small run on a CPU to one kernel of XLA's; in other runs of one lane, outline small
+            operations that follow each other to a kernel.
     """
 
     write_out_loops: bool = True

@@ -127,7 +127,9 @@ SIMPLIFICATION: Final = _pass(
     "simplify-cfg", simplify_cfg, "merge straight lines, thread jumps, drop what no control reaches"
 )
 IF_CONVERSION: Final = _pass("if-conversion", convert_ifs, "turn cheap branches into selects", "if_conversion")
-ROTATION: Final = _pass("rotate-loops", rotate_loops, "test loop conditions where turns end", "rotate_loops")
+ROTATION: Final = _pass(
+    "rotate-loops", rotate_loops, "test loop conditions where turns end (loop rotation)", "rotate_loops"
+)
 DEAD_CODE: Final = _pass("dead-code", eliminate_dead_code, "drop what nothing reads", "dead_code")
 ALLOCATION: Final = _pass("allocate", allocate, "give each variable the least storage for which there is a proof")
 POP_PUSH: Final = _pass("pop-push-elimination", eliminate_pop_push, "cancel pops against pushes", "pop_push")
@@ -159,7 +161,7 @@ ONCE: Final = (
     _pass(
         "reduce-strength",
         reduce_strength,
-        "shift and mask whole numbers that are divided by powers of two",
+        "shift and mask integers that are divided by powers of two (strength reduction)",
         "reduce_strength",
         opens_code=True,
     ),
@@ -167,7 +169,7 @@ ONCE: Final = (
     _pass(
         "split-shared",
         split_shared,
-        "compute once what is the same in every lane and part of a primitive that computes what differs",
+        "move the part of a primitive that is the same in every lane out of it (invariant code motion)",
         "split_shared",
         opens_code=True,
     ),
@@ -198,7 +200,7 @@ STORING: Final = (
 LOWERING: Final = (
     Pass(
         "split-aggregates",
-        "give each array of a variable that holds several a variable of its own",
+        "give each array of a variable a variable of its own (scalar replacement of aggregates)",
         _aggregates_split,
         ("split_aggregates",),
         opens_code=True,
@@ -224,7 +226,7 @@ FINISHING: Final = (
     _pass(
         "ask-ahead",
         ask_ahead,
-        "ask in a block what the next one would ask, or return for it, if that is all it does",
+        "copy the branches and returns of small blocks into the blocks that lead to them (tail duplication)",
         "ask_ahead",
     ),
 )
