@@ -73,7 +73,7 @@ class Idiom:
     draws_in_loops: bool = False
 
     def width(self, lanes: Any) -> Any:
-        """Size of the axis of so many lanes."""
+        """The size of the axis of lanes in arrays; it may be more than the number of lanes."""
         return lanes
 
     def over_lanes(

@@ -50,7 +50,7 @@ def _after(op: Op, names: Names) -> Names:
 
 
 def check_definedness(program: Program) -> Program:
-    """The same program.
+    """The program as it is, if no variable is read that may not have been assigned.
 
     Lowered programs are not looked into: where control comes from is known only while they run.
 

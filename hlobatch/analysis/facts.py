@@ -189,7 +189,7 @@ _writes_out: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_wri
 
 @contextlib.contextmanager
 def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
-    """Within it, the numbers of turns of loops that are known when the program is built, as tracing comes by them.
+    """A context that collects trip counts of loops that are known when the program is built, as tracing meets them.
 
     Args:
         writes_out: Whether the turns of short loops are written out where they need not be.

@@ -139,7 +139,7 @@ class GrowingList(Ring):
             self.reorder(jnp.where(order < self.size, self.size - 1 - order, order))
 
     def sort(self, *, key: Any = None, reverse: bool = False) -> None:
-        """In order, those that are equal as they were."""
+        """Sort the items; equal ones keep their order."""
         if self.items is None:
             return
         keys = self.items if key is None else jax.vmap(key)(self.items)
@@ -172,7 +172,7 @@ class GrowingList(Ring):
         return new
 
     def with_capacity(self, bound: int | None) -> GrowingList:
-        """The same with room for some number of items, and for no more."""
+        """The container with room for some number of items, and for no more."""
         if self.items is None:
             return type(self)(bound=bound)
         kind = rows.rows_kind(self.kind, max(bound or 0, self.capacity))

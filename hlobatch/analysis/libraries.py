@@ -34,12 +34,12 @@ LIBRARIES: Final[Mapping[str, str]] = {
 
 
 def library_calls(program: Program) -> Mapping[str, str]:
-    """The primitives that lanes come to which call a library, and which."""
+    """The primitives in the loop that call a library, and which library."""
     return _calls(op for block in program.graph for op in program.primitives_in_loop(block))
 
 
 def shared_library_calls(program: Program) -> Mapping[str, str]:
-    """Those of what is computed before the loop, once for all lanes."""
+    """The primitives computed once for all lanes, before the loop, which call a library, and which library."""
     shared = (op for op in program.ops if op.defs and all(program.alloc(v) is Alloc.SHARED for v in op.defs))
     return _calls(shared)
 

@@ -57,7 +57,7 @@ _known: contextvars.ContextVar[dict[Hashable, tuple[PrimOp, TracedFunction]] | N
 
 @contextlib.contextmanager
 def remembered() -> Iterator[None]:
-    """Within it, code that was traced for some types is not traced again for them, in whichever program it stands."""
+    """A context in which code that was traced for some types is not traced again for them, in any program."""
     token = _known.set({})
     try:
         yield

@@ -80,7 +80,7 @@ def taken_as_a_whole(blocks: Iterable[Block]) -> set[str]:
 
 
 def taken_as_a_whole_by(op: Op) -> set[str]:
-    """Those of which an operation does."""
+    """Variables of which an operation does more than read or change some elements."""
     function = op.code.typed
     if function is None:
         return {*op.uses, *op.defs}

@@ -20,7 +20,7 @@ Values = list[Value]
 
 
 def viewed(e: Emitter, x: Value, shape: tuple[int, ...]) -> Value:
-    """The same elements in another shape, where they are."""
+    """The elements of an array in another shape, in the same memory."""
     if not shape:
         return Value(x.dtype, (), e.element(x, 0))
     if x.shape:

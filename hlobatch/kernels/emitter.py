@@ -151,7 +151,7 @@ class Emitter(Text):
 
     @contextmanager
     def protecting(self, values: Sequence[Value]) -> Iterator[None]:
-        """Within it the memory of these is not updated."""
+        """A context in which the memory of some values is not updated."""
         roots = roots_of(values)
         self.protected.update(roots)
         try:

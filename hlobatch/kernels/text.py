@@ -92,7 +92,7 @@ class Text:
 
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
-        """Within it, instructions are marked as being at a place in the user's source."""
+        """A context in which instructions are marked as being at a place in the user's source."""
         before = self._mark
         self._mark = before if location is UNKNOWN else f", !dbg {self.places.mark(location)}"
         try:
@@ -217,7 +217,7 @@ class Text:
             self.for_each_looped(shape, body)
 
     def for_each_looped(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
-        """The same, in loops even where those are few."""
+        """``body(index)`` for each index of a shape, in order, in loops even for few of them."""
 
         def nested(known: list[Index]) -> None:
             if len(known) == len(shape):

@@ -132,7 +132,7 @@ class Division:
 
     @property
     def room(self) -> Room:
-        """On stacks at first: what was enough before, or was declared; of what is too much, what is usual."""
+        """The room that a run begins with: what was enough before, or declared; the default if that is too much."""
         room = Room(self.plan.depth)
         return room if self.fits(room) else Room(min(room.depth, config.INITIAL_STACK_DEPTH))
 
@@ -155,7 +155,7 @@ class Division:
 
     @property
     def turns(self) -> tuple[Any, ...]:
-        """The same as an operand, if there is one."""
+        """The turns of a stretch as an operand of the module; none if runs of the plan do not go in stretches."""
         return (_number(self.pace.turns),) if self.plan.may_be_endless else ()
 
     def turns_of(self, width: int | None, part_of_pace: int) -> tuple[Any, ...]:

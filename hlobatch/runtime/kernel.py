@@ -74,7 +74,7 @@ class Frames:
 
     @property
     def entries(self) -> tuple[np.ndarray[Any, Any], int]:
-        """What a kernel is told of them, ``i64[pieces, 2]``, and the bytes that they take."""
+        """The table of frames that a kernel reads, ``i64[pieces, 2]`` of offsets and counts, and the frames' bytes."""
         found, taken = [], 0
         for bytes_, stack in zip(self.module.frame_bytes, self.module.stack_of, strict=True):
             found.append((taken, self.depths[stack]))
@@ -82,7 +82,7 @@ class Frames:
         return np.asarray(found or [(0, 0)], np.int64), taken
 
     def grown(self, stacks: Sequence[int], limit: int) -> Frames:
-        """The same with more frames on some stacks."""
+        """Frames with more of them on some stacks."""
         depths = [min(d * GROWTH, max(limit, d)) if k in stacks else d for k, d in enumerate(self.depths)]
         return Frames(self.module, tuple(depths))
 
@@ -296,7 +296,7 @@ class _Call:
 
     @classmethod
     def of(cls, run: Run, shared: Any, todo: Any, count: int, threads: int, turns: int, *, is_last: bool) -> _Call:
-        """That of one of the threads of a run."""
+        """The call of the kernel by one of the threads of a run."""
         module = run.kernel.module
         entries, stacks = run.frames.entries
         counts = np.zeros(module.blocks, np.int64)

@@ -73,7 +73,7 @@ class Record:
 
     @classmethod
     def of(cls, kernel: Kernel, threads: int) -> Record:
-        """That of a kernel."""
+        """The record of a kernel, which is made once."""
         if threads not in kernel.records:
             kernel.records[threads] = made = cls._made(kernel, threads)
             _kept.append(made)

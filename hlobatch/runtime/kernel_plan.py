@@ -168,7 +168,7 @@ class KernelRunner:
 
     @classmethod
     def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner:
-        """That of a plan, for batches like one.
+        """The runner of a plan, for batches like one.
 
         Args:
             plan: The plan.
@@ -256,13 +256,13 @@ def most_threads(plan: Plan) -> int:
 
 
 def result_types(plan: Plan) -> list[Any]:
-    """The arrays that a kernel gives, without the axis of inputs; of failures, which it was is among them."""
+    """The arrays that a kernel gives, without the axis of inputs; if lanes may fail, one is the failure's number."""
     program = plan.kernel_program
     return [physical(leaf) for v in program.vars_out for leaf in program.var_defs[v].tensor_leaves]
 
 
 def kept_results(plan: Plan, results: Sequence[Any]) -> list[Any]:
-    """Those that a run gives back; which failure it was is in what became of an input."""
+    """The results without the number of the failure, which is part of an input's fate."""
     if not plan.specialized.failures:
         return list(results)
     program = plan.kernel_program
@@ -280,7 +280,7 @@ def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
 
 
 def shared_function(plan: Plan) -> Callable[..., list[Any]]:
-    """The same, as a function of captured arrays and inputs that JAX can trace; it looks only at shared ones."""
+    """The function of captured arrays and inputs that computes the shared values; it reads only shared inputs."""
     program, count = plan.kernel_program, len(plan.kernel_captures.arrays)
     layout = replace(plan.layout(plan.strategy(1, is_alone=False), 1), program=program)
     wanted = set(_computed(program))

@@ -33,7 +33,7 @@ MOST: Final = 100_000
 
 @contextlib.contextmanager
 def not_looking() -> Iterator[None]:
-    """Within it JAX does not search, which it does of everything that it runs by itself."""
+    """A context in which JAX does not search results for NaN, as it does by itself with everything that it runs."""
     with jax.debug_nans(False), jax.debug_infs(False):
         yield
 

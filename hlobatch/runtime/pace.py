@@ -32,7 +32,7 @@ class Pace:
 
     @classmethod
     def guessed(cls, seconds: float) -> Pace:
-        """For turns that may take so many seconds each."""
+        """The pace for turns that are guessed to take ``seconds`` each."""
         return cls(_power_of_two(STRETCH / seconds))
 
     def note(self, seconds: float, executables: Hashable) -> None:

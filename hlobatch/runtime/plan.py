@@ -103,7 +103,7 @@ class Plan:
         return f"Plan({self.name})"  # a jaxpr that calls it prints it
 
     def as_typed(self) -> Any:
-        """Within it, 64-bit types are on or off as they were when the program was typed, as ``jax.jit`` has it."""
+        """A context in which 64-bit types are on or off as when the program was typed, as ``jax.jit`` does it."""
         return jax.enable_x64(self.x64)
 
     @cached_property
@@ -153,7 +153,7 @@ class Plan:
         return {}
 
     def idiom(self, strategy: Strategy) -> Idiom:
-        """What builds a run by itself."""
+        """The idiom of a run by itself."""
         return self.states.idiom(strategy, self.policies.target)
 
     def layout(self, strategy: Strategy, depth: int, idiom: Idiom = PORTABLE, **how: bool) -> Layout:
@@ -166,7 +166,7 @@ class Plan:
 
     @cached_property
     def kernel_captures(self) -> Captures:
-        """Those of the program of a lane by itself, which may read others, and in another order."""
+        """The captures of the kernel's program, which may read other arrays, and in another order."""
         return captures(self.kernel_program)
 
     @cached_property
@@ -309,7 +309,7 @@ class Plan:
 
     @property
     def executables(self) -> Executables:
-        """Those of the plan and its variants, as long as somebody keeps them."""
+        """The executables of the plan and its variants, as long as somebody keeps them."""
         return self._kept.setdefault("executables", Executables())
 
     @cached_property

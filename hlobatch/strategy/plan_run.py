@@ -36,7 +36,7 @@ class Policies:
 
     @classmethod
     def of(cls, program: Program, options: Options, target: Target) -> Policies:
-        """Those of a program with explicit stacks, its blocks in program order."""
+        """The policies for a program with explicit stacks, its blocks in program order."""
         return cls(Facts(program, options.optimizations.tables), options, target)
 
     @cached_property

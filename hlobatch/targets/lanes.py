@@ -54,13 +54,13 @@ class LaneCosts:
     gain: float = 1.35
 
     def of_loop(self, work: Work) -> float:
-        """What a loop over all lanes takes for one of them."""
+        """The cost of one lane's work in a loop over all lanes."""
         numbers = work.whole + work.floats + work.wide + self.function * work.functions
         moved = self.read * work.reads + self.update * work.updates + self.saved * work.saved
         return numbers * self.idle / self.vector + moved
 
     def of_lane(self, work: Work) -> float:
-        """What a lane takes by itself."""
+        """The cost of the work in a lane by itself."""
         numbers = work.whole + work.floats + work.wide / self.vector + self.function * work.functions
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * work.saved
 

@@ -46,7 +46,7 @@ class Work:
 
     @classmethod
     def of(cls, program: Program) -> Work:
-        """That of a program with explicit stacks."""
+        """The work of a program with explicit stacks."""
         work, repeated = cls(), repeated_blocks(program)
         for block in program.graph:
             if block.name not in repeated:

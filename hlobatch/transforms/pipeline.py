@@ -89,7 +89,7 @@ _observers: contextvars.ContextVar[tuple[Observer, ...]] = contextvars.ContextVa
 
 @contextlib.contextmanager
 def observed(observer: Observer) -> Iterator[None]:
-    """Within it, ``observer`` is told of every pass that has run, and of the program the pass made."""
+    """A context in which ``observer`` is told of every pass that has run, and of the program the pass made."""
     token = _observers.set((*_observers.get(), observer))
     try:
         yield

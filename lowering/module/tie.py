@@ -32,11 +32,11 @@ _NOTHING: Final = frozenset[str]()
 
 
 def slots_to_tie(part: Trimmed, slots: Collection[str]) -> list[str]:
-    """Those of some slots without which XLA could move out what a function computes, small ones rather than large.
+    """The slots to tie, small ones rather than large, so that XLA can move no code of a function out of its loop.
 
     Args:
         part: A function on slots.
-        slots: Those that it reads and its loop does not change.
+        slots: The slots that it reads and its loop does not change.
     """
     jaxpr: Any = inlined(code_of(part.run, ())).jaxpr
     entering = list(zip(jaxpr.invars, part.reads, strict=True))

@@ -24,7 +24,7 @@ from hlobatch.lowering.state.layout import ITEM, LOG, LOGGED, Layout, Slots, mos
 
 
 def without_room(layout: Layout, slots: Slots, count: int) -> Any:
-    """The lanes whose logs have no room for so many more entries."""
+    """The lanes whose logs have no room for ``count`` more entries."""
     return slots[LOGGED] + np.int32(count) > layout.log_rows
 
 

@@ -67,7 +67,7 @@ class Narrowing:
         return found | {COUNTER: where(works, found[COUNTER], narrow.done)}
 
     def widened(self, slots: Slots, few: Slots, lanes: Any) -> Slots:
-        """The state of all lanes, given what it was and what has become of some of them."""
+        """The state of all lanes, given the state before and the new state of the few lanes that went on."""
         narrow, wide = self.narrow, self.wide
         counter = few[COUNTER]
         few = few | {COUNTER: where(counter >= narrow.parked, counter - narrow.parked + wide.parked, counter)}

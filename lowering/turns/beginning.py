@@ -61,7 +61,7 @@ class Beginning:
 
     @property
     def writes(self) -> tuple[str, ...]:
-        """Slots that an input begins with; where it goes from here is the first of them."""
+        """Slots that an input begins with; the first of them is the program counter that the entry block gives it."""
         return self.block.writes
 
     def __call__(self, given: Slots, lanes: int) -> Slots:

@@ -35,10 +35,12 @@ from hlobatch.lowering.turns.turn import NEXT, Step, Turn
 TURNS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 MAJORITY: Final = (2, 3)
-"""The share of the lanes with something left to do of which more have to be there: two thirds."""
+"""A block that goes on to itself is run again if more than this share, two thirds, of the lanes that have something
+left to do wait at it."""
 TWICE: Final = 2
-"""Times that several turns are made at once between two tests: the second loop over lanes writes what the first one
-has read, where one alone would write other arrays, which XLA would copy back. Of one lane, that is nothing."""
+"""Times that several turns are made at once between two tests. A loop over lanes writes to other arrays than it reads,
+so one alone would have XLA copy them back; the second one writes to the arrays that the first one has read. With one
+lane, there is next to nothing to copy."""
 SOMEONE: Final = 0
 """What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
 NOBODY: Final = -1
@@ -46,7 +48,7 @@ NOBODY: Final = -1
 
 
 class Case(Turn):
-    """The paper's figure 5: every branch takes the whole state and gives it back."""
+    """A ``stablehlo.case`` on the next block (the paper's figure 5): each branch gives back the whole state."""
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         names = list(self.layout.slots)
@@ -62,7 +64,7 @@ class Case(Turn):
 
 
 class OneAtATime(Turn):
-    """Each block while it is the next one."""
+    """Forms in which a turn goes through the blocks in order, and runs each as long as it is the next one."""
 
     @cached_property
     def memory(self) -> dict[str, jax.ShapeDtypeStruct]:
@@ -74,7 +76,7 @@ class OneAtATime(Turn):
 
 
 class Chain(OneAtATime):
-    """Each block finds the next one, so that a turn runs as many as follow each other in order."""
+    """A chain in which each step finds the next one, so that a turn runs all blocks that follow each other in order."""
 
     @property
     def told(self) -> tuple[str, ...]:
@@ -85,11 +87,11 @@ class Chain(OneAtATime):
 
 
 class ChainOfOne(OneAtATime):
-    """A turn finds the next block once, and runs one, or the turnover.
+    """A chain in which a turn finds the next block once, and runs that block, or the turnover.
 
-    On one CPU a test takes a nanosecond in a run that is one kernel, and little in one of several, of which what finds
-    the next block is one. It stands there once and not after every block, and takes less long to compile. The schedule,
-    block by block, is that of ``case``.
+    This is for one CPU, where the tests that pass over all other blocks cost little: a nanosecond each in a run that is
+    one kernel. The code that finds the next block is then in the module once, and not after every block, which takes
+    less time to compile. Blocks run in the same order as by ``case``.
     """
 
     left_in_next = NOBODY
@@ -125,7 +127,7 @@ class ChainOfOne(OneAtATime):
 
 
 class EachInOrder(Turn):
-    """Every block has its turn."""
+    """Forms in which a turn goes through all blocks in order, and needs no schedule."""
 
     @property
     def told_by_turnover(self) -> tuple[str, ...]:
@@ -147,7 +149,7 @@ class EachInOrder(Turn):
         return state
 
     def visit_all(self, state: dict[str, Any], after: int = 0) -> None:
-        """Every block in order, run or passed over, but for some of the first."""
+        """Run or pass over every block in order, without the first ``after``; repeat those that go on to themselves."""
         for index, step in list(self.steps.items())[after:]:
             if not step.turns:
                 self.visit(index, step, state)
@@ -167,7 +169,7 @@ class EachInOrder(Turn):
         *,
         at_least_once: bool = False,
     ) -> None:
-        """Run a block that goes on to itself as long as most lanes that have something left to do stand there."""
+        """Run a block that goes on to itself while most of the lanes that have something left to do wait at it."""
 
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
@@ -175,7 +177,7 @@ class EachInOrder(Turn):
         self.repeat_while(COUNTER, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
 
     def _several_turns(self, step: Step) -> Spliced | None:
-        """One loop over lanes of several turns each, where that is possible and costs next to nothing."""
+        """The step as one loop over lanes that make several turns each (unroll-and-jam); None if it cannot be one."""
         if self.told:
             return None
         given = self.given(step)
@@ -194,9 +196,10 @@ class EachInOrder(Turn):
 
 
 class Guarded(EachInOrder):
-    """Those where anyone waits; ``NEXT`` says whether any ran.
+    """A turn runs each block at which a lane waits; ``NEXT`` says whether any block ran.
 
-    So does the turnover, if it runs a block itself: all lanes that took an input may be done with it then.
+    If the turnover runs the entry block itself (``beginning.py``), it sets ``NEXT``, too: all lanes that took an input
+    may be done with it already, so that no other block runs, and the loop must go on even so.
     """
 
     left_in_next = SOMEONE
@@ -230,7 +233,7 @@ class Guarded(EachInOrder):
 
 
 class Sweep(EachInOrder):
-    """Every one, several times."""
+    """A turn runs every block, masked, as many times as there are ``rounds``."""
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
         del index
@@ -244,7 +247,7 @@ class Sweep(EachInOrder):
         self.look(state)
 
     def _repeatedly(self, state: dict[str, Any]) -> None:
-        """In a loop whose test is a count."""
+        """Run all blocks ``rounds`` times, in a loop that counts, whose test needs nothing of the lanes."""
         names = [*self.layout.slots, *self.counted]
 
         def turn(carried: Sequence[Any]) -> list[Any]:
@@ -262,10 +265,10 @@ class Sweep(EachInOrder):
 
 
 class SweepInSteps(Sweep):
-    """The same, each block behind a barrier.
+    """A sweep in which an optimization barrier follows each block, for programs with stacks on accelerators.
 
-    An accelerator's compiler takes the blocks of a turn for one piece of code, and pops wherever what was popped is
-    read. Stacks are then read after they were written, and copied in each turn: of 10 queens, 11 MB for 10,000 lanes.
+    The compiler of an accelerator fuses the blocks of a turn, and computes a pop at each use of the popped value. A
+    stack is then read after it was written, and so has to be copied in each turn: 11 MB for 10,000 lanes of 10 queens.
     """
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
@@ -286,7 +289,10 @@ SWEEPS: Final = ("guarded", "sweep")
 
 
 def turn_of(form: str, layout: Layout) -> type[Turn]:
-    """What builds a turn in one of ``FORMS``; for one lane, to find the next block is to look at its counter."""
+    """The class that builds a turn in one of ``FORMS``.
+
+    A chain of one lane is the plain ``Chain``: to find the next block, it only reads the lane's program counter.
+    """
     if form == "chain" and layout.idiom.finds_next_once and layout.lanes > 1:
         return ChainOfOne
     if form == "sweep" and layout.buffers and layout.idiom.holds_stacks:

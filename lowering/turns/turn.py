@@ -28,17 +28,19 @@ from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
 
 NEXT: Final = "next"
-"""Carried beside the state: at the end of a turn a counter, or a group, that is none only if nobody is left."""
+"""The slot, beside the state, of the group that runs next, at the end of a turn. It is ``done`` or more only if no lane
+has anything left to do, which is when the loop ends. Forms that ask no schedule keep another such number in it."""
 LEFT: Final = "left"
-"""Carried beside it by a loop that goes in stretches, and by those in it that may be endless: turns left to them."""
+"""The slot, beside the state, of the turns that are left in a stretch. The loop counts it down, and so do loops inside
+of it that may be endless."""
 
 
 @dataclass(frozen=True)
 class Step:
-    """A piece of a turn.
+    """A piece of a turn, which becomes a function of the module: a group of blocks, or the turnover.
 
     Attributes:
-        name: Of the function of the module that it is.
+        name: The name of the function.
         code: From slots, inputs and fixed values to slots.
         turns: Whether it is a block that may go on to itself.
     """
@@ -53,16 +55,16 @@ class Turn(ABC):
     """Builds one turn of the loop; a subclass for each form of dispatch.
 
     Attributes:
-        layout: The state.
-        lanes: Entering and leaving.
-        splicer: The module.
-        groups: The blocks' functions, those together that run in one step.
-        fixed: Values that do not change, by name: shared values, captured arrays, and the module's inputs.
-        avals: Of the state and of those.
-        schedule: Finds the next group, in the forms that run one at a time.
-        rounds: Times that all blocks are run in a turn, in the form that runs all of them.
-        moves_out_of_loops: Whether XLA moves out of a loop what does not change in it.
-        light_ties: Whether blocks are tied to their loops by as little as will do.
+        layout: The layout of the state.
+        lanes: How inputs enter lanes and results leave them.
+        splicer: Adds functions to the module.
+        groups: The functions of the blocks; the blocks of a group run in one step.
+        fixed: By name, the values that no turn changes: shared values, captured arrays, and the module's inputs.
+        avals: Shapes and dtypes of the state and of the fixed values.
+        schedule: Finds the next group, in the forms that run one group at a time.
+        rounds: Times that all blocks are run in a turn of a ``sweep``.
+        moves_out_of_loops: Whether XLA does loop-invariant code motion; see ``module/tie.py``.
+        light_ties: Whether blocks are tied to their loops by as few selects as will do.
     """
 
     layout: Layout
@@ -80,11 +82,11 @@ class Turn(ABC):
     # What a form says
 
     left_in_next: ClassVar[int | None] = None
-    """What a step that ran leaves in ``NEXT``, where that is all it tells."""
+    """The number that a step that ran leaves in ``NEXT``, in a form whose steps do not find the next group."""
 
     @property
     def told(self) -> tuple[str, ...]:
-        """What a step writes besides the state. A form whose steps write something there can pass them over."""
+        """Slots that a step writes besides the state. If it writes any, it can stand in a loop that tests them."""
         return () if self.left_in_next is None else (NEXT,)
 
     def tell(self, slots: Slots) -> list[Any]:
@@ -94,11 +96,11 @@ class Turn(ABC):
 
     @property
     def told_by_turnover(self) -> tuple[str, ...]:
-        """What the turnover writes besides: it finds the next group anew, or else the form does after it."""
+        """Slots that the turnover writes besides the state: the next group, unless the form finds it afterwards."""
         return self.chosen
 
     def tell_of_turnover(self, slots: Slots) -> list[Any]:
-        """The values of that."""
+        """The values of ``told_by_turnover``, after the turnover."""
         return self.choose_in(slots) if self.told_by_turnover else []
 
     @cached_property
@@ -112,7 +114,7 @@ class Turn(ABC):
         return (NEXT, *self.memory)
 
     def enter(self, state: dict[str, Any]) -> None:
-        """Before the first turn."""
+        """Set ``NEXT``, and what the schedule remembers, before the first turn."""
         self.look(state)
 
     @abstractmethod
@@ -123,7 +125,7 @@ class Turn(ABC):
 
     @cached_property
     def steps(self) -> Mapping[int, Step]:
-        """One for each group, by its number; the first one is not among them if inputs have been through it."""
+        """The step of each group, by its number; the entry block has none if inputs have been through it already."""
         groups = list(enumerate(self.groups))
         return {index: self._group_step(group) for index, group in groups[self.lanes.beginning is not None :]}
 
@@ -132,7 +134,7 @@ class Turn(ABC):
         return self.finder([self.layout.slots[COUNTER], *self.memory.values()])
 
     def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
-        """Make ``choose`` part of the module; what calls it there."""
+        """Add ``choose`` to the module, as a function of arrays like ``avals``; a function that emits a call of it."""
         return partial(self.splicer.call, self.splicer.add(self.choose, avals, "next"))
 
     @property
@@ -154,7 +156,7 @@ class Turn(ABC):
         return self.while_left(compare(carried[NEXT], constant(self.layout.done), "LT"), *self._left(carried))
 
     def while_left(self, wanted: Any, *left: Any) -> Any:
-        """Whether a loop turns that would if turns were not counted, given how many it may yet make, if they are."""
+        """Whether a loop makes another turn: if it is ``wanted``, and if turns are left, where they are counted."""
         return both(wanted, compare(left[0], constant(0), "GT")) if left else wanted
 
     def count_down(self, state: dict[str, Any]) -> None:
@@ -176,16 +178,16 @@ class Turn(ABC):
     # What forms are built of
 
     def choose(self, counter: Any, *memory: Any) -> list[Any]:
-        """The next group and the memory; with no memory, as in the beginning."""
+        """The next group, and what the schedule remembers then; given no memory, only the group, as at first."""
         known = memory or [jnp.zeros(aval.shape, aval.dtype) for aval in self.schedule.memory]
         return list(self.schedule.choose(counter, *known))[: 1 + len(memory)]
 
     def choose_in(self, slots: Slots) -> list[Any]:
-        """The same, of the state within a function of the module."""
+        """The next group and the schedule's memory, computed from slots in a function of the module."""
         return self.choose(slots[COUNTER], *(slots[slot] for slot in self.memory))
 
     def look(self, state: dict[str, Any]) -> None:
-        """Find the next group anew."""
+        """Find the next group again, and set the slots of the choice."""
         found = self._find([state[COUNTER], *(state[slot] for slot in self.memory)])
         state.update(zip(self.chosen, found, strict=True))
 
@@ -205,7 +207,7 @@ class Turn(ABC):
         return wanted
 
     def spliced(self, step: Step) -> Spliced:
-        """A step as a function of the module, which it becomes when it is first asked for."""
+        """The function of the module that a step is; it is added when it is first asked for."""
         if step.name not in self._spliced:
             avals = list(self.given(step).values())
             self._spliced[step.name] = self.splicer.add(step.code.run, avals, step.name)
@@ -221,16 +223,16 @@ class Turn(ABC):
         return {**self.avals, NEXT: scalar_aval(), **self.memory}
 
     def run(self, step: Step, state: dict[str, Any]) -> None:
-        """Run a step."""
+        """Emit a call of a step."""
         self._call(self.spliced(step), step, state)
 
     def _call(self, function: Spliced, step: Step, state: dict[str, Any]) -> None:
-        """Run a function that takes and gives back what a step does."""
+        """Emit a call of a function that takes and gives back the slots that a step does."""
         operands = [state[slot] if slot in state else self.fixed[slot] for slot in step.code.reads]
         state.update(zip(step.code.writes, self.splicer.call(function, operands), strict=True))
 
     def once_if(self, condition: Any, step: Step, state: dict[str, Any]) -> None:
-        """Run a step once if a scalar holds: a loop that carries whether it has still to run."""
+        """Run a step once if a scalar holds, by a loop that carries a flag: whether the step has still to run."""
         self._loop(step, state, lambda carried: carried[-1], condition)
 
     def repeat_while(
@@ -244,16 +246,16 @@ class Turn(ABC):
         runs: Sequence[Spliced] = (),
         at_least_once: bool = False,
     ) -> None:
-        """Run a step, or functions like it in a row, as long as something holds of a slot that it writes.
+        """Run a step, or functions like it in a row, as long as a condition on a slot that it writes holds.
 
         Args:
             slot: The slot.
-            wanted: Whether it holds.
-            step: What is run.
-            state: Everything; what the step writes changes.
-            endless: Whether that may be for ever, so that its turns count as those of the loop around it.
-            runs: The functions; the step's own if there are none.
-            at_least_once: Whether the first turn is not asked for.
+            wanted: The condition, from the value of the slot to a boolean scalar.
+            step: The step.
+            state: All slots; those that the step writes are changed.
+            endless: Whether the condition may hold for ever, so that turns are counted down as in the loop around it.
+            runs: Functions to run in place of the step's own, with the same slots.
+            at_least_once: Whether the first turn is made without a test.
         """
         names = [*step.code.writes, *(self.counted if endless else ())]
 
@@ -290,7 +292,7 @@ class Turn(ABC):
     # Steps
 
     def _group_step(self, group: Sequence[BlockFunction]) -> Step:
-        """Blocks in a row, and what the form wants to be told after them."""
+        """The step that runs the blocks of a group one after the other, and then computes ``told``."""
         reads = tuple(dict.fromkeys(slot for block in group for slot in block.reads))
         writes = tuple(dict.fromkeys(slot for block in group for slot in block.writes))
 
@@ -329,9 +331,8 @@ class Turn(ABC):
         part = trimmed(run, reads, writes, self._known)
         if in_loop and self.moves_out_of_loops:
             outside = {top for v in self.layout.in_place for top in self.layout.tops(v)}
-            registers = (
-                self.layout.slots.keys() - self.layout.buffers | outside
-            )  # a stack is read where another points to
+            # Buffers are left out: a stack is read at a pointer that the loop changes, so nothing moves out.
+            registers = self.layout.slots.keys() - self.layout.buffers | outside
             scalar = next(slot for slot in (NEXT, HEAD) if slot in part.writes)
             unchanged = [slot for slot in part.reads if slot in registers and slot not in part.writes]
             part = tied(part, unchanged, scalar, lightly=self.light_ties)

@@ -44,7 +44,7 @@ class OneKernel(Idiom):
     scatters_in_loops: bool = False
 
     def width(self, lanes: Any) -> Any:
-        """In whole vectors, where loops are over lanes."""
+        """The number of lanes, rounded up to whole vectors where the innermost loops are over lanes."""
         return -(-max(UNROLLED, lanes) // self.vector) * self.vector if self.lane_axis else lanes
 
     def over_lanes(
