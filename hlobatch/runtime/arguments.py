@@ -326,7 +326,7 @@ _KINDS: Final = "biufcV"
 
 
 _FOREIGN: Final = {np.void, np.longdouble, np.clongdouble} - {np.float64, np.complex128}
-"""Of these kinds what JAX has not: fields, and more bits than numbers have there."""
+"""NumPy kinds of which JAX lacks some dtypes: structured ones, and floats of more bits than JAX has."""
 
 
 def is_deleted(leaf: Any) -> bool:

@@ -45,7 +45,7 @@ FASTER: Final = 16
 LOOKS: Final = 1 << 10
 """Turns of other threads between two looks whether they are to stop."""
 CHUNKS: Final = 16
-"""Times that each thread takes inputs, at least, if there are so many."""
+"""Times that each thread takes inputs at least, if there are enough inputs."""
 MOST_AT_ONCE: Final = 64
 
 _MASK: Final = (1 << NUMBER) - 1

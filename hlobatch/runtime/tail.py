@@ -28,7 +28,7 @@ from hlobatch.strategy.strategy import Strategy
 WIDTHS: Final = (1, 8)
 """Lanes of the programs that the last lanes go on in."""
 FEW: Final = 4
-"""One in so many lanes are few."""
+"""Times as many lanes as such a program has that a run must have to go on in it."""
 LOOKS: Final = 8
 """Stretches that are half as long as the next one, at the start of a run that may have a tail."""
 WORTH: Final = 0.3

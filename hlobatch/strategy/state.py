@@ -24,7 +24,7 @@ WORTH_A_THREAD: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only copies them among threads."""
 
 LONG_ROW: Final = 64
-"""Numbers in a row that are enough to work on several of them at a time, and not on several lanes."""
+"""Numbers in a row from which the row fills vectors by itself, so that lanes need not be the last axis."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -42,7 +42,7 @@ TWICE: Final = 2
 so one alone would have XLA copy them back; the second one writes to the arrays that the first one has read. With one
 lane, there is next to nothing to copy."""
 SOMEONE: Final = 0
-"""What a guarded block that ran leaves in ``NEXT``; where none did, ``done`` stays there."""
+"""The number that a guarded block that ran leaves in ``NEXT``, which is ``done`` if none ran."""
 NOBODY: Final = -1
 """What the block that was next leaves in ``NEXT``, where the next one is found once in a turn."""
 

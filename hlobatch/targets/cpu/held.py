@@ -39,9 +39,9 @@ _GATHER: Final = "stablehlo.gather"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
 _DEAR: Final = operations(having(Trait.LIBM))
-"""Those for which LLVM calls the C library, for each number."""
+"""Operations for which LLVM calls the C library, once for each number."""
 _APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
-"""Those that are loops already where they are of 32 bits, see ``trigonometry.py``."""
+"""Operations of the C library that ``trigonometry.py`` has replaced by loops, for numbers of 32 bits."""
 
 
 def hold(module: Any) -> None:

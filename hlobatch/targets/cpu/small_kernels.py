@@ -44,11 +44,11 @@ _IN_REGIONS: Final = frozenset({WHILE, "stablehlo.case", "stablehlo.if"})
 _SCATTER: Final = "stablehlo.scatter"
 _ONE_AND_RETURN: Final = 2
 _UPDATED: Final = {"stablehlo.dynamic_update_slice": 1, _SCATTER: 2}
-"""Operations that change a part of their first operand, and the operand that takes its place there."""
+"""Operations that change a part of their first operand, and the position of the operand that is written to it."""
 _READ: Final = frozenset({"stablehlo.dot_general", "stablehlo.reduce"})
-"""Those that take longer for longer operands."""
+"""Operations whose time grows with the size of their operands, and not of their results."""
 _RESHAPED: Final = frozenset({"stablehlo.broadcast_in_dim", "stablehlo.reshape"})
-"""Those that give their operand's elements, all of them."""
+"""Operations whose result has the elements of their operand, all of them."""
 _LEAVING: Final = frozenset({"func.return", "stablehlo.return"})
 _EMITTED: Final = operations(IN_KERNELS - batched(Batched.CONTROL)) | {_CONSTANT} | _LEAVING
 """Operations that XLA emits into a kernel."""

@@ -26,7 +26,7 @@ SINES, COSINES = "stablehlo.sine", "stablehlo.cosine"
 LIMIT: Final = 1024.0
 """Arguments from which multiples of the parts of `OCTANT` are not exact."""
 FEW: Final = 8
-"""Numbers below which there is nothing to do at a time."""
+"""Numbers below which an array does not fill a vector, and the library is called."""
 FEW_ONCE: Final = 1024
 """Numbers for which the library takes ten microseconds, and polynomials tens of milliseconds to compile."""
 OCTANT: Final = (0.78515625, 2.4187564849853515625e-4, 3.7747668102383614e-8, 1.2816720757972595e-12)

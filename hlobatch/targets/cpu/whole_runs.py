@@ -48,7 +48,7 @@ _INTEGERS: Final = (f"{sign}int{bits}" for sign in ("", "u") for bits in (8, 16,
 DTYPES: Final = frozenset(
     ("bool", *_INTEGERS, "float16", "bfloat16", "float32", "float64", "complex64", "complex128", KEYS)
 )
-"""Those of arrays that XLA's emitter is known to work on, random keys among them."""
+"""Dtypes of arrays that XLA's emitter is known to work on, random keys among them."""
 
 
 def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
