@@ -36,11 +36,14 @@ class LaneCosts:
         read: What it takes there to find an element by index.
         update: What it takes there to change one.
         saved: What it takes there to push or pop an element.
+        product: What a multiplication of a contraction takes there; a library does many at a time.
         function: What a function of a float takes.
+        own_product: What a multiplication of a contraction takes a lane by itself.
         own_place: What it takes a lane by itself to find an element, or to change it.
         own_saved: What it takes it to push or pop one.
         gain: Times as long as the other form that the loop has to take, for which the code of a lane is made. The k-d
-            tree, with 1.39, is 1.4 to 1.6 times as fast with it; NUTS on a funnel, with 1.27, gains nothing.
+            tree, with 1.39, is 1.4 to 1.6 times as fast with it; NUTS on a funnel, with 1.26, gains nothing, and on a
+            hierarchical model, with 1.22, it takes 1.8 times as long.
     """
 
     vector: float = 8
@@ -48,20 +51,24 @@ class LaneCosts:
     read: float = 10
     update: float = 40
     saved: float = 7
+    product: float = 0.06
     function: float = 20
+    own_product: float = 0.09
     own_place: float = 1
     own_saved: float = 2
     gain: float = 1.35
 
     def of_loop(self, work: Work) -> float:
         """The cost of one lane's work in a loop over all lanes."""
-        numbers = work.whole + work.floats + work.wide + self.function * work.functions
+        functions = self.function * (work.functions + work.polynomials)
+        numbers = work.whole + work.floats + work.wide + functions
         moved = self.read * work.reads + self.update * work.updates + self.saved * work.saved
-        return numbers * self.idle / self.vector + moved
+        return numbers * self.idle / self.vector + self.product * work.products + moved
 
     def of_lane(self, work: Work) -> float:
         """The cost of the work in a lane by itself."""
-        numbers = work.whole + work.floats + work.wide / self.vector + self.function * work.functions
+        wide = (work.wide + self.function * work.polynomials) / self.vector + self.own_product * work.products
+        numbers = work.whole + work.floats + wide + self.function * work.functions
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * work.saved
 
     def judge(self, program: Program) -> Verdict:
@@ -71,7 +78,7 @@ class LaneCosts:
         work = Work.of(program)
         if not work.saved and not work.reads + work.updates:
             return Verdict(False, "nothing but numbers is computed, of several lanes at a time")
-        if not work.saved and work.floats + work.functions + work.wide > work.whole:
+        if not work.saved and work.floats + work.functions + work.polynomials + work.products + work.wide > work.whole:
             return Verdict(False, "floats are computed without a stack, of several lanes at a time")
         times = self.of_loop(work) / max(self.of_lane(work), 1)
         return Verdict(times >= self.gain, f"a loop over all lanes would take {times:.1f} times as long")

@@ -8,8 +8,10 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jax.numpy as jnp
+import numpy as np
 
 from hlobatch._jax import subjaxprs_of
+from hlobatch.analysis.cost import multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
@@ -18,6 +20,8 @@ from hlobatch.jax_primitives import READS, UPDATES, Costs, costing
 
 FUNCTIONS: Final = costing(Costs.FUNCTION)
 """Primitives of which a lane by itself calls a library, or evaluates a polynomial, for each element."""
+IN_VECTORS: Final = ("tanh",)
+"""Of those, primitives that are no call of a library in code of a lane, so that LLVM makes vectors of them."""
 WIDE: Final = 8
 """Elements of one lane that vectors are for."""
 
@@ -29,7 +33,9 @@ class Work:
     Attributes:
         whole: Operations on whole numbers and flags.
         floats: Operations on floats.
-        functions: Elements of which a function is computed that takes much longer.
+        functions: Elements of which a function is computed that takes much longer, one by one.
+        polynomials: Elements of which it is computed several at a time, by code of a lane too.
+        products: Multiplications of contractions.
         wide: Other operations, of any kind, on arrays with elements enough for vectors.
         reads: How often elements are found by index, and …
         updates: … changed.
@@ -39,6 +45,8 @@ class Work:
     whole: float = 0
     floats: float = 0
     functions: float = 0
+    polynomials: float = 0
+    products: float = 0
     wide: float = 0
     reads: float = 0
     updates: float = 0
@@ -67,9 +75,13 @@ class Work:
                 self.reads += 1
             elif name in UPDATES:
                 self.updates += 1
+            elif name == "dot_general":
+                self.products += multiplications(equation)
+            elif name in IN_VECTORS and count >= WIDE and aval.dtype == np.float32:
+                self.polynomials += count
             elif is_float and name in FUNCTIONS:
                 self.functions += count
-            elif name == "dot_general" or count >= WIDE:
+            elif count >= WIDE:
                 self.wide += count
             elif is_float:
                 self.floats += count
