@@ -36,7 +36,7 @@ Arrays = list[Any]
 
 
 class Part(NamedTuple):
-    """What a part of a run has come to.
+    """What a part of a batch gave back at the end of its last stretch.
 
     Attributes:
         room: On its stacks.
@@ -53,7 +53,7 @@ class Part(NamedTuple):
 
 @dataclass
 class Course:
-    """A run.
+    """A run of a batch, in stretches, part by part.
 
     Attributes:
         division: How the batch is divided.
@@ -82,7 +82,7 @@ class Course:
     emission: Emission = field(default_factory=Emission)
 
     def run(self, room: Room, executable: Any = None) -> None:
-        """Run all of it.
+        """Run the batch to its end.
 
         Args:
             room: On stacks at first.
@@ -101,7 +101,7 @@ class Course:
             self.finish()
 
     def finish(self) -> None:
-        """Run what is left of it; raises what ``run`` does."""
+        """Run stretches until every part is at its end; raises what ``run`` does."""
         try:
             while starts := self._starts():
                 self._advance(starts)
@@ -128,7 +128,7 @@ class Course:
     # On the way
 
     def _advance(self, starts: Mapping[int, Start], executable: Any = None) -> None:
-        """Let parts run until each has come to its end, is stopped, or has made its turns."""
+        """Run one stretch of some parts: until each is at its end, is stopped, or has made its turns."""
         division, stretch, began = self.division, Stretch(), perf_counter()
         try:
             division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
@@ -215,7 +215,7 @@ class Course:
         return Room(room.depth, grows=False) if waiting.any() else None
 
     def _state(self, part: Part, room: Room) -> Arrays:
-        """The state that a part goes on from, in some room."""
+        """The state that a part goes on from: as it was, in larger stacks, or with inputs given up that want those."""
         layout, state = self.division.layout(part.room), self.division.state(part.room, part.output)
         if room.depth > part.room.depth:
             return grown_state(layout, state, room.depth)

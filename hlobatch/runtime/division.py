@@ -52,7 +52,7 @@ COPIES: Final = 2
 
 
 class Start(NamedTuple):
-    """What a part starts from.
+    """What a part starts a stretch from.
 
     Attributes:
         room: On its stacks.
@@ -66,10 +66,10 @@ class Start(NamedTuple):
 
 
 class Stretch:
-    """What parts give back after they have run.
+    """What parts give back from a stretch.
 
-    A signal may end what Python does after any call. What a part gives back is here before the call is over that ran
-    it, and no signal is looked for in between.
+    A signal may raise ``KeyboardInterrupt`` after any call in Python. What a part gives back is stored here within the
+    call that ran the part, so that no signal can come between, and nothing that was computed is lost.
 
     Attributes:
         outputs: By number.
@@ -150,7 +150,7 @@ class Division:
 
     @property
     def pace(self) -> Pace:
-        """How many turns the loop of a part makes before it is gone on with."""
+        """The pace of a part: how many turns its loop makes in a stretch."""
         return self.plan.pace(self.part_size)
 
     @property
@@ -180,14 +180,14 @@ class Division:
         return self._tails[room, width]
 
     def has_compiled(self, room: Room, tail: Tail) -> bool:
-        """Whether the program for few lanes is there."""
+        """Whether the program for few lanes has been compiled."""
         return self.plan.has_executable(self._key_of_few(room, tail.width))
 
     def _key_of_few(self, room: Room, width: int) -> Any:
         return (self.threads, self.size, default_device(), self.devices, room, "few", width)
 
     def _of_few(self, room: Room, width: int, arguments: Arrays) -> Callable[..., Any]:
-        """What runs so few lanes of a part."""
+        """The compiled program that runs few lanes of a part."""
 
         def make() -> Callable[..., Any]:
             tail = self.tail(room, width)
@@ -251,7 +251,7 @@ class Division:
             together(calls)
 
     def _start(self, executable: Callable[..., Any], arguments: Arrays, number: int, stretch: Stretch) -> None:
-        """Run a part, in any thread: whether 64 bits are allowed JAX keeps for each."""
+        """Run a part in any thread, with 64-bit types on or off as for the program: JAX keeps that for each thread."""
         try:
             with self.plan.as_typed():
                 stretch.outputs.update(zip([number], starmap(executable, [arguments]), strict=True))  # see Stretch
@@ -268,7 +268,7 @@ class Division:
 
     @cached_property
     def _read(self) -> Callable[[Any], Any]:
-        """What makes a number of an array on the device, which a user may have forbidden where nobody asks for it."""
+        """A function that reads a number on a device, even if the user has forbidden implicit transfers to the host."""
         return np.asarray if self.plan.policies.target.is_host else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
@@ -292,7 +292,7 @@ class Division:
         return [entry for entry in inputs if entry.input < self.size], is_full
 
     def entry_point(self, room: Room, *, resume: bool = False) -> Callable[..., Any]:
-        """What runs the whole batch in one thread."""
+        """The function that runs the whole batch in one thread."""
         return entry_point(self.plan, self.size, room, stats=self.stats, resume=resume, spread=self.is_spread)
 
     def lower(self, room: Room, inputs: Sequence[jax.ShapeDtypeStruct]) -> Any:
@@ -334,7 +334,7 @@ class Division:
         return executable
 
     def _join(self) -> Any:
-        """What is needed at the end, to compile it beside the rest: JAX keeps it for when it is called."""
+        """The code that joins the parts' results, lowered, to be compiled beside the run; JAX keeps it for its call."""
         part = self.plan.result_avals(self.part_size)
         return _joined.lower(self.size, [part] * self.threads)
 
@@ -417,14 +417,19 @@ def _entry(
 
 
 def _state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) -> int:
-    """Where among a run's operands a state is that it goes on from."""
+    """The position among a run's operands of the first array of the state that it goes on from."""
     return len(plan.captured) + len(plan.input_shared) + (len(layout.shared_slots) if shared_given else 0)
 
 
 def _donated(layout: Layout, first: int) -> tuple[int, ...]:
-    """Positions of the arrays of a state, given that of the first, that a run goes on in and not in copies of them.
+    """Positions of the operands to donate: arrays of a state, which a run changes in place instead of copying them.
 
-    Those remain that say what became of the inputs, should it be interrupted; and all of a state that is little.
+    Not donated are the arrays that say what became of the inputs, which are read if the run is interrupted. Of a small
+    state, nothing is donated.
+
+    Args:
+        layout: The layout of the state.
+        first: The position of its first array.
     """
     if Packing.of(layout).packed:
         return ()
@@ -435,7 +440,7 @@ def _donated(layout: Layout, first: int) -> tuple[int, ...]:
 def _jitted(
     function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()
 ) -> Any:
-    """The function, compiled as the run in it wants to be; ``busy`` says that every core has a run."""
+    """The function, jitted with the compiler options for its run; ``busy`` says that every core has a run."""
     whole = busy or plan.states.is_small(layout)
     is_one = layout.idiom.is_one_kernel
     how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))

@@ -278,7 +278,7 @@ def _wait(other: Future[Any]) -> None:
 
 @dataclass
 class _Call:
-    """What one thread is told, and the memory that it has.
+    """The operands of the kernel in one thread, and the memory that the thread has for a lane.
 
     Attributes:
         fields: The fields of ``Call``.
@@ -318,10 +318,10 @@ class _Call:
         return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run))
 
     def run(self) -> int:
-        """Run inputs until there are none to take; 1 if it was to stop, or used up its turns and may not make more."""
+        """Run inputs until there are none left, and give 0; or 1, if told to stop or if the turns are used up."""
         return int(self.kernel.code.run(ctypes.addressof(self.arrays), self.fields.ctypes.data))
 
     @property
     def turns_made(self) -> int:
-        """How many turns it made, of those that it may make by itself."""
+        """How many turns the thread made, of those that it may make by itself."""
         return int(self.fields[Call.REFILL] - self.fields[Call.FUEL]) or int(self.fields[Call.REFILL])

@@ -54,7 +54,7 @@ _directory: Final = ffi.Directory()
 
 @dataclass(frozen=True, eq=False)
 class Record:
-    """What a call names, and what it refers to.
+    """A kernel as the handler finds it by the key that a call names.
 
     It is kept as long as the process lives: XLA may run what was compiled after JAX has forgotten it.
 

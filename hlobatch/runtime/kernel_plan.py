@@ -37,12 +37,12 @@ LARGE: Final = 1 << 16
 
 
 def operands(plan: Plan) -> Operands:
-    """The arrays that its code takes, before those of its results."""
+    """The arrays that the kernel of a plan takes, before those that it writes results to."""
     return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(plan.kernel_program))
 
 
 def _computed(program: Program) -> tuple[str, ...]:
-    """Variables that are the same in every lane and computed once, before."""
+    """Variables that are the same in every lane and computed once, before the kernel is called."""
     shared = (v for v in program.var_defs if program.alloc(v) is Alloc.SHARED)
     return tuple(v for v in shared if v not in program.vars_in)
 
@@ -120,7 +120,7 @@ def form_of(plan: Plan) -> Verdict:
 
 
 def _judged(plan: Plan) -> Verdict:
-    """What the target says, where the user leaves it open and the program has a kernel."""
+    """Whether the target wants a kernel, and why, if the user leaves it open and the program has one."""
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
@@ -152,7 +152,7 @@ CHECKED = False
 
 @dataclass(frozen=True, eq=False)
 class KernelRunner:
-    """What runs batches of some size.
+    """Runs batches of one size by a kernel.
 
     Attributes:
         plan: The plan.
@@ -213,7 +213,7 @@ class KernelRunner:
         return stop_error(self.plan, status, depth=depth, results=stored, is_full=run.is_full)
 
     def _as_jax(self, arrays: Sequence[np.ndarray[Any, Any]]) -> list[Any]:
-        """Results as JAX's arrays, which nobody moves from one memory to another; where that is forbidden, too."""
+        """Results as JAX's arrays in the same memory; transfers that the user has forbidden are allowed for that."""
         with jax.transfer_guard_host_to_device("allow"):
             return [_as_jax(array, self.device) for array in arrays]
 
@@ -222,13 +222,13 @@ class KernelRunner:
         return self.kernel.code.assembly
 
     def cost_analysis(self) -> None:
-        """Nothing is estimated."""
+        """An empty analysis, as of a compiled function of JAX's: costs of kernels are not estimated."""
 
     def memory_analysis(self) -> None:
-        """Nothing is allocated before a run."""
+        """An empty analysis, as of a compiled function of JAX's: a kernel allocates nothing before it runs."""
 
     def stats(self, run: Run) -> RunStats:
-        """What a run did, whose kernel counts."""
+        """The statistics of a run of a kernel that counts executions of blocks."""
         program, plan = self.plan.kernel_program, self.plan
         costs = block_costs(plan)
         blocks = [

@@ -27,7 +27,7 @@ def available() -> int:
 
 
 def _limits() -> Iterator[int]:
-    """What each limit leaves, as far as they can be asked."""
+    """The bytes that each limit leaves, of those limits that the system tells."""
     for limit in (_of_machine, _of_addresses, _of_group, _of_first_group):
         try:
             left = limit()
@@ -47,7 +47,7 @@ def _of_machine() -> int:
 
 
 def _of_addresses() -> int | None:
-    """Of ``ulimit -v``."""
+    """The bytes that ``ulimit -v`` leaves."""
     resource = importlib.import_module("resource")  # not on every system
     limit, _ = resource.getrlimit(resource.RLIMIT_AS)
     if limit == resource.RLIM_INFINITY:
@@ -57,12 +57,12 @@ def _of_addresses() -> int | None:
 
 
 def _of_group() -> int | None:
-    """Of the control group, version 2."""
+    """The bytes that the process's control group, version 2, leaves."""
     return _left(_CGROUP / _group(""), "memory.max", "memory.current", "inactive_file")
 
 
 def _of_first_group() -> int | None:
-    """Of the control group, version 1."""
+    """The bytes that the process's control group, version 1, leaves."""
     folder = _CGROUP / "memory"
     inside = folder / _group("memory")
     found = inside if inside.exists() else folder  # a container sees its own group as the first of all

@@ -39,7 +39,7 @@ def not_looking() -> Iterator[None]:
 
 
 def check(plan: Plan, inputs: Sequence[Any], results: Sequence[Any]) -> None:
-    """Look for what JAX is to look for.
+    """Search results for NaN or infinity, as JAX is set to do.
 
     Args:
         plan: What was run.
@@ -88,7 +88,7 @@ class _FoundError(Exception):
 
 
 def _first(plan: Plan, inputs: Sequence[Any], lane: int, is_bad: Callable[[Any], Any]) -> PrimOp | None:
-    """The first operation that gives what is searched for, of one lane; None if it is too far to go."""
+    """The first operation of a lane that gives what is searched for; None if it is not found in so many steps."""
     own = [array if is_shared else array[lane] for array, is_shared in zip(inputs, plan.input_shared, strict=True)]
     values = list(map(rebuild, grouped(own, plan.in_types), plan.in_types))
     try:

@@ -36,7 +36,7 @@ class Pace:
         return cls(_power_of_two(STRETCH / seconds))
 
     def note(self, seconds: float, executables: Hashable) -> None:
-        """Take account of a stretch of all turns; the first one of executables may have compiled them."""
+        """Learn from how long a full stretch took; the first one by new executables does not count: it may compile."""
         is_new = executables not in self._seen
         self._seen.add(executables)
         if is_new and seconds > STRETCH:
@@ -46,5 +46,5 @@ class Pace:
 
 
 def _power_of_two(number: float) -> int:
-    """The one that is nearest, within what can be counted."""
+    """The power of two that is nearest to a number, at least 1 and at most ``MOST``."""
     return 1 << round(math.log2(min(max(number, 1.0), MOST)))

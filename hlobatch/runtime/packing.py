@@ -45,7 +45,7 @@ class Packing:
         return cls(avals, layout.idiom.is_one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
 
     def pack(self, stop: Any, state: Sequence[Any]) -> list[Any]:
-        """What is given back, as part of a computation; its first element is what stopped the run."""
+        """The arrays to give back, traced as part of the run; the first element of all is what stopped the run."""
         if not self.packed:
             return [stop, *state]
         flat = [_as_kind(jax.lax.reshape(array, (array.size,))) for array in state]
@@ -83,7 +83,7 @@ def _as_kind(array: Any) -> Any:
 
 
 def _from_kind(array: Any, dtype: Any) -> Any:
-    """The inverse."""
+    """The array of a dtype that ``_as_kind`` made words of."""
     if dtype not in _AS_WORDS:
         return array
     return array != 0 if dtype == np.bool_ else array.view(dtype)

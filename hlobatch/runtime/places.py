@@ -14,7 +14,7 @@ from hlobatch.runtime.plan import Plan
 
 @cache
 def has_several_devices() -> bool:
-    """Whether arrays can be in different places."""
+    """Whether this machine has several devices that arrays may be on."""
     return jax.device_count() > 1
 
 

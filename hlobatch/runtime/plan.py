@@ -58,7 +58,7 @@ class Room(NamedTuple):
 
 @dataclass
 class Ends:
-    """What is known of the ends of runs, where few lanes are left.
+    """What is known of the tails of earlier runs, in which few lanes were left.
 
     Attributes:
         seconds: Spent on turns of all lanes of which few had something left to do.
@@ -70,7 +70,7 @@ class Ends:
 
 
 class Executables(dict[Any, Callable[..., Any]]):
-    """What was compiled of a plan and its variants, by what it was compiled for.
+    """The executables of a plan and its variants, by keys that say what they were compiled for.
 
     Whoever runs a plan keeps them, not the plan: an equation has it, JAX keeps equations by the function that they were
     traced from, and function, equation and plan would keep each other, and all captured arrays, for ever.
@@ -213,7 +213,7 @@ class Plan:
 
     @cached_property
     def shares_values(self) -> bool:
-        """Whether threads are given what is computed once for all lanes: each computing its own may not be best.
+        """Whether shared values are computed once and given to all threads, instead of in each thread anew.
 
         It may be large, or be computed by a library that only one thread may call at a time.
         """
@@ -314,15 +314,15 @@ class Plan:
 
     @cached_property
     def ends(self) -> Ends:
-        """What is known of the ends of its runs."""
+        """What is known of the tails of the plan's runs."""
         return Ends()
 
     def has_executable(self, key: Any) -> bool:
-        """Whether there is one of a key."""
+        """Whether there is an executable for a key."""
         return (id(self), key) in self.executables
 
     def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The executable of a key, which is made if there is none yet."""
+        """The executable for a key, which is made if there is none yet."""
         executables, key = self.executables, (id(self), key)
         if key not in executables:
             executables[key] = make()

@@ -193,7 +193,7 @@ def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> li
 
 
 def _check_memory(plan: Plan, layout: Layout) -> None:
-    """Refuse stacks that there is no memory for, which are all there from the start where they cannot grow."""
+    """Refuse stacks that there is no memory for; where stacks cannot grow, they are allocated whole at the start."""
     taken = layout.stack_bytes
     if taken > SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
         raise HloBatchError(

@@ -48,7 +48,7 @@ class Programs:
 
     @cached_property
     def _computed_once(self) -> Program:
-        """The program before its branches and loops are looked at."""
+        """The typed program with calls after passes that compute things once, before those on branches and loops."""
         return computed_once(self.specialized, self.shared, self.options.optimizations)
 
     @cached_property

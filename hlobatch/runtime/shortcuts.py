@@ -33,7 +33,7 @@ Run = Callable[[Sequence[Any]], Any]
 
 @dataclass
 class Shortcuts:
-    """What ran the earlier calls of one function, none of them part of a trace.
+    """The shortcuts of one function: what ran its earlier calls, but for those that JAX was tracing.
 
     Attributes:
         runs: For each key.
@@ -44,7 +44,7 @@ class Shortcuts:
     of_arrays: dict[Any, tuple[Any, Run]] = field(default_factory=dict)
 
     def look_up_arrays(self, args: Sequence[Any]) -> Run | None:
-        """What runs a call of arguments without keywords, if they are JAX arrays and it is known, and no trace's."""
+        """The shortcut of a call without keywords, if there is one; all arguments have to be JAX arrays, no tracers."""
         try:
             context, run = self.of_arrays[(*[abstract(array) for array in args],)]
         except (AttributeError, KeyError):  # something else than an array, or another
@@ -85,13 +85,13 @@ class Shortcuts:
                 self.of_arrays[described] = context, run  # where more than abstract values is described, never found
 
     def forget(self) -> None:
-        """Keep nothing: what ran those calls is not what they are run by from now on."""
+        """Forget all shortcuts, since calls are to be run by something else from now on."""
         self.runs.clear()
         self.of_arrays.clear()
 
 
 def _metadata(treedef: Any, leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """What belongs to the nodes of a call's arguments, which are none where they are arrays in a row."""
+    """The static data of the nodes of a call's pytree, such as dataclass fields; empty for positional arrays alone."""
     return () if treedef.num_nodes == len(leaves) + _AROUND else metadata_of(treedef)
 
 

@@ -42,7 +42,7 @@ def width_for(layout: Layout, at_work: int) -> int | None:
 
 @dataclass(frozen=True, eq=False)
 class Tail:
-    """How few lanes of a part go on.
+    """Runs stretches of the few lanes of a part that have something left to do.
 
     Attributes:
         plan: What runs.
@@ -62,7 +62,7 @@ class Tail:
 
     @property
     def width(self) -> int:
-        """How many lanes they are."""
+        """How many lanes go on."""
         return int(self.narrowing.narrow.lanes)
 
     def __call__(self, part: Any, *operands: Any) -> list[Any]:

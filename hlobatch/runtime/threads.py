@@ -18,18 +18,18 @@ T = TypeVar("T")
 
 @cache
 def _worker(index: int) -> ThreadPoolExecutor:
-    """One thread: of a pool of several, one might take two calls, and XLA would run them one after the other."""
+    """A pool of one thread. In a pool of several, one might take two calls, which XLA would not run in parallel."""
     return ThreadPoolExecutor(1, f"hlobatch-{index}")
 
 
 @cache
 def lanes() -> ThreadPoolExecutor:
-    """What runs lanes with code of their own beside the threads that call; of several runs, none waits for another."""
+    """The pool of threads that run kernels beside the threads that call; so many that no run waits for another."""
     return ThreadPoolExecutor(256, "hlobatch-lanes")
 
 
 def _forget() -> None:
-    """A process that was forked has none of the threads of the one before, and would wait for them."""
+    """Drop the pools in a forked process, which has none of its parent's threads, and would wait for them."""
     _worker.cache_clear()
     lanes.cache_clear()
 
@@ -39,7 +39,7 @@ if hasattr(os, "register_at_fork"):
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:
-    """The results of calls, made at the same time, the first of them by the thread that asks."""
+    """The results of calls that are made at the same time, the first of them by the calling thread."""
     others = [_worker(index).submit(call) for index, call in enumerate(calls[1:])]
     try:
         return [calls[0](), *(other.result() for other in others)]

@@ -85,7 +85,7 @@ class Judgement(Enum):
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """What the rules are asked about.
+    """What the conditions of the rules read: a program's properties, the target, and what the user asked for.
 
     Attributes:
         facts: What is known of the program.
@@ -108,7 +108,7 @@ class Case:
 
     @property
     def is_short(self) -> bool:
-        """Whether to run every block once costs little, or there is but one."""
+        """Whether running every block once costs little, or there is just one block."""
         return self.is_cheap or self.facts.blocks == 1
 
     @property
@@ -161,7 +161,7 @@ has the most lanes, where a test costs nothing, or whose lanes have waited the l
 
 
 class _Flown(NamedTuple):
-    """A rule for how many lanes are in flight, and why so many."""
+    """A rule for how many lanes are in flight, with its reason."""
 
     reason: str
     holds: Callable[[Case], bool]
@@ -255,7 +255,7 @@ def said_of(facts: Facts, judgement: str) -> str:
 
 
 def tests_are_dear(case: Case) -> bool:
-    """Whether it takes long to ask if any lane is left: there is a kernel to start, and no block that asks anyway."""
+    """Whether to test if any lane is left takes long: it starts a kernel, and no block makes such a test anyway."""
     return case.facts.repeats and not case.one_kernel and not case.facts.has_a_block_that_turns
 
 
