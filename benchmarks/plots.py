@@ -46,12 +46,12 @@ def _overview(rows: Sequence[Row]) -> Any:
     axes.margins(y=0.01)
     axes.invert_yaxis()
     axes.grid(axis="both", alpha=0.3)
-    figure.legend(loc="outside lower center", ncols=4, fontsize="small")
+    figure.legend(loc="outside lower center", ncols=3, fontsize="small")
     return figure
 
 
 def _is_ablation(row: Row) -> bool:
-    return str(row["workload"]).startswith("ablation_")
+    return str(row["workload"]).startswith("ablation_") or str(row["contender"]).startswith(f"{OURS}, without ")
 
 
 def _curve(rows: Sequence[Row]) -> Any:

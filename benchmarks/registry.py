@@ -33,6 +33,36 @@ ABLATIONS: Final = (
     "ablation_logistic",
 )
 
+SWITCHES: Final = (
+    "ablation_histogram",
+    "ablation_statement",
+    "ablation_expression",
+    "ablation_inverse",
+    "ablation_series",
+    "ablation_diagnostics",
+    "ablation_pairs",
+    "ablation_search",
+    "ablation_ring",
+    "ablation_tree",
+)
+
+MECHANISMS: Final = (
+    "ablation_beginning",
+    "ablation_exchange",
+    "ablation_held",
+    "ablation_held_rows",
+    "ablation_trigonometry",
+    "ablation_reductions",
+    "ablation_contractions",
+    "ablation_stack_loops",
+    "ablation_twofold",
+    "ablation_turns_at_once",
+    "ablation_riders",
+    "ablation_packing",
+    "ablation_block_groups",
+    "ablation_call_frames",
+)
+
 MODULES: Final = {
     **dict.fromkeys(NUTS, "benchmarks.nuts.workloads"),
     "mandelbrot": "benchmarks.workloads.mandelbrot",
@@ -53,6 +83,8 @@ MODULES: Final = {
     "slow_tail": "benchmarks.workloads.slow_tail",
     **dict.fromkeys(CALLS, "benchmarks.workloads.cached_call"),
     **dict.fromkeys(ABLATIONS, "benchmarks.workloads.ablation"),
+    **dict.fromkeys(SWITCHES, "benchmarks.workloads.switches"),
+    **dict.fromkeys(MECHANISMS, "benchmarks.workloads.mechanisms"),
 }
 """Where each workload is, in the order of the page: a module's `WORKLOAD`, or one of its `WORKLOADS` by name."""
 

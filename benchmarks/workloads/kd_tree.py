@@ -5,6 +5,7 @@ Reference:
     Transactions on Mathematical Software 3, 1977.
 """
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -88,8 +89,8 @@ def distance_of(result: Any) -> Any:
     return result[1]
 
 
-def batched(size: Size) -> Prepared:
-    return ready.batched(nearest, inputs(size.inputs), work=work, comparable=distance_of)
+def batched(size: Size, **options: Any) -> Prepared:
+    return ready.batched(nearest, inputs(size.inputs), work=work, comparable=distance_of, **options)
 
 
 def lockstep(size: Size) -> Prepared:
@@ -173,6 +174,11 @@ WORKLOAD = Workload(
         "work."
     ),
     sizes=(Size(1_000, 1_000), Size(1_000, 10_000)),
-    contenders={"hlobatch": batched, "lockstep vmap": lockstep, "numba, serial": serial},
+    contenders={
+        "hlobatch": batched,
+        "hlobatch, without kernels": partial(batched, **ready.without("kernels")),
+        "lockstep vmap": lockstep,
+        "numba, serial": serial,
+    },
     roofline=None,
 )

@@ -17,6 +17,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hlobatch as hb
+from benchmarks import registry
 from hlobatch import cli
 from hlobatch.frontend.calls import known_functions
 from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
@@ -102,19 +103,41 @@ def functions() -> str:
     return "\n".join(["| Of | Functions |", "|---|---|", *rows]) + "\n"
 
 
+def switched_off(contender: str) -> frozenset[str]:
+    """The optimizations that a contender does without, as its name says: `hlobatch, without kernels and in_place`."""
+    names = contender.partition("without ")[2]
+    return frozenset(names.split(" and ")) if names else frozenset()
+
+
 def optimizations() -> str:
-    """What each optimization is worth where it is worth the most, as `benchmarks/results` has it."""
+    """What each optimization is worth where it is worth the most, as `benchmarks/results` has it.
+
+    A row without it is compared with the one that differs in nothing else: without kernels, too, or with all of them.
+    """
     rows = json.loads((ROOT / "benchmarks/results/cpu.json").read_text(encoding="utf-8"))["rows"]
+    rows = [row for row in rows if row.get("slower") and re.match("hlobatch$|(hlobatch, )?without ", row["contender"])]
+    found = {(row["workload"], row["lanes"], row["inputs"], switched_off(row["contender"])): row for row in rows}
+
+    def worth(name: str) -> list[tuple[float, dict[str, object]]]:
+        """How much slower each row without it is than the one with it, where there is one."""
+        pairs = [
+            (row, found.get((workload, lanes, inputs, off - {name})))
+            for (workload, lanes, inputs, off), row in found.items()
+            if name in off
+        ]
+        return [(row["slower"] / base["slower"], row) for row, base in pairs if base]
+
     lines = ["| Optimization | Without it | Measured by |", "|---|---:|---|"]
-    for name in [field.name for field in dataclasses.fields(hb.Optimizations)] + ["all of them"]:
-        measured = [row for row in rows if row["contender"].removeprefix("hlobatch, ") == f"without {name}"]
-        title = name if " " in name else f"`{name}`"
+    parts = [name.removeprefix("ablation_") for name in registry.MECHANISMS]
+    for name in [*(field.name for field in dataclasses.fields(hb.Optimizations)), "all of them", *parts]:
+        measured = worth(name)
+        title = name if " " in name else name.replace("_", " ") if name in parts else f"`{name}`"
         if not measured:
             lines.append(f"| {title} | | not measured yet |")
             continue
-        row = max(measured, key=lambda row: row["slower"])
+        slower, row = max(measured, key=lambda pair: pair[0])
         size = f"{row['lanes']:,} lanes, {row['inputs']:,} inputs"
-        lines.append(f"| {title} | {row['slower']:.2f} | `python -m benchmarks {row['workload']}`, {size} |")
+        lines.append(f"| {title} | {slower:.2f} | `python -m benchmarks {row['workload']}`, {size} |")
     return "\n".join(lines) + "\n"
 
 

@@ -57,6 +57,17 @@ def test_contenders_agree(name: str) -> None:
     assert in_jax.work == pytest.approx(prepared["hlobatch"].work, rel=0.02), "not the same work"
 
 
+@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.parametrize("name", [*registry.SWITCHES, *registry.MECHANISMS])
+def test_what_an_optimization_is_for_has_the_same_results_without_it(name: str) -> None:
+    prepared, missing = prepare(registry.find(name), TINY)
+    assert not missing
+    check_agreement(prepared)
+    first, *others = prepared
+    assert first == "hlobatch"
+    assert all(name.startswith("hlobatch, without ") for name in others)
+
+
 def fixed(result: object, work: float = 1.0) -> Prepared:
     return Prepared(lambda: result, work, 0.1, comparable=lambda result: result)
 
