@@ -46,8 +46,8 @@ class BlockFunction(Footprint):
     """One block as a function on slots.
 
     Attributes:
-        widths: Of the arrays on which its primitives run where so few lanes wait, ascending.
-        in_place: Whether arrays of which a primitive changes a part are updated where they are.
+        widths: Widths of narrower arrays that its primitives run on if few enough lanes wait at it, ascending.
+        in_place: Whether arrays of which a primitive changes a part are updated in place.
     """
 
     widths: tuple[int, ...] = ()
@@ -60,7 +60,10 @@ class BlockFunction(Footprint):
         return frozenset(v for op in primitives for v in op.vars_out if v in op.vars_in and any(self._places(v)))
 
     def targets(self, op: PrimOp) -> dict[int, int]:
-        """Results of a primitive that go where an argument is, which it may update; their positions."""
+        """By the position of a result that is written to the slot of an argument, that argument's position.
+
+        Only such results may be updates in place. Empty if the primitive updates nothing.
+        """
         if not self._may_update(op):
             return {}
         given = [slot for v in op.vars_in for slot in self._places(v)]
@@ -72,7 +75,7 @@ class BlockFunction(Footprint):
         return self.in_place and not needs_real_inputs(op) and not UPDATES.isdisjoint(op.code.primitives)
 
     def _places(self, variable: str) -> Sequence[str | None]:
-        """The slots that a variable's arrays are in; None for those that no lane keeps, or that are numbers in it."""
+        """The slots of a variable's arrays; None for an array that is not stored, and for one number in each lane."""
         layout = self.layout
         if not layout.is_stored(variable):
             return [None] * width(layout.program.var_defs[variable])
@@ -84,11 +87,15 @@ class BlockFunction(Footprint):
         return _Run(self, slots, self.lanes(slots[COUNTER] == self.index)).result()
 
     def for_all(self, slots: Slots, lanes: int) -> tuple[Any, ...]:
-        """The slots written, given those read, of some lanes that are all at the block."""
+        """The slots written, given those read, for lanes that are all at the block, so that nothing is masked."""
         return _Run(self, dict(slots), All(np.ones(lanes, bool), self.layout.lane_axis)).result()
 
     def lanes(self, mask: Any) -> Everyone:
-        """The lanes of a mask. Where a block makes several turns, arrays are in registers from one to the next."""
+        """The lanes of a mask.
+
+        In a block that goes on to itself, arrays stay in registers from one turn to the next. There are no masked
+        stores that blending by bits would avoid.
+        """
         by_bits = self.layout.by_bits and not self.block.goes_on_to_itself
         return Everyone(mask, self.layout.lane_axis, by_bits)
 
@@ -125,6 +132,7 @@ class _Run:
 
     def result(self) -> tuple[Any, ...]:
         """The slots written."""
+        # Lanes that cannot run the block leave the mask first, so that nothing of theirs is counted or changed.
         self._park()
         self._count()
         self.slots |= self._frames.take_and_leave(self.slots, self.mask)
@@ -141,11 +149,15 @@ class _Run:
         return tuple(self.slots[slot] for slot in self.function.writes)
 
     def _keep(self, mask: Any) -> None:
-        """Go on with the lanes of a mask."""
+        """Let only the lanes of a mask go on with the block."""
         self.lanes = self.function.lanes(mask)
 
     def _compacted(self, ops: Sequence[Op], after: Sequence[Op]) -> None:
-        """Carry out primitives on arrays of few lanes, where few are at the block."""
+        """Run primitives that follow each other on narrower arrays, if few lanes are at the block (compaction).
+
+        Results go back to arrays of all lanes: to slots, and for temporaries that later operations read (``after``) to
+        blank arrays, which are passed through the loops of compaction as if they were slots.
+        """
         layout, alloc = self.layout, self.layout.program.alloc
         read_later = {v for op in (*after, *self.function.block.asks) for v in op.uses}
         defined = dict.fromkeys(v for op in ops for v in op.defs)
@@ -186,7 +198,7 @@ class _Run:
             self._keep(self.mask & ~waits)
 
     def _count(self) -> None:
-        """Keep count of steps and executions, where somebody asks for it."""
+        """Count the steps of inputs if they are limited, and executions of blocks if statistics are asked for."""
         if STEPS in self.slots:
             assert self.layout.max_steps is not None
             spent = self.mask & (self.slots[STEPS] >= self.layout.max_steps)
@@ -196,6 +208,7 @@ class _Run:
         if EXECUTIONS in self.slots:
             index = self.function.index
             self.slots[EXECUTIONS] = self.slots[EXECUTIONS].at[index].add(jnp.uint32(1))
+            # Active lanes are counted in 64 bits, as two words, since JAX may have 64-bit types switched off.
             low, high = self.slots[ACTIVE][index, 0], self.slots[ACTIVE][index, 1]
             total = low + jnp.sum(self.mask, dtype=jnp.uint32)
             carry = (total < low).astype(jnp.uint32)
@@ -208,7 +221,11 @@ class _Run:
         return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
 
     def _place(self, block: str) -> Any:
-        """The program counter of a lane that goes to a block, or past one for which the block has asked or returns."""
+        """The program counter of a lane that goes to a block.
+
+        If the block's branch or return was copied here (``transforms/ask_ahead.py``), the lane goes on to where that
+        leads.
+        """
         match dict(self.function.block.asked).get(block):
             case None:
                 return np.int32(self._index(block))
@@ -218,7 +235,10 @@ class _Run:
                 return self._way_back(end)
 
     def _way_back(self, end: IndirectGotoOp) -> Any:
-        """Where a return goes to."""
+        """The program counter that a return goes to.
+
+        After a call in the same block it is the block behind that call, since the callee's return was copied here.
+        """
         call = self.function.block.terminator
         if isinstance(call, PushGotoOp) and call.counter == end.counter:
             return np.int32(self._index(call.push_block))
@@ -278,20 +298,24 @@ class _Run:
 
     @cached_property
     def _rows(self) -> Any:
-        """The input of each lane; any, of a lane that has none."""
+        """The number of each lane's input; for a lane that has none, that of any input, so that it is in bounds."""
         if self.layout.queue:
             return jnp.maximum(self.slots[ITEM], 0)
         return jnp.minimum(jnp.arange(self.mask.shape[0], dtype=jnp.int32), self.layout.inputs - 1)
 
     def _note_reads(self, op: PrimOp) -> None:
-        """Remember what has been computed from what the block updates."""
+        """Remember the variables that were computed from arrays that the block updates in place."""
         for variable in self.function.updated:
             read = self.read_from.setdefault(variable, set())
             if variable in op.vars_in or not read.isdisjoint(op.vars_in):
                 read.update(v for v in op.vars_out if v not in self.function.updated)
 
     def _mask_once_read(self) -> Any:
-        """The mask, once all has been read from the arrays that the block updates."""
+        """The mask, behind a barrier with all that was computed from arrays that the block updates in place.
+
+        An update needs the mask, and so comes after these reads. Else XLA might fuse a read into a use after the
+        update, and copy the whole array for it.
+        """
         variables = sorted({v for read in self.read_from.values() for v in read if self._value(v)})
         self.read_from.clear()
         mask, *values = held([self.mask, *(array for v in variables for array in self._value(v))])
@@ -305,9 +329,10 @@ class _Run:
         return mask
 
     def _unless_empty(self, op: PrimOp, run: Callable[[], Any]) -> Any:
-        """The results of a primitive, which is left out where no lane is active and junk could keep it from ending.
+        """The results of a primitive; if it has a loop that might not end on junk, it is skipped if no lane is active.
 
-        A block runs for nobody in a sweep, or where all that wait at it have no stack or no steps left.
+        A block runs without an active lane in a sweep, or if all lanes that wait at it have full stacks or no steps
+        left.
         """
         if not needs_real_inputs(op):
             return run()
@@ -315,7 +340,14 @@ class _Run:
         return jax.lax.cond(jnp.any(self.mask), run, lambda: nothing)
 
     def _write(self, variable: str, arrays: list[Any], as_they_were: Sequence[bool]) -> None:
-        """Let a variable have arrays, some of which are its own in all lanes that are not to change."""
+        """Assign arrays to a variable in the lanes of the mask.
+
+        Args:
+            variable: The variable.
+            arrays: Its new arrays.
+            as_they_were: For each, whether it has the old values outside of the mask already, as after an update in
+                place, so that it needs no select.
+        """
         if self.layout.program.alloc(variable) in (Alloc.TEMPORARY, Alloc.NULL):
             self.temporaries[variable] = arrays
             return

@@ -67,7 +67,12 @@ class Call:
         return self.op.code.jaxpr_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
 
     def updating(self, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], frozenset[int]]:
-        """The results, and which of those that take the place of an argument are that argument outside of a mask."""
+        """The results, and the positions of those that are updates in place: outside of the mask they are as before.
+
+        Args:
+            mask: The active lanes.
+            targets: See ``blocks.updates.updating``.
+        """
         arrays, varies = self._given
         shapes = [self.layout.event(a) if v else a.shape for a, v in zip(arrays, varies, strict=True)]
         avals = [jax.ShapeDtypeStruct(shape, a.dtype) for shape, a in zip(shapes, arrays, strict=True)]

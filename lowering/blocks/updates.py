@@ -73,7 +73,7 @@ class Updating:
         return [*first, *rest]
 
     def _to_hold(self, before: Sequence[int], after: Sequence[int], opaque: AbstractSet[Any]) -> list[Any]:
-        """What has been computed from an array that is updated now or later, and is still wanted then.
+        """The values to hold before an update: those computed from arrays that are updated, and still wanted after it.
 
         Args:
             before: Indices of the equations that have been evaluated.
@@ -111,7 +111,7 @@ def held(arrays: list[Any]) -> list[Any]:
 def updating(
     function: Callable[..., Sequence[Any]], avals: Sequence[Any], varies: Sequence[bool], targets: Mapping[int, int]
 ) -> Updating | None:
-    """What a function updates, if anything.
+    """A function as one that updates arguments in place, under a mask; None if it updates none.
 
     Args:
         function: Of one lane's arrays.
@@ -145,7 +145,7 @@ def _places(equation: Any) -> Sequence[Any]:
 
 
 def _may_be_left_out(equation: Any, *, place_varies: bool) -> bool:
-    """Whether an update can be kept from changing anything."""
+    """Whether an update can be masked, so that it changes nothing in a lane that is not active."""
     return equation.primitive.name == SLICE or _goes_past_the_end(equation, place_varies) or _is_plain(equation)
 
 
@@ -159,7 +159,7 @@ def _goes_past_the_end(equation: Any, place_varies: bool) -> bool:
 
 
 def _is_plain(equation: Any) -> bool:
-    """Whether it is a scatter that does not look at what was there."""
+    """Whether an update is a scatter that overwrites, without combining new elements with old ones."""
     return equation.primitive.name == "scatter" and equation.params["update_jaxpr"] is None
 
 

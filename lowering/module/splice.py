@@ -70,7 +70,7 @@ class Splicer:
     _added: dict[str, Part] = field(default_factory=dict)
 
     def add(self, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Spliced:
-        """Trace a function of flat arguments. It may be called, and is part of the module once that is finished."""
+        """Trace a function of flat arguments. It can be called at once; ``finish`` makes it part of the module."""
         part = function if isinstance(function, Part) else Part.all_of(function, avals)
         symbol = self._free(name)
         self._added[symbol] = part
@@ -82,11 +82,12 @@ class Splicer:
         return list(func.CallOp(list(spliced.results), symbol, [*self.sizes, *arguments]).results)
 
     def finish(self) -> None:
-        """Make all that was added part of the module."""
+        """Lower all functions that were added, together, and copy them into the module."""
         if not self._added:
             return
         parts = list(self._added.values())
 
+        # One function that calls all of them is lowered, since each lowering makes an MLIR context of its own.
         def everything(*arrays: Any) -> list[Any]:
             supply = iter(arrays)
             return [part.whole(*islice(supply, len(part.avals))) for part in parts]
@@ -105,13 +106,17 @@ class Splicer:
                 self._insert(operation)
 
     def _free(self, name: str, others: Collection[str] = ()) -> str:
-        """A name that nothing in the module has, nor anything that was added or is among others."""
+        """A name like ``name`` that is free: in the module, among functions that were added, and among ``others``."""
         ours = ir.SymbolTable(self.module.operation)
         names = (f"{name}_{count}" if count else name for count in itertools.count())
         return next(new for new in names if new not in ours and new not in self._added and new not in others)
 
     def _rename(self, lowered: Any) -> None:
-        """Give what a module's main function calls, in order, the names it has here, and what that calls free ones."""
+        """Rename the functions of a lowered module.
+
+        Those that ``main`` calls, in order, are cut to the parts that are used, and get the names that they were added
+        under. Functions that these call get free names.
+        """
         functions = {name_of(operation): operation for operation in lowered.body.operations}
         body = functions.pop(_MAIN).regions[0].blocks[0]
         calls = [operation for operation in body.operations if operation.operation.name == CALL]
@@ -150,7 +155,7 @@ class Splicer:
 
 
 def callee(call: Any) -> str:
-    """The symbol of the function that a call is of."""
+    """The symbol of the function that a call calls."""
     return str(ir.FlatSymbolRefAttr(call.attributes["callee"]).value)
 
 
@@ -160,13 +165,13 @@ def name_of(function: Any) -> str:
 
 
 def _cut(function: Any, leading: int, passed: Sequence[int], part: Part) -> list[int]:
-    """Leave a function what is of a part of it.
+    """Cut a function down to the operands and results of a part of it.
 
     Args:
-        function: That is cut.
-        leading: Operands in front, which stay.
-        passed: Positions of the others among those of the whole.
-        part: What stays.
+        function: The function, which is changed.
+        leading: The number of operands in front, symbolic sizes, which stay.
+        passed: For each other operand, its position among those of the whole function.
+        part: The part.
 
     Returns:
         Positions of the operands that are left.

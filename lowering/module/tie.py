@@ -128,5 +128,5 @@ def tied(part: Trimmed, slots: Sequence[str], anchor: str, *, lightly: bool = Tr
 
 
 def _if(always: Any, array: Any) -> Any:
-    """The array, by way of a choice that always falls on it."""
+    """The array, by way of a select that always gives it."""
     return where(always, array, jnp.zeros((), array.dtype))

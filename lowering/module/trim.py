@@ -50,7 +50,7 @@ class Part:
 
     @cached_property
     def code(self) -> ClosedJaxpr:
-        """What computes the results."""
+        """The jaxpr that computes the results."""
         whole: Any = self.traced.jaxpr.jaxpr
         taken, kept = [whole.invars[i] for i in self.taken], [whole.outvars[i] for i in self.kept]
         return ClosedJaxpr(whole.replace(invars=taken, outvars=kept), self.traced.jaxpr.consts)

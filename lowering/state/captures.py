@@ -44,11 +44,11 @@ class Captures:
 
     @property
     def avals(self) -> list[jax.ShapeDtypeStruct]:
-        """What the module takes for them."""
+        """Shapes and dtypes of the operands of the module that stand for the captured arrays."""
         return [jax.ShapeDtypeStruct(t.shape, t.dtype) for t in map(physical, self.types)]
 
     def operands(self, known: Mapping[int, Any] = MappingProxyType({})) -> list[Any]:
-        """What is passed for them: concrete arrays, whatever is being traced around the call.
+        """The operands to pass for the captured arrays: concrete arrays, even if a call is being traced.
 
         Args:
             known: What is passed for some of them, by identity, if there is a call of the same code to go by.

@@ -26,11 +26,11 @@ from hlobatch.lowering.state.layout import COUNTER, FATE, HEAD, ITEM, LOGGED, La
 from hlobatch.lowering.state.log import without_room
 
 OF_INPUTS: Final = f"{FATE}.out"
-"""Slot of what became of each input, where there is a queue."""
+"""The slot of the fates of all inputs, in a run with a queue."""
 
 
 def before_all(layout: Layout) -> Slots:
-    """What is kept of inputs before any was taken from the queue."""
+    """The slots of fates, before any input was taken from the queue."""
     aval = layout.slots.get(OF_INPUTS)
     return {} if aval is None else {OF_INPUTS: jnp.full(aval.shape, Fate.UNSTARTED, aval.dtype)}
 
@@ -45,7 +45,7 @@ def told_by(layout: Layout) -> frozenset[str]:
 
 
 def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
-    """What changes where the inputs of some lanes are stopped."""
+    """The slots that change when the inputs of some lanes are stopped, with their new values."""
     return {
         COUNTER: where(lanes, np.int32(layout.leave), slots[COUNTER]),
         FATE: where(lanes, np.int32(fate), slots[FATE]),
@@ -53,14 +53,14 @@ def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
 
 
 def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
-    """What changes where some lanes at a block have full stacks."""
+    """The slots that change when some lanes at a block find their stacks full: lanes park, or inputs are stopped."""
     if not layout.grows:
         return stopped(layout, slots, lanes, Fate.PARKED)
     return parked(layout, slots, lanes, block)
 
 
 def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
-    """What changes where some lanes at a block wait for the host."""
+    """The slots that change when some lanes park at a block, to wait for the host."""
     return {COUNTER: where(lanes, layout.parked + block, slots[COUNTER])}
 
 
@@ -68,9 +68,9 @@ def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
 
 
 def resumed(layout: Layout, slots: Slots) -> Slots:
-    """What changes as a run goes on: parked lanes are back at their blocks, or stopped, where stacks no longer grow.
+    """The slots that change when a run goes on after the host has grown its stacks or read its logs.
 
-    What was logged has been read.
+    Parked lanes are back at their blocks, or are stopped if stacks no longer grow. Logs are empty.
     """
     read = {LOGGED: jnp.zeros_like(slots[LOGGED])} if layout.waits_for_host else {}
     if not (layout.stacked or read):
@@ -82,9 +82,8 @@ def resumed(layout: Layout, slots: Slots) -> Slots:
         return {**read, **back}
     if not read:
         return stopped(layout, slots, are_parked, Fate.PARKED)
-    for_log = without_room(
-        layout, slots, layout.most_logged
-    )  # one that has no stack left finds that at its block again
+    # A lane whose log was full goes back to its block. If its stacks are full as well, it finds that out there.
+    for_log = without_room(layout, slots, layout.most_logged)
     gone_on = {**slots, COUNTER: where(for_log, back[COUNTER], counter)}
     return {**read, **stopped(layout, gone_on, are_parked & ~for_log, Fate.PARKED)}
 
@@ -131,7 +130,7 @@ def of_inputs(layout: Layout, slots: Slots) -> Any:
 
 
 def _of_inputs(layout: Layout, slots: Slots) -> Any:
-    """The same, but that inputs that raised are finished."""
+    """The fate of each input, in which inputs that raised count as finished."""
     if not layout.may_end_early:
         return jnp.zeros(layout.inputs, jnp.int32)  # all of them finished
     of_lanes = _of_lanes(layout, slots)
@@ -146,13 +145,13 @@ def _of_inputs(layout: Layout, slots: Slots) -> Any:
 
 
 def _that_stop(layout: Layout) -> list[Fate]:
-    """Fates for which lanes are taken from their inputs."""
+    """The fates by which an input is stopped and its lane set free."""
     steps = [] if layout.max_steps is None else [Fate.STEPPED_OUT]
     return steps if layout.grows or not layout.stacked else [Fate.PARKED, *steps]
 
 
 def _of_lanes(layout: Layout, slots: Slots) -> Any:
-    """What becomes of the inputs that lanes have."""
+    """The fates of the inputs that are in lanes."""
     counter = slots[COUNTER]
     fate = slots[FATE] if layout.stops_inputs else jnp.full_like(counter, Fate.FINISHED)
     if layout.stretches:
@@ -161,6 +160,6 @@ def _of_lanes(layout: Layout, slots: Slots) -> Any:
 
 
 def _taken(layout: Layout, slots: Slots) -> Any:
-    """What becomes of the inputs, and of a spare one, as far as only taking them from the queue says."""
+    """The fates of inputs, and of a spare one, by the queue alone: taken ones are finished, the rest unstarted."""
     rows = jnp.arange(layout.inputs + 1, dtype=jnp.int32)
     return where(rows >= slots[HEAD], np.int32(Fate.UNSTARTED), np.int32(Fate.FINISHED))
