@@ -55,7 +55,7 @@ class Selection(ABC):
 
     @abstractmethod
     def real(self, array: Any) -> Any:
-        """What was taken, with nothing in it that is not of an active lane."""
+        """An array that was taken, with values of inactive lanes replaced by one of an active lane."""
 
     @abstractmethod
     def put(self, array: Any, new: Any) -> Any:
@@ -105,7 +105,7 @@ class All(Everyone):
 
 @dataclass(frozen=True)
 class Few(Selection):
-    """The lanes of the mask, of which there are between one and ``width``; the first again where there are fewer."""
+    """The lanes of a mask that has one to ``width`` of them; if there are fewer, the first one fills the rest."""
 
     width: int
 
@@ -132,9 +132,9 @@ class Few(Selection):
 Run = Callable[[Selection, Values], Sequence[Any]]
 
 MASK: Final = "mask"
-"""Among the values, the mask, which differs between runs as they do."""
+"""The name of the mask among the values that a loop reads."""
 WIDTH: Final = "width"
-"""Carried beside what is written: which of the loops turns."""
+"""The name of the number, carried beside the values that are written, of the loop that turns."""
 
 
 def compacted(

@@ -26,7 +26,7 @@ from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.state.layout import ACTIVE, COUNTER, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, Layout, Slots
 
 NOT_OF_LANES: Final = frozenset({EXECUTIONS, ACTIVE})
-"""Slots that count for all lanes."""
+"""Slots of counts over all lanes, which have no axis of lanes."""
 
 
 @dataclass(frozen=True)
@@ -34,8 +34,8 @@ class Narrowing:
     """How the state of a run is made narrow, and wide again.
 
     Attributes:
-        wide: Of all lanes.
-        narrow: Of as many as there are inputs, with the same stacks.
+        wide: The layout of the state of all lanes.
+        narrow: The layout of the state of the few lanes, which has the same depth of stacks, and no queue.
     """
 
     wide: Layout

@@ -26,7 +26,7 @@ from hlobatch.transforms.lower_calls import return_addresses
 
 @dataclass(frozen=True)
 class Lanes:
-    """Entering and leaving, as functions of arrays.
+    """How inputs enter lanes and results leave them, as functions on arrays.
 
     Attributes:
         layout: The state of the run.
@@ -40,7 +40,7 @@ class Lanes:
 
     @cached_property
     def inputs(self) -> Inputs:
-        """What the module takes."""
+        """The array operands of the module."""
         return Inputs(self.layout)
 
     # Start
@@ -80,24 +80,24 @@ class Lanes:
         return jnp.moveaxis(jnp.pad(array, [(0, more), *[(0, 0)] * (array.ndim - 1)]), 0, self.layout.lane_axis)
 
     def resume(self, *state: Any) -> list[Any]:
-        """The state with parked lanes back at their blocks, their stacks having grown, or done if these do not."""
+        """The state in which a run goes on: parked lanes are back at their blocks, or done if stacks cannot grow."""
         slots = dict(zip(self.layout.slots, state, strict=True))
         return list({**slots, **fates.resumed(self.layout, slots)}.values())
 
     def begin_ahead(self, given: Slots) -> list[Any]:
-        """What all inputs begin with, ``[inputs, *event]``, of what does not change in the run."""
+        """The arrays ``[inputs, *event]`` of what all inputs begin with, if the entry block runs ahead of the loop."""
         assert self.beginning
         fixed = {slot: given[slot] for slot in self.beginning.reads}
         return self.beginning.of_all(self.inputs.entering(given), fixed)
 
     @property
     def begun_slots(self) -> dict[str, str]:
-        """For the name of each of these arrays, its slot in the state; none if they are not computed ahead."""
+        """By the name of each array that is computed ahead for all inputs, the slot that a lane takes its part to."""
         return {f"{slot}.begun": slot for slot in self._begun} if self.beginning and self.beginning.is_ahead else {}
 
     @property
     def _begun(self) -> Sequence[str]:
-        """Slots that inputs begin with besides those they are in."""
+        """Slots that a lane begins an input with, besides those of the input itself."""
         return self.beginning.writes if self.beginning else ()
 
     # The block between inputs
@@ -109,7 +109,7 @@ class Lanes:
 
     @property
     def _taken(self) -> list[str]:
-        """Those of them that a lane begins an input with."""
+        """Slots that change in a lane that takes an input."""
         tops = [slot for v in self.inputs.of_lanes for slot in self.layout.tops(v)]
         return list(dict.fromkeys([COUNTER, ITEM, *self._afresh, *tops, *self._begun]))
 
@@ -133,7 +133,7 @@ class Lanes:
         return (exchange.in_loops if self.layout.idiom.is_one_kernel else exchange.at_once)(slots)
 
     def _begin_one(self, slots: Slots) -> Callable[[Slots], Slots]:
-        """What makes of one input what it begins with."""
+        """The function that runs the entry block on one input."""
         assert self.beginning
         beginning, axis = self.beginning, self.layout.lane_axis
         fixed = {slot: slots[slot] for slot in beginning.reads}
@@ -146,18 +146,18 @@ class Lanes:
 
     @property
     def _afresh(self) -> dict[str, int]:
-        """What a lane begins an input with besides it: empty stacks, no steps, no fate, and where a return leads to."""
+        """By slot, the numbers that a lane begins any input with: empty stacks, no steps, no fate, return addresses."""
         addresses = [top for counter in return_addresses(self.layout.program) for top in self.layout.tops(counter)]
         counts = [slot for slot in (FATE, STEPS) if slot in self.layout.slots]
         return {**dict.fromkeys(addresses, self.layout.leave), **dict.fromkeys([*self.layout.pointers, *counts], 0)}
 
     @property
     def _leaving(self) -> dict[str, str]:
-        """Slots of results that lanes have each their own of, by where they are handed in."""
+        """By the slot of an array of all results, the slot of the lanes' results that are handed in to it."""
         return {out: top for out, top in self.layout.handed_in.items() if top in self.layout.slots}
 
     def wants_turnover(self, waiting: Any, following: Any) -> Any:
-        """Whether it is time for turnover: a share of the lanes wait for it, or nobody can do anything else."""
+        """Whether it is time for a turnover: enough lanes wait for it, or no lane has anything else to do."""
         return self.are_enough(waiting) | ((following >= self.layout.leave) & (waiting > 0))
 
     def are_enough(self, waiting: Any) -> Any:
