@@ -9,10 +9,13 @@ Reference:
 
 from __future__ import annotations
 
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 PRIOR_DRAWS: Final = 5.0
 """What the prior guess of the covariance counts for, in draws (Stan's choice)."""
@@ -31,9 +34,9 @@ def whitened(scale: Array, gradient: Array) -> Array:
     return scale * gradient if scale.ndim == 1 else gradient @ scale
 
 
-def identity(dim: int, *, dense: bool, dtype: jnp.dtype) -> Array:
-    """Returns the factor of a metric that changes nothing."""
-    return jnp.eye(dim, dtype=dtype) if dense else jnp.ones(dim, dtype)
+def identity(dim: int, *, dense: bool, dtype: jnp.dtype) -> NDArray[Any]:
+    """Returns the factor of a metric that changes nothing; by NumPy, so that XLA compiles nothing for it."""
+    return np.eye(dim, dtype=dtype) if dense else np.ones(dim, dtype)
 
 
 class Moments(NamedTuple):
@@ -52,10 +55,11 @@ class Moments(NamedTuple):
 
 
 def no_moments(chains: int, dim: int, *, dense: bool, pool: bool, dtype: jnp.dtype) -> Moments:
-    """Returns the moments of no draws."""
+    """Returns the moments of no draws; by NumPy, so that XLA compiles nothing for them."""
     lead = () if pool else (chains,)
     shape = (dim, dim) if dense else (dim,)
-    return Moments(jnp.zeros(lead, dtype), jnp.zeros((*lead, dim), dtype), jnp.zeros((*lead, *shape), dtype))
+    arrays = (np.zeros(lead, dtype), np.zeros((*lead, dim), dtype), np.zeros((*lead, *shape), dtype))
+    return Moments(*map(jax.device_put, arrays))
 
 
 def with_draws(moments: Moments, draws: Array, counts: Array) -> Moments:

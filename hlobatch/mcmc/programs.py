@@ -125,7 +125,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     def nothing_learned(chains: int) -> tuple[Moments, Array]:
         dim, dtype = parameters.dim, parameters.dtype
         one = identity(dim, dense=dense, dtype=dtype)
-        scale = one if pool else jnp.broadcast_to(one, (chains, *one.shape))
+        scale = jax.device_put(one if pool else np.broadcast_to(one, (chains, *one.shape)))
         return no_moments(chains, dim, dense=dense, pool=pool, dtype=dtype), scale
 
     return Programs(
