@@ -12,9 +12,9 @@ from functools import cached_property
 from typing import Any
 
 from hlobatch.ir.program import Program
-from hlobatch.strategy.facts import Facts
 from hlobatch.strategy.options import Options
 from hlobatch.strategy.policy import Policy, policy_for, said_of
+from hlobatch.strategy.properties import Properties
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.target import Target
@@ -25,29 +25,29 @@ class Policies:
     """How a program runs on a target, in one kernel and in several.
 
     Attributes:
-        facts: What is known of the program.
+        properties: What is known of the program.
         options: What the user asked for.
         target: What it runs on.
     """
 
-    facts: Facts
+    properties: Properties
     options: Options
     target: Target
 
     @classmethod
     def of(cls, program: Program, options: Options, target: Target) -> Policies:
         """The policies for a program with explicit stacks, its blocks in program order."""
-        return cls(Facts(program, options.optimizations.tables), options, target)
+        return cls(Properties(program, options.optimizations.tables), options, target)
 
     @cached_property
     def several(self) -> Policy:
         """How a run goes that is several kernels; of all runs, threads and the order of blocks are this one's."""
-        return policy_for(self.facts, self.options, self.target)
+        return policy_for(self.properties, self.options, self.target)
 
     @cached_property
     def one(self) -> Policy:
         """How a run goes that is one kernel."""
-        return policy_for(self.facts, self.options, self.target, one_kernel=True)
+        return policy_for(self.properties, self.options, self.target, one_kernel=True)
 
 
 def plan_run(policies: Policies, states: States, inputs: Any, *, is_alone: bool) -> Strategy:
@@ -87,13 +87,13 @@ def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bo
 
 def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
     """The strategy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
-    facts, options, costs = policies.facts, policies.options, policies.target.loop
+    properties, options, costs = policies.properties, policies.options, policies.target.loop
     is_open = options.in_loop.dispatch == options.schedule == "auto" and strategy.form != "sweep"
-    most = int(costs.swept_operations / max(facts.work, 1.0))
-    if not (is_open and most and facts.repeats and not facts.has_inner_loops):
+    most = int(costs.swept_operations / max(properties.work, 1.0))
+    if not (is_open and most and properties.repeats and not properties.has_inner_loops):
         return None
     if not isinstance(strategy.lanes, int) or strategy.lanes > most:
         return None
-    reason = said_of(facts, f"up to {most:,} lanes run all blocks sooner than one test")
-    rounds = 1 if facts.has_a_block_that_turns or strategy.one_kernel else costs.rounds
+    reason = said_of(properties, f"up to {most:,} lanes run all blocks sooner than one test")
+    rounds = 1 if properties.has_a_block_that_turns or strategy.one_kernel else costs.rounds
     return replace(strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_share, reason=reason)

@@ -16,8 +16,8 @@ from enum import Enum
 from typing import Final, NamedTuple
 
 from hlobatch.lowering.turns.dispatch import SWEEPS
-from hlobatch.strategy.facts import Facts
 from hlobatch.strategy.options import Options
+from hlobatch.strategy.properties import Properties
 from hlobatch.targets.loop import Flight
 from hlobatch.targets.target import Target
 
@@ -88,14 +88,14 @@ class Case:
     """What the conditions of the rules read: a program's properties, the target, and what the user asked for.
 
     Attributes:
-        facts: What is known of the program.
+        properties: What is known of the program.
         target: Where it runs.
         one_kernel: Whether the run is one kernel.
         form: Dispatch form, once it is known.
         schedule: Which block runs next, once that is known.
     """
 
-    facts: Facts
+    properties: Properties
     target: Target
     one_kernel: bool
     form: str = ""
@@ -104,17 +104,17 @@ class Case:
     @property
     def is_cheap(self) -> bool:
         """Whether to run every block in each turn costs little."""
-        return self.facts.work <= self.target.loop.cheap_operations and not self.facts.has_inner_loops
+        return self.properties.work <= self.target.loop.cheap_operations and not self.properties.has_inner_loops
 
     @property
     def is_short(self) -> bool:
         """Whether running every block once costs little, or there is just one block."""
-        return self.is_cheap or self.facts.blocks == 1
+        return self.is_cheap or self.properties.blocks == 1
 
     @property
     def passes_by(self) -> bool:
         """Whether a turn over all blocks computes many times what its lanes need."""
-        return self.facts.excess_of_a_sweep >= self.target.loop.sweep_excess
+        return self.properties.excess_of_a_sweep >= self.target.loop.sweep_excess
 
     @property
     def is_swept(self) -> bool:
@@ -124,14 +124,14 @@ class Case:
     @property
     def worth_a_step(self) -> int:
         """Lanes that compute in a turn as much as it takes to start one."""
-        return round(self.target.loop.step_operations / max(self.facts.work, 1.0))
+        return round(self.target.loop.step_operations / max(self.properties.work, 1.0))
 
 
 JUDGEMENTS: Final[tuple[tuple[Judgement, Callable[[Case], bool]], ...]] = (
-    (Judgement.ONCE, lambda c: not c.facts.repeats and c.is_short),
-    (Judgement.ONCE_IF_WANTED, lambda c: not c.facts.repeats),
+    (Judgement.ONCE, lambda c: not c.properties.repeats and c.is_short),
+    (Judgement.ONCE_IF_WANTED, lambda c: not c.properties.repeats),
     (Judgement.DEAR, lambda c: not c.is_cheap),
-    (Judgement.WITH_STACKS, lambda c: c.one_kernel and c.facts.has_stacks),
+    (Judgement.WITH_STACKS, lambda c: c.one_kernel and c.properties.has_stacks),
     (Judgement.PASSING_BY, lambda c: c.one_kernel and c.passes_by),
     (Judgement.CHEAP, lambda _: True),
 )
@@ -176,12 +176,12 @@ FLIGHTS: Final = (
     ),
     _Flown(
         "as many as LLVM unrolls a loop over",
-        lambda c: c.one_kernel and c.form == "sweep" and c.facts.has_stacks,
+        lambda c: c.one_kernel and c.form == "sweep" and c.properties.has_stacks,
         lambda c: c.target.loop.kernel_stacks,
     ),
     _Flown(
         "few, since stacks are pushed and popped lane by lane",
-        lambda c: c.form == "sweep" and c.facts.has_stacks,
+        lambda c: c.form == "sweep" and c.properties.has_stacks,
         lambda c: c.target.loop.swept_stacks,
     ),
     _Flown(
@@ -214,23 +214,23 @@ FLIGHTS: Final = (
 """How many lanes are in flight: the first rule that holds says so."""
 
 
-def policy_for(facts: Facts, options: Options, target: Target, *, one_kernel: bool = False) -> Policy:
+def policy_for(properties: Properties, options: Options, target: Target, *, one_kernel: bool = False) -> Policy:
     """How batches of a program run.
 
     Args:
-        facts: What is known of the program.
+        properties: What is known of the program.
         options: What the user asked for; what is ``"auto"`` or None is chosen.
         target: What it runs on.
         one_kernel: Whether it is for runs that are one kernel.
     """
     options, costs = options.in_loop, target.loop
-    case = Case(facts, target, one_kernel)
+    case = Case(properties, target, one_kernel)
     judgement = _judged(case, options)
     case = replace(case, **_ordered(options, judgement)._asdict())
     flight, why_so_many = _in_flight(case, options)
-    undivided = _undivided(facts, options, target)
+    undivided = _undivided(properties, options, target)
     is_free = one_kernel and not case.is_cheap and options.lanes is None
-    are_alike = is_free and facts.turns_of_all >= costs.alike_turns
+    are_alike = is_free and properties.turns_of_all >= costs.alike_turns
     is_auto = options.dispatch == options.schedule == "auto"
     return Policy(
         form=case.form,
@@ -241,22 +241,22 @@ def policy_for(facts: Facts, options: Options, target: Target, *, one_kernel: bo
         queue_inputs=_queue_inputs(case, options, are_alike=are_alike),
         rounds=costs.rounds if case.form == "sweep" and tests_are_dear(case) else 1,
         share=1 if are_alike else costs.cheap_share if case.is_cheap else costs.share,
-        threads=_threads(facts, options, target, undivided),
-        portion=_portion(facts, options, target),
-        reason=said_of(facts, judgement.value) if is_auto else "as asked for",
+        threads=_threads(properties, options, target, undivided),
+        portion=_portion(properties, options, target),
+        reason=said_of(properties, judgement.value) if is_auto else "as asked for",
         why_so_many=why_so_many,
         undivided=undivided,
     )
 
 
-def said_of(facts: Facts, judgement: str) -> str:
+def said_of(properties: Properties, judgement: str) -> str:
     """A reason, with the number that it goes by."""
-    return f"{facts.work:.0f} operations and elements per lane: {judgement}"
+    return f"{properties.work:.0f} operations and elements per lane: {judgement}"
 
 
 def tests_are_dear(case: Case) -> bool:
     """Whether to test if any lane is left takes long: it starts a kernel, and no block makes such a test anyway."""
-    return case.facts.repeats and not case.one_kernel and not case.facts.has_a_block_that_turns
+    return case.properties.repeats and not case.one_kernel and not case.properties.has_a_block_that_turns
 
 
 def _judged(case: Case, options: Options) -> Judgement:
@@ -283,15 +283,15 @@ def _ordered(options: Options, judgement: Judgement) -> Order:
 
 def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
     """Lanes in flight and those that keep the machine busy, and why so many."""
-    costs, facts = case.target.loop, case.facts
+    costs, properties = case.target.loop, case.properties
     if options.lanes is not None:
         return Flight(options.lanes, options.lanes), "as many as asked for"
-    if options.dispatch == "auto" and not facts.repeats:
-        most = max(costs.lanes.most, costs.once_bytes // max(1, facts.largest_computed))
+    if options.dispatch == "auto" and not properties.repeats:
+        most = max(costs.lanes.most, costs.once_bytes // max(1, properties.largest_computed))
         return Flight(most, most), "as many as there is memory for"
     rule = next(rule for rule in FLIGHTS if rule.holds(case))
     (most, enough), reason = rule.flight(case), rule.reason
-    if case.one_kernel and case.schedule == "most_lanes" and most * facts.largest_kept > costs.kernel_bytes:
+    if case.one_kernel and case.schedule == "most_lanes" and most * properties.largest_kept > costs.kernel_bytes:
         most, reason = enough, "as many as fill vectors, of which each has much to itself"
     if costs.least_lanes > max(most, enough):
         return Flight(costs.least_lanes, costs.least_lanes), "as many as keep an accelerator busy"
@@ -306,26 +306,28 @@ def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
     return case.target.loop.kernel_queue_inputs if is_dear else case.target.loop.queue_inputs
 
 
-def _undivided(facts: Facts, options: Options, target: Target) -> str:
+def _undivided(properties: Properties, options: Options, target: Target) -> str:
     """Why a batch stays in one thread of a machine that has several, in words; nothing if it need not."""
     if not target.divides:
         return ""
-    return facts.library_called or ("" if options.threads else facts.much_handed_over(target.loop.handed_over_elements))
+    return properties.library_called or (
+        "" if options.threads else properties.much_handed_over(target.loop.handed_over_elements)
+    )
 
 
-def _threads(facts: Facts, options: Options, target: Target, undivided: str) -> int:
+def _threads(properties: Properties, options: Options, target: Target, undivided: str) -> int:
     """Parts of a batch that run side by side, at most."""
     if undivided:
         return 1
-    threads = options.threads or (target.threads if facts.repeats or facts.has_inner_loops else 1)
+    threads = options.threads or (target.threads if properties.repeats or properties.has_inner_loops else 1)
     return min(threads, options.lanes or threads)
 
 
-def _portion(facts: Facts, options: Options, target: Target) -> int:
+def _portion(properties: Properties, options: Options, target: Target) -> int:
     """Inputs that are worth a thread."""
     if options.threads:
         return 1
     costs = target.loop
-    worth = costs.recursive if facts.has_stacks else costs.looping
-    least = max(worth.inputs, costs.matrix_inputs) if facts.largest_matrix >= costs.matrix_bytes else worth.inputs
-    return max(least, round(worth.operations / max(facts.work, 1.0)))
+    worth = costs.recursive if properties.has_stacks else costs.looping
+    least = max(worth.inputs, costs.matrix_inputs) if properties.largest_matrix >= costs.matrix_bytes else worth.inputs
+    return max(least, round(worth.operations / max(properties.work, 1.0)))

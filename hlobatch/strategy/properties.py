@@ -20,7 +20,7 @@ from hlobatch.transforms import block_order
 
 
 @dataclass(frozen=True, eq=False)
-class Facts:
+class Properties:
     """The properties of a program with explicit stacks.
 
     Attributes:
