@@ -61,6 +61,7 @@ MECHANISMS: Final = (
     "ablation_packing",
     "ablation_block_groups",
     "ablation_call_frames",
+    "ablation_turns_of_all",
 )
 
 MODULES: Final = {

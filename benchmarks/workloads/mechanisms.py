@@ -21,6 +21,7 @@ from jax import Array
 import hlobatch as hb
 from benchmarks import compile as ready
 from benchmarks import registry
+from benchmarks.nuts import ours, problems
 from benchmarks.workload import Contender, Prepared, Size, Workload
 from benchmarks.workloads import ablation, switches
 from hlobatch.analysis.block_groups import alone
@@ -29,7 +30,7 @@ from hlobatch.lowering import to_stablehlo
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
 from hlobatch.lowering.turns.exchange import Exchange
 from hlobatch.runtime import packing
-from hlobatch.strategy import strategy
+from hlobatch.strategy import properties, strategy
 from hlobatch.targets.cpu import held, idioms, in_loops, passes
 from hlobatch.targets.cpu.turns_at_once import TurnsAtOnce, turns_at_once
 
@@ -207,6 +208,11 @@ def workload(name: str, part: WithoutIt, contender: Contender, size: Size, descr
     return Workload(f"ablation_{name}", title, "unit", description, (size,), contenders, roofline=None)
 
 
+def schools(size: Size) -> Prepared:
+    """Sixty draws of each chain on the eight schools."""
+    return ours.prepare(problems.eight_schools(size.inputs, 60))
+
+
 in_jit: Final = partial(ablation.loops, inside_jit=True)
 begins_in_loop: Final = without(to_stablehlo, "beginning_of")
 
@@ -274,6 +280,10 @@ WORKLOADS: Final = {
             "call_frames", without(CallFrames, "_returns", property(lambda _: frozenset())),
             partial(ablation.calls_in_calls, **ready.without("kernels")), Size(500, 500),
             "What calls of a recursion save is one frame (`analysis/call_frames.py`), in Takeuchi's function.",
+        ),
+        workload(
+            "turns_of_all", without(properties, "turns_of_all"), schools, Size(1_000, 1_000),
+            "Lanes that all turn equally often in a loop around all others take new inputs together.",
         ),
     )
 }  # fmt: skip
