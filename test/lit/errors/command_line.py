@@ -16,4 +16,4 @@ def f(a):
 # GRAMMAR: error: --args 'i32[8':
 # NAME: error: {{.*}}command_line.py has no function 'nothing'; batched functions there: f
 # MISSING: error: this needs the types of the arguments
-# PASS: error: no pass is called 'nothing'; those that ran: simplify-cfg, split-live-ranges, specialize
+# PASS: error: argument --print-after: invalid choice: 'nothing' (choose from {{.*}}simplify-cfg{{.*}}specialize{{.*}}ask-ahead
