@@ -13,7 +13,7 @@ from typing import Any
 
 from hlobatch.ir.program import Program
 from hlobatch.strategy.options import Options
-from hlobatch.strategy.policy import Policy, policy_for, said_of
+from hlobatch.strategy.policy import Case, Policy, policy_for, said_of
 from hlobatch.strategy.properties import Properties
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
@@ -95,5 +95,5 @@ def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
     if not isinstance(strategy.lanes, int) or strategy.lanes > most:
         return None
     reason = said_of(properties, f"up to {most:,} lanes run all blocks sooner than one test")
-    rounds = 1 if properties.has_a_block_that_turns or strategy.one_kernel else costs.rounds
+    rounds = Case(properties, policies.target, strategy.one_kernel).rounds
     return replace(strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_share, reason=reason)

@@ -122,6 +122,15 @@ class Case:
         return self.form in SWEEPS
 
     @property
+    def rounds(self) -> int:
+        """Turns over all blocks between two tests of whether any lane is left.
+
+        There are several if such a test starts a kernel, and no block makes one anyway because it goes on to itself.
+        """
+        tests_are_dear = self.properties.repeats and not self.one_kernel and not self.properties.has_a_block_that_turns
+        return self.target.loop.rounds if tests_are_dear else 1
+
+    @property
     def worth_a_step(self) -> int:
         """Lanes that compute in a turn as much as it takes to start one."""
         return round(self.target.loop.step_operations / max(self.properties.work, 1.0))
@@ -239,7 +248,7 @@ def policy_for(properties: Properties, options: Options, target: Target, *, one_
         enough=flight.enough,
         multiple=costs.vectors * target.vector if one_kernel else 1,
         queue_inputs=_queue_inputs(case, options, are_alike=are_alike),
-        rounds=costs.rounds if case.form == "sweep" and tests_are_dear(case) else 1,
+        rounds=case.rounds if case.form == "sweep" else 1,
         share=1 if are_alike else costs.cheap_share if case.is_cheap else costs.share,
         threads=_threads(properties, options, target, undivided),
         portion=_portion(properties, options, target),
@@ -252,11 +261,6 @@ def policy_for(properties: Properties, options: Options, target: Target, *, one_
 def said_of(properties: Properties, judgement: str) -> str:
     """A reason, with the number that it goes by."""
     return f"{properties.work:.0f} operations and elements per lane: {judgement}"
-
-
-def tests_are_dear(case: Case) -> bool:
-    """Whether to test if any lane is left takes long: it starts a kernel, and no block makes such a test anyway."""
-    return case.properties.repeats and not case.one_kernel and not case.properties.has_a_block_that_turns
 
 
 def _judged(case: Case, options: Options) -> Judgement:

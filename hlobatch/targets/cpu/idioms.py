@@ -16,7 +16,7 @@ from hlobatch.lowering.idiom import Ahead, Arrays, Called, Function, Idiom, Slot
 from hlobatch.lowering.module.passes import ModulePass
 from hlobatch.lowering.module.splice import Avals, Splicer
 from hlobatch.targets.cpu.batching import over_lanes
-from hlobatch.targets.cpu.one_kernel import Kernel
+from hlobatch.targets.cpu.one_kernel import in_a_kernel
 from hlobatch.targets.cpu.passes import of_one_kernel, of_several_kernels
 from hlobatch.targets.cpu.stack_loops import pop_in_loops, push_in_loops
 from hlobatch.targets.cpu.turns_at_once import turns_at_once
@@ -89,9 +89,3 @@ class SeveralKernels(Idiom):
 
     def passes(self, module: Any, splicer: Splicer, ahead: Ahead | None) -> dict[str, ModulePass]:
         return of_several_kernels(module, splicer, small=self.small)
-
-
-def in_a_kernel(splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
-    """A function of the module that XLA compiles to one kernel wherever it is called."""
-    kernel = Kernel.of(splicer, function, avals, name)
-    return Called(kernel.call, kernel.count)

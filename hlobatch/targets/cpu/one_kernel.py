@@ -10,7 +10,7 @@ XLA's CPU runtime starts a kernel for each group of operations that it fuses, an
 threads. To start a small kernel takes longer than to run it. For a ``while`` that it takes to be small, XLA has another
 way: one LLVM function for all of it, loops and branches included. XLA marks the call of such a function with an
 attribute, and so does this pass. In a run of several kernels, small code that runs again and again, such as the
-schedule, can be a kernel of this kind, too (``Kernel``).
+schedule, can be a kernel of this kind, too (``in_a_kernel``).
 
 XLA's emitter ends the process if a kernel has an argument that nothing uses. So the kernel gives back its arguments,
 besides its results. The arguments come through a barrier, without which XLA replaces some of them by constants of the
@@ -22,14 +22,13 @@ Source: XLA, ``xla/service/cpu/small_while_loop_hoisting_pass.cc`` and
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch._jax import func, ir, stablehlo
-from hlobatch.lowering.idiom import Ahead
+from hlobatch.lowering.idiom import Ahead, Called, Function
 from hlobatch.lowering.module.functions import new_function
-from hlobatch.lowering.module.splice import Avals, Spliced, Splicer
+from hlobatch.lowering.module.splice import Avals, Splicer
 
 KERNEL: Final = "kernel"
 """Name of the function that was ``main``."""
@@ -41,27 +40,11 @@ _ATTRIBUTES: Final = {**NOT_INLINED, "xla_cpu_small_call": "true"}
 _MARKS: Final = "mhlo.frontend_attributes"
 
 
-@dataclass(frozen=True)
-class Kernel:
-    """A function of a module, compiled to one kernel wherever it is called.
-
-    Attributes:
-        spliced: The function, which gives back its arguments after its results.
-        count: How many results there are.
-    """
-
-    spliced: Spliced
-    count: int
-
-    @staticmethod
-    def of(splicer: Splicer, function: Callable[..., Sequence[Any]], avals: Avals, name: str) -> Kernel:
-        """Add a function of flat arguments, whose sizes are known, to a module."""
-        spliced = splicer.add(lambda *given: [*function(*given), *given], avals, name)
-        return Kernel(spliced, len(spliced.results) - len(avals))
-
-    def call(self, arguments: Sequence[Any]) -> list[Any]:
-        """Call it at the current insertion point."""
-        return call_kernel(self.spliced.symbol, self.spliced.results, arguments)[: self.count]
+def in_a_kernel(splicer: Splicer, function: Function, avals: Avals, name: str) -> Called:
+    """Add a function of flat arguments, whose sizes are known, to a module; each of its calls is one kernel."""
+    spliced = splicer.add(lambda *given: [*function(*given), *given], avals, name)
+    count = len(spliced.results) - len(avals)
+    return Called(lambda given: call_kernel(spliced.symbol, spliced.results, given)[:count], count)
 
 
 def in_one_kernel(module: Any, ahead: Ahead | None = None) -> None:
