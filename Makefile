@@ -66,7 +66,8 @@ pytest: $(test_group) ## run the tests of test/py, and the examples in docstring
 	$(python) -m pytest -n auto
 
 .PHONY: nightly
-nightly: lit ## run all tests, the slow ones too, with more generated programs
+nightly: $(test_group) ## run all tests, the slow ones too, with more generated programs
+	$(VENV)/bin/lit -sv -Dinterpreters=own test/lit
 	$(python) -m pytest -n auto -m '' --hypothesis-profile=nightly -o faulthandler_timeout=3600 # 500 programs are one test
 
 .PHONY: test-accelerator

@@ -2,7 +2,8 @@
 
 Runs on PyPI's `lit` and `filecheck`, without LLVM. `lit -Dfilecheck=llvm` takes LLVM's FileCheck
 instead; a test that needs it says `REQUIRES: llvm-filecheck`. `lit -Dnative_tools=build/bin` also
-runs the tests of the native tools, which say `REQUIRES: native`.
+runs the tests of the native tools, which say `REQUIRES: native`. Where processes fork, commands run in
+forks of one interpreter that has imported them; `lit -Dinterpreters=own` starts one for each command.
 """
 
 import os
@@ -14,6 +15,11 @@ import lit.formats
 
 here = Path(__file__).parent
 root = here.parent.parent
+sys.path.insert(0, str(here))
+from forked import server  # noqa: E402
+
+MODULES = {"hlobatch-opt": "hlobatch.opt", "hlobatch": "hlobatch.cli", "filecheck": "filecheck.__main__"}
+"""Tools, and what Python runs for each."""
 
 
 def tool(name: str) -> str:
@@ -21,10 +27,21 @@ def tool(name: str) -> str:
     return rf"(?<![\w./-]){name}(?![\w./-])"
 
 
+def python_tools() -> dict[str, str]:
+    """Returns the command line that stands for each of the tools that are Python."""
+    wanted = lit_config.params.get("interpreters", "forked")
+    if wanted == "forked" and sys.platform == "linux":
+        lines = server.start([*MODULES.values()], config.environment)
+        return {name: lines[module] for name, module in MODULES.items()}
+    if wanted in ("forked", "own"):
+        return {name: f"{sys.executable} -m {module}" for name, module in MODULES.items()}
+    lit_config.fatal(f"interpreters={wanted} was asked for, and there are: forked, own")
+
+
 def filecheck() -> str:
     """Returns the command that stands for `filecheck` and `FileCheck`."""
     if lit_config.params.get("filecheck", "pypi") == "pypi":
-        return f"{sys.executable} -m filecheck"
+        return tools["filecheck"]
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/lib/llvm-22/bin"])
     found = shutil.which("FileCheck", path=path)
     if found is None:
@@ -48,7 +65,7 @@ def native_tools() -> Path | None:
 config.name = "hlobatch"
 config.test_format = lit.formats.ShTest(execute_external=False)  # lit's own shell: no bash needed
 config.suffixes = [".mlir", ".py", ".test"]
-config.excludes = ["lit.cfg.py", "update_checks.py", "Inputs"]
+config.excludes = ["lit.cfg.py", "update_checks.py", "forked", "Inputs"]
 config.test_source_root = str(here)
 config.test_exec_root = str(here / "Output")
 
@@ -56,9 +73,10 @@ config.environment["JAX_PLATFORMS"] = "cpu"
 config.environment["PYTHONPATH"] = str(root)
 config.environment["FILECHECK_OPTS"] = "-enable-var-scope -dump-input=fail"  # LLVM's reads it
 
+tools = python_tools()
 config.substitutions += [
-    (tool("hlobatch-opt"), f"{sys.executable} -m hlobatch.opt"),
-    (tool("hlobatch"), f"{sys.executable} -m hlobatch.cli"),
+    (tool("hlobatch-opt"), tools["hlobatch-opt"]),
+    (tool("hlobatch"), tools["hlobatch"]),
     (tool("(filecheck|FileCheck)"), filecheck()),
     ("%python", sys.executable),
 ]
