@@ -1,0 +1,108 @@
+"""The type of a variable -> the type in which each list of numbers is one array, and which leaves the arrays stand for.
+
+::
+
+    {"best": f32[], "counts": [i32[], … fifty of them]}
+    ==>  {"best": f32[], "counts": i32[50]}     counts of items: (None, 50)
+
+Only a list of at least ``FEWEST`` scalars of one type is merged; nested lists and tuples are merged as a whole, row
+behind row. The leaves of both types are in the same order, so a value of one is converted to the other by walking over
+both.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.joined import FEWEST
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
+
+
+@dataclass(frozen=True)
+class ListLayout:
+    """How the lists in a type are merged.
+
+    Attributes:
+        whole: The type as the user's code has it.
+        merged: The type in which lists of numbers are arrays.
+        items: For each leaf of ``merged``, how many items its array has; None if it is a leaf of ``whole`` as it was.
+    """
+
+    whole: Type
+    merged: Type
+    items: tuple[int | None, ...]
+
+    @classmethod
+    def of(cls, type_: Type) -> ListLayout:
+        """The layout of a type."""
+        if len(type_.leaves) < FEWEST:
+            return cls(type_, type_, (None,) * len(type_.leaves))
+        items = list[int | None]()
+        merged = Type(_merged(type_.tensors, items))
+        return cls(type_, merged, tuple(items))
+
+    @property
+    def is_trivial(self) -> bool:
+        """Whether the type has no list to merge."""
+        return self.merged == self.whole
+
+    def leaves(self) -> Iterator[MergedLeaf]:
+        """The leaves of the merged type, in order."""
+        supply = iter(self.whole.leaves)
+        for leaf, count in zip(self.merged.leaves, self.items, strict=True):
+            yield MergedLeaf(leaf, [next(supply) for _ in range(count or 1)], count is not None)
+
+
+@dataclass(frozen=True)
+class MergedLeaf:
+    """A leaf of a merged type.
+
+    Attributes:
+        leaf: The leaf.
+        items: The leaves of the user's type that it stands for.
+        is_list: Whether it is an array of these items; if not, it is the only item itself.
+    """
+
+    leaf: Leaf
+    items: Sequence[Leaf]
+    is_list: bool
+
+
+def _merged(tree: Any, items: list[int | None]) -> Any:
+    """A pytree of leaves with an array for each list of numbers; appends to ``items`` for each leaf of the result."""
+    if isinstance(tree, (TensorType, Static)):
+        items.append(None)
+        return tree
+    leaves = _leaves(tree)
+    if isinstance(tree, Growing):  # its items are an array already
+        items += [None] * len(leaves)
+        return tree
+    if _is_list_of_numbers(tree, leaves):
+        items.append(len(leaves))
+        return replace(leaves[0], shape=(len(leaves),))
+    parts, structure = opened(tree)
+    return jax.tree.unflatten(structure, [_merged(part, items) for part in parts])
+
+
+def _is_list_of_numbers(tree: Any, leaves: Sequence[Any]) -> bool:
+    """Whether a pytree is a list worth an array: nested or not, but with scalars of one type for all of its leaves."""
+    return type(tree) is list and len(leaves) >= FEWEST and _are_alike(leaves) and _has_only_sequences(tree)
+
+
+def _are_alike(leaves: Sequence[Any]) -> bool:
+    first = leaves[0]
+    return isinstance(first, TensorType) and first.shape == () and not first.is_key and all(x == first for x in leaves)
+
+
+def _has_only_sequences(tree: Any) -> bool:
+    """Whether all nodes are lists and tuples, so that the leaves are in the order of the items."""
+    return isinstance(tree, TensorType) or (type(tree) in (list, tuple) and all(map(_has_only_sequences, tree)))
+
+
+def _leaves(tree: Any) -> list[Any]:
+    return jax.tree.leaves(tree, is_leaf=lambda part: isinstance(part, (TensorType, Static)))
