@@ -1,4 +1,4 @@
-"""Turns a loop of one block that all lanes go through equally often into one primitive, a loop of JAX's.
+"""Turns a loop of one block that all lanes go through equally often into one primitive, which is a loop of JAX's.
 
 ::
 
@@ -13,10 +13,13 @@
     after:
       …
 
-Lanes that come to such a loop together stay together: there is nothing to schedule in it and no lane to mask, and its
-counter is one number for all lanes. The blocks before and after it merge with it. So a program without any other loop
-becomes straight-line code, and a loop around it becomes a loop of one block, which may be uniform as well. All turns
-together count as one step of a lane (``max_steps``).
+The program comes in typed, with calls and with loops that are tested at their ends (``rotate_loops.py``), and goes out
+so. Which loops are uniform is found by ``analysis/trip_counts.py``.
+
+Lanes that enter such a loop together leave it together: the loop needs no schedule and no mask, and its counter is one
+number for all lanes. The blocks before and after the loop merge with it. So a program without any other loop becomes
+straight-line code, and a loop around it becomes a loop of one block, which may be uniform as well: the pass goes on
+from the inside out until no uniform loop is left. All turns together count as one step of a lane (``max_steps``).
 """
 
 from __future__ import annotations
@@ -42,11 +45,12 @@ from hlobatch.jax_primitives import LOOPS
 from hlobatch.transforms.dead_code import needed
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
-UNROLLED: Final = 64
-"""Equations of all turns together, up to which they are written out one after the other."""
+MOST_EQUATIONS_UNROLLED: Final = 64
+"""Equations of all turns together up to which a loop is written out, turn after turn. It is a limit on the size of the
+module: XLA compiles a loop faster than its copies. Chosen by judgement (2026-11-24), not measured."""
 
 Values = dict[str, list[Any]]
-"""The arrays that variables are stored in, on one lane."""
+"""For each variable, the arrays that it is stored in, on one lane."""
 
 
 def convert_uniform_loops(program: Program) -> Program:
@@ -55,13 +59,14 @@ def convert_uniform_loops(program: Program) -> Program:
     functions = {}
     for function in program.all_functions:
         while (loop := next(_loops(function.graph, shared), None)) is not None:
-            function = _without(loop, function, program.var_defs)
+            function = _with_primitive(function, loop, program.var_defs)
         functions[function.name] = function
     changed = program.with_functions(functions)
     return program if changed == program else changed
 
 
 def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[UniformLoop]:
+    """The uniform loops of a graph. A block that the user marked with ``hb.sync()`` stays a block."""
     for block in graph:
         if not block.sync and all(op.code.is_open for op in block.instructions):
             loop = uniform_loop(graph, block, shared)
@@ -69,153 +74,177 @@ def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[Unifor
                 yield loop
 
 
-def _without(loop: UniformLoop, function: Function, types: Mapping[str, Type]) -> Function:
+def _with_primitive(function: Function, loop: UniformLoop, types: Mapping[str, Type]) -> Function:
     """The function with a primitive in the place of a loop."""
-    wanted = frozenset(function.vars_out) if loop.after == HALT else liveness(function).before[loop.after]
-    instructions = _Code(loop, wanted, types).instructions
-    computed = loop.block.replace(instructions=instructions, terminator=GotoOp(loop.after))
+    live_out = frozenset(function.vars_out) if loop.after == HALT else liveness(function).before[loop.after]
+    primitive = _LoopPrimitive(_LoopVariables(loop, live_out), types)
+    computed = loop.block.replace(instructions=primitive.instructions, terminator=GotoOp(loop.after))
     before = (each.replace(terminator=GotoOp(loop.block.name)) for each in loop.before)
     return function.replace(graph=simplify_graph(function.graph.with_blocks(computed, *before)))
 
 
 @dataclass(frozen=True)
-class _Code:
-    """What a loop computes.
+class _LoopVariables:
+    """Which operations of a loop are needed, and which variables go in, around and out.
 
     Attributes:
         loop: The loop.
-        wanted: Variables that may be read after it.
-        types: Of all variables.
+        live_out: Variables that may be read after the loop.
     """
 
     loop: UniformLoop
-    wanted: Names
-    types: Mapping[str, Type]
-
-    @property
-    def instructions(self) -> tuple[PrimOp, ...]:
-        """All of it as one primitive, if anything of it is wanted."""
-        if not self.results:
-            return ()
-        in_types, out_types = (tuple(self.types[v] for v in names) for names in (self.given, self.results))
-        leaves = [leaf for type_ in in_types for leaf in type_.tensor_leaves]
-        jaxpr = jax.make_jaxpr(self._run)(*(leaf.aval for leaf in leaves))
-        head = f"{self.loop.turns} turns" if self.loop.turns else f"while {self._test.text}"
-        text = f"{head}: {'; '.join(op.text for op in self._ops)}"
-        function = TracedFunction(in_types, out_types, jaxpr)
-        return (PrimOp(self.given, self.results, function, text, location=self.loop.block.location),)
-
-    # What of it is wanted, and what that takes
+    live_out: Names
 
     @cached_property
-    def _test(self) -> PrimOp:
-        """What computes the condition of another turn."""
+    def test(self) -> PrimOp:
+        """The operation that computes the condition of another turn."""
         (condition,) = self.loop.block.terminator.uses
-        return next(op for op in reversed(self._all) if condition in op.defs)
+        return next(op for op in reversed(self._primitives) if condition in op.defs)
 
     @property
-    def _all(self) -> list[PrimOp]:
+    def _primitives(self) -> list[PrimOp]:
         return [op for op in self.loop.block.instructions if isinstance(op, PrimOp)]
 
     @property
-    def _asked(self) -> Names:
-        """What is read to decide on a turn, where they are not counted beforehand."""
-        return frozenset() if self.loop.turns else frozenset(self._test.vars_in)
+    def _tested(self) -> Names:
+        """The variables that the condition reads; none if the turns are counted beforehand."""
+        return frozenset() if self.loop.turns else frozenset(self.test.vars_in)
 
     @cached_property
-    def _ops(self) -> list[PrimOp]:
-        """The operations of a turn of which something is wanted, in that turn, a later one or after the loop."""
-        entering: Names = frozenset()
+    def ops(self) -> list[PrimOp]:
+        """The operations of a turn whose results are read in the turn, in a later turn or after the loop."""
+        live_in: Names = frozenset()
         while True:
-            kept, live = needed(self._all, self.wanted | self._asked | entering)
-            if live == entering:
+            kept, live = needed(self._primitives, self.live_out | self._tested | live_in)
+            if live == live_in:
                 return [op for op in kept if isinstance(op, PrimOp)]
-            entering = live
+            live_in = live
 
     @cached_property
-    def _changed(self) -> list[str]:
+    def _written(self) -> list[str]:
         """The variables that a turn writes."""
-        return list(dict.fromkeys(v for op in self._ops for v in op.defs))
+        return list(dict.fromkeys(v for op in self.ops for v in op.defs))
 
     @cached_property
-    def _entering(self) -> list[str]:
-        """The variables whose values before the loop matter."""
+    def live_in(self) -> list[str]:
+        """The variables whose values before the loop are read."""
         read, written = dict[str, None](), set[str]()
-        for op in self._ops:
+        for op in self.ops:
             read |= {v: None for v in op.uses if v not in written}
             written.update(op.defs)
-        if not self.loop.turns:  # it may not turn at all
-            read |= dict.fromkeys([*self._asked, *self.results])
+        if not self.loop.turns:  # there may be no turn, after which the results are what they were
+            read |= dict.fromkeys([*self._tested, *self.results])
         return list(read)
 
     @cached_property
+    def operands(self) -> tuple[str, ...]:
+        """The variables that the primitive reads: the values of the others are known where the loop begins."""
+        return tuple(v for v in self.live_in if v not in self.loop.starts)
+
+    @cached_property
     def results(self) -> tuple[str, ...]:
-        return tuple(v for v in self._changed if v in self.wanted)
+        """The variables that the primitive writes."""
+        return tuple(v for v in self._written if v in self.live_out)
 
     @cached_property
-    def given(self) -> tuple[str, ...]:
-        return tuple(v for v in self._entering if v not in self.loop.starts)
+    def carried(self) -> list[str]:
+        """The variables that a turn writes for the next turn, or for what is after the loop."""
+        return [v for v in self._written if v in self.live_in or v in self.live_out]
 
-    @cached_property
-    def _carried(self) -> list[str]:
-        """What a turn leaves to the next, or to what is after the loop."""
-        return [v for v in self._changed if v in self._entering or v in self.wanted]
 
-    # Its meaning on one lane
+@dataclass(frozen=True)
+class _LoopPrimitive:
+    """The code of a loop, on one lane.
+
+    Attributes:
+        variables: Of the loop.
+        types: Of all variables of the program.
+    """
+
+    variables: _LoopVariables
+    types: Mapping[str, Type]
+
+    @property
+    def _loop(self) -> UniformLoop:
+        return self.variables.loop
+
+    @property
+    def instructions(self) -> tuple[PrimOp, ...]:
+        """The whole loop as one primitive; nothing, if nothing reads its results."""
+        operands, results = self.variables.operands, self.variables.results
+        if not results:
+            return ()
+        in_types, out_types = (tuple(self.types[v] for v in names) for names in (operands, results))
+        leaves = [leaf for type_ in in_types for leaf in type_.tensor_leaves]
+        jaxpr = jax.make_jaxpr(self._run)(*(leaf.aval for leaf in leaves))
+        function = TracedFunction(in_types, out_types, jaxpr)
+        return (PrimOp(operands, results, function, self._text, location=self._loop.block.location),)
+
+    @property
+    def _text(self) -> str:
+        head = f"{self._loop.turns} turns" if self._loop.turns else f"while {self.variables.test.text}"
+        return f"{head}: {'; '.join(op.text for op in self.variables.ops)}"
 
     def _run(self, *tensors: Any) -> list[Any]:
-        own = grouped(tensors, [self.types[v] for v in self.given])
-        values = {v: list(map(to_physical, row, self._leaves(v))) for v, row in zip(self.given, own, strict=True)}
-        values |= {v: lane_function(op, self.types)() for v, op in self.loop.starts.items() if v in self._entering}
-        for v in self._carried:
+        """The tensors of the results, for those of the operands."""
+        values = self._after(self._before(tensors))
+        pairs = ((values[v], self._leaves(v)) for v in self.variables.results)
+        return [from_physical(a, leaf) for arrays, leaves in pairs for a, leaf in zip(arrays, leaves, strict=True)]
+
+    def _before(self, tensors: Sequence[Any]) -> Values:
+        """The values before the first turn."""
+        operands, starts = self.variables.operands, self._loop.starts
+        own = grouped(tensors, [self.types[v] for v in operands])
+        values = {v: list(map(to_physical, row, self._leaves(v))) for v, row in zip(operands, own, strict=True)}
+        values |= {v: lane_function(op, self.types)() for v, op in starts.items() if v in self.variables.live_in}
+        for v in self.variables.carried:
             blank = [jnp.zeros(leaf.shape, leaf.dtype) for leaf in map(physical, self._leaves(v))]
             values.setdefault(v, blank)  # the first turn writes it
-        values = self._after(values)
-        pairs = ((values[v], self._leaves(v)) for v in self.results)
-        return [from_physical(a, leaf) for arrays, leaves in pairs for a, leaf in zip(arrays, leaves, strict=True)]
+        return values
 
     def _after(self, values: Values) -> Values:
         """The values after the last turn."""
-        turns = self.loop.turns
-        if turns and (turns == 1 or self._are_few(turns)):
+        turns = self._loop.turns
+        if turns and (turns == 1 or self._is_unrolled(turns)):
             for _ in range(turns):
                 values = self._turn(values)
             return values
-        carried = {v: values[v] for v in self._carried}
+        carried = {v: values[v] for v in self.variables.carried}
 
         def turn(carried: Values) -> Values:
             after = self._turn({**values, **carried})
-            return {v: after[v] for v in self._carried}
+            return {v: after[v] for v in self.variables.carried}
 
         if turns:
             last: Values = jax.lax.fori_loop(0, turns, lambda _, carried: turn(carried), carried)
         else:
-            last = jax.lax.while_loop(lambda carried: self._holds({**values, **carried}), turn, carried)
+            last = jax.lax.while_loop(lambda carried: self._goes_on({**values, **carried}), turn, carried)
         return last
 
     def _turn(self, values: Values) -> Values:
         """The values after one turn."""
         values = dict(values)
-        for op in self._ops:
+        for op in self.variables.ops:
             self._apply(op, values)
         return values
 
-    def _holds(self, values: Values) -> Any:
-        """Whether there is another turn."""
+    def _goes_on(self, values: Values) -> Any:
+        """Whether another turn follows."""
         values = dict(values)
-        self._apply(self._test, values)
-        ((holds,),) = (values[v] for v in self.loop.block.terminator.uses)
+        self._apply(self.variables.test, values)
+        ((holds,),) = (values[v] for v in self._loop.block.terminator.uses)
         return holds
 
     def _apply(self, op: PrimOp, values: Values) -> None:
+        """Add the results of an operation to the values."""
         results = lane_function(op, self.types)(*(array for v in op.vars_in for array in values[v]))
         values.update(zip(op.vars_out, grouped(results, [self.types[v] for v in op.vars_out]), strict=True))
 
     def _leaves(self, variable: str) -> Sequence[TensorType]:
         return self.types[variable].tensor_leaves
 
-    def _are_few(self, turns: int) -> bool:
-        """Whether the turns are so small that they are better written out."""
-        if any(op.code.primitives & LOOPS for op in self._ops):
+    def _is_unrolled(self, turns: int) -> bool:
+        """Whether the turns are so small that they are written out; a turn with a loop in it is not."""
+        if any(op.code.primitives & LOOPS for op in self.variables.ops):
             return False
-        return turns * sum(op.code.size for op in self._ops) <= UNROLLED
+        return turns * sum(op.code.size for op in self.variables.ops) <= MOST_EQUATIONS_UNROLLED
