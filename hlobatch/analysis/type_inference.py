@@ -27,7 +27,7 @@ from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
 from hlobatch.analysis.growing_kinds import KINDS, grown
 from hlobatch.analysis.leaf_types import widened
-from hlobatch.analysis.optional import differs_by_lane
+from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.tracing import trace, zeros
 from hlobatch.analysis.type_join import (

@@ -23,7 +23,8 @@ from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
-from hlobatch.analysis.optional import any_optional, is_optional, lift
+from hlobatch.analysis.lifting import lift
+from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import jax
 
-from hlobatch.analysis.optional import has_to_be_lifted, is_made_on_the_way, lift
+from hlobatch.analysis.lifting import lift, may_need_lift, needs_lift
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
@@ -27,8 +27,7 @@ from hlobatch.ir.types import Type, rebuilt
 def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
     """A primitive's code, which gives what the variables hold that it writes to."""
     targets = [
-        wanted if has_to_be_lifted(type_, wanted) else type_
-        for type_, wanted in zip(function.out_types, held, strict=True)
+        wanted if needs_lift(type_, wanted) else type_ for type_, wanted in zip(function.out_types, held, strict=True)
     ]
     if targets == list(function.out_types):
         return function
@@ -47,7 +46,7 @@ def lifted(function: TracedFunction, held: Sequence[Type]) -> TracedFunction:
 
 def lift_optional(program: Program) -> Program:
     """The typed program with calls, which pass on and give back what those hold that receive it."""
-    if not any(map(is_made_on_the_way, program.var_defs.values())):
+    if not any(map(may_need_lift, program.var_defs.values())):
         return program
     types = dict(program.var_defs)
     return program.map_functions(lambda f: _with_lifted_calls(program, f, types)).replace(var_defs=types)
@@ -86,7 +85,7 @@ def _with_lifted_calls(program: Program, function: Function, types: dict[str, Ty
 def _differ(types: Mapping[str, Type], name: str, other: str) -> bool:
     """Whether one variable may be None where the other is not."""
     mine, others = types.get(name), types.get(other)
-    return mine is not None and others is not None and has_to_be_lifted(others, mine)
+    return mine is not None and others is not None and needs_lift(others, mine)
 
 
 def _name(name: str, types: Mapping[str, Type]) -> str:

@@ -18,7 +18,7 @@ from hlobatch.analysis import machine_flow
 from hlobatch.analysis.aliases import check_aliases
 from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.facts import NONE_KNOWN, Facts
-from hlobatch.analysis.optional import differs_by_lane
+from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError

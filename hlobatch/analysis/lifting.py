@@ -1,0 +1,98 @@
+"""Values -> what a variable holds whose type is wider: one that may be None, may grow, or may be another object.
+
+::
+
+    %best: Maybe(is_there: bool[], value: f32[])         a variable that is None in some lanes
+
+    None   ==>   Maybe(False, 0.0)
+    2.5    ==>   Maybe(True, 2.5)
+
+The variable's type was found where several values meet (``type_join.py``). ``transforms/lift_optional.py`` lifts values
+where they are assigned, passed on and given back.
+"""
+
+from __future__ import annotations
+
+import enum
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch.ir.choice import Choice, moved
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.types import Static, TensorType, Type, opened
+
+
+def differs_by_lane(type_: Type) -> bool:
+    """Whether something in a variable is None, or one of several objects, depending on the lane."""
+    kinds = (Maybe, Choice, TensorType, Static)
+    leaves = jax.tree.leaves(type_.tensors, is_leaf=lambda part: isinstance(part, kinds))
+    return any(isinstance(leaf, (Maybe, Choice)) for leaf in leaves)
+
+
+def may_need_lift(held: Type) -> bool:
+    """Whether a variable of a type may be given values that have to be lifted."""
+    return held.grows or differs_by_lane(held)
+
+
+def needs_lift(given: Type, held: Type) -> bool:
+    """Whether a value of one type has to be lifted for a variable of another type."""
+    if given.treedef != held.treedef or given.metadata != held.metadata:
+        return True
+    pairs = list(zip(given.leaves, held.leaves, strict=True))
+    if held.grows and any(_as_stored(a) != _as_stored(b) for a, b in pairs):
+        return True
+    return any(isinstance(a, Static) and isinstance(a.value, enum.Enum) and isinstance(b, TensorType) for a, b in pairs)
+
+
+def _as_stored(leaf: TensorType | Static) -> Any:
+    return (leaf.dtype, leaf.shape) if isinstance(leaf, TensorType) else leaf
+
+
+def lift(value: Any, held: Type) -> Any:
+    """A value as a variable of a type holds it."""
+    return _lifted(value, held.tensors)
+
+
+def _lifted(value: Any, held: Any) -> Any:
+    """A part of a value, for the part of a type that stands in its place."""
+    match held:
+        case Maybe():
+            return _as_maybe(value, held)
+        case Choice():
+            return Choice(jnp.asarray(moved(value, held)), held.objects)
+        case Growing():
+            return held.hold(value)
+        case TensorType():
+            return _as_tensor(value, held)
+        case Static() | None:
+            return value
+    parts, structure = opened(held)
+    return jax.tree.unflatten(structure, map(_lifted, structure.flatten_up_to(value), parts))
+
+
+def _as_maybe(value: Any, held: Maybe) -> Maybe:
+    if value is None:
+        return Maybe(jnp.bool_(False), jax.tree.map(_blank, held.value, is_leaf=_is_leaf))
+    if isinstance(value, Maybe):
+        return Maybe(value.is_there, _lifted(value.value, held.value))
+    return Maybe(jnp.bool_(True), _lifted(value, held.value))
+
+
+def _as_tensor(value: Any, held: TensorType) -> Any:
+    if isinstance(value, Choice):
+        return jnp.asarray(value.each(int), held.dtype)
+    if isinstance(value, enum.IntEnum):
+        return jnp.asarray(int(value), held.dtype)
+    return value if held.is_key else jnp.asarray(value, held.dtype)
+
+
+def _blank(leaf: TensorType | Static) -> Any:
+    """What stands in the place of a value where there is none."""
+    return jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, TensorType) else leaf.value
+
+
+def _is_leaf(part: Any) -> bool:
+    return isinstance(part, (TensorType, Static))
