@@ -27,14 +27,14 @@ from hlobatch.frontend import heaps, special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.following import Calls
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
 from hlobatch.frontend.source import Source
 from hlobatch.frontend.straight_line import TEMPORARY, StraightLineLowering
+from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
-from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
+from hlobatch.ir.ops import PrimOp
 
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
@@ -73,11 +73,11 @@ class ExpressionLowering(StraightLineLowering):
             case ast.Name(name):
                 return self.closure(self.scope[name], node)
             case ast.Call() if called := self.called(node):
-                return self.load(self.call(node, called, self.temporary()), node)
+                return load(self.call(node, called, self.temporary()), node)
             case ast.IfExp():
-                return self.load(self._choose(node), node)
+                return load(self._choose(node), node)
             case ast.BoolOp():
-                return self.load(self._short_circuit(node), node)
+                return load(self._short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
                 return helper("__hb_not", [self.simple(self._asked(node.operand))], node)
             case ast.Compare() if self._is_conditional(node):
@@ -86,7 +86,7 @@ class ExpressionLowering(StraightLineLowering):
                 return self._chained(node)
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
-                return self.load(target.id, node)
+                return load(target.id, node)
             case ast.Await() | ast.Yield() | ast.YieldFrom():
                 raise self.unsupported(node)
             case _ if isinstance(node, _TRACE_TIME):
@@ -113,13 +113,13 @@ class ExpressionLowering(StraightLineLowering):
     def as_method_call(self, node: ast.expr | ast.stmt, operation: str, operands: Sequence[ast.expr]) -> ast.expr:
         """An operation as a call of what it stands for, which tracing finds out."""
         names = [self.as_variable(operand, node) for operand in self.in_order(operands)]
-        name = ast.copy_location(ast.Constant(operation), node)
-        method = helper("__hb_method", [name, *(self.load(operand, node) for operand in names)], node)
+        name = literal(operation, node)
+        method = helper("__hb_method", [name, *(load(operand, node) for operand in names)], node)
         given = reversed(names) if operation == "contains" else names
-        call = ast.copy_location(ast.Call(method, [self.load(operand, node) for operand in given], []), node)
+        call = ast.copy_location(ast.Call(method, [load(operand, node) for operand in given], []), node)
         result = self.simple(call)
         if operation == "ne":
-            return helper("__hb_result", [name, result, *(self.load(operand, node) for operand in names)], node)
+            return helper("__hb_result", [name, result, *(load(operand, node) for operand in names)], node)
         is_inverse = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn)
         return helper("__hb_not", [result], node) if is_inverse else result
 
@@ -184,7 +184,7 @@ class ExpressionLowering(StraightLineLowering):
             if (before_the_rest and self._changes(value)) or later.intersection(read_names(value)):
                 name = self.temporary()
                 self.assign(name, value, operand)
-                value = self.load(name, operand)
+                value = load(name, operand)
             found.append(value)
         return found
 
@@ -225,7 +225,7 @@ class ExpressionLowering(StraightLineLowering):
     def _chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
         values = self.in_order([node.left, *node.comparators])
-        middle = [self.load(self.as_variable(value, node), node) for value in values[1:-1]]
+        middle = [load(self.as_variable(value, node), node) for value in values[1:-1]]
         values = [values[0], *middle, values[-1]]
         links: list[ast.expr] = [
             ast.copy_location(ast.Compare(left, [op], [right]), node)
@@ -244,7 +244,7 @@ class ExpressionLowering(StraightLineLowering):
     def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
         left, middle = self.in_order([node.left, node.comparators[0]])
-        middle = self.load(self.as_variable(middle, node), node)
+        middle = load(self.as_variable(middle, node), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
@@ -258,7 +258,7 @@ class ExpressionLowering(StraightLineLowering):
         for name, value in zip(names, (node.body, node.orelse), strict=False):
             self.blocks.start(name, self.location(value))
             self.store(result, value, value)
-            self.blocks.end(GotoOp(names[2], location=self.location(node)))
+            self.go(names[2], node)
         self.blocks.start(names[2], self.location(node))
         return result
 
@@ -270,7 +270,7 @@ class ExpressionLowering(StraightLineLowering):
             self.store(result, value, value)
             rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
             targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
-            self.branch(self.load(result, value), *targets)
+            self.branch(load(result, value), *targets)
             self.blocks.start(rest, self.location(value))
         self.store(result, node.values[-1], node.values[-1])
         self.blocks.start(done, self.location(node))
@@ -333,25 +333,30 @@ class ExpressionLowering(StraightLineLowering):
             case ast.Compare() if self._is_conditional(test):
                 self.branch(self._as_conjunction(test), true, false)
             case _:
-                test = self._asked(test)
-                asked = self._asked_for_none(test)
-                condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
-                name = self.temporary("if")
-                target = ast.copy_location(ast.Name(name, ast.Store()), test)
-                statement = ast.copy_location(ast.Assign([target], condition), test)
-                self.primitive([statement], [name], test, self.source.text(test))
-                if asked is None or not asked.is_known:
-                    self.blocks.end(BranchOp(self.variable(name), true, false, location=self.location(test)))
-                    return
-                there = self.blocks.name("there")
-                sides, onward = ((there, false), true) if asked.if_true else ((true, there), false)
-                self.blocks.end(BranchOp(self.variable(name), *sides, location=self.location(test)))
-                self.blocks.start(there, self.location(test))
-                asked_for = (self.variable(asked.name),)
-                self.blocks.add(
-                    PrimOp(asked_for, asked_for, NOT_NONE, f"{asked.name} is there", location=self.location(test))
-                )
-                self.blocks.end(GotoOp(onward, location=self.location(test)))
+                self._branch_on_value(self._asked(test), true, false)
+
+    def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
+        """End the open block by a branch on an expression that has no control of its own for a branch."""
+        asked = self._asked_for_none(test)
+        condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
+        text = self.source.text(test)
+        if asked is None or not asked.is_known:
+            self.branch_on(condition, true, false, test, text)
+        elif asked.if_true:
+            there = self.blocks.name("there")
+            self.branch_on(condition, there, false, test, text)
+            self._go_with_value(asked.name, there, true, test)
+        else:
+            there = self.blocks.name("there")
+            self.branch_on(condition, true, there, test, text)
+            self._go_with_value(asked.name, there, false, test)
+
+    def _go_with_value(self, name: str, there: str, onward: str, test: ast.expr) -> None:
+        """Emit the block in which a variable has turned out not to be None, so that it holds the value alone."""
+        self.blocks.start(there, self.location(test))
+        variable = (self.variable(name),)
+        self.blocks.add(PrimOp(variable, variable, NOT_NONE, f"{name} is there", location=self.location(test)))
+        self.go(onward, test)
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:
         """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
@@ -366,7 +371,7 @@ class ExpressionLowering(StraightLineLowering):
                 return None
         variable = self.variable(name)
         is_known = self.callees.facts.of(MayBeNone, MayBeNone(variable).site) is not None
-        unknown = [] if is_known else [ast.copy_location(ast.Constant(variable), test)]
+        unknown = [] if is_known else [literal(variable, test)]
         if isinstance(test, ast.Name):
             asked = test if is_known else helper("__hb_asked", [read, *unknown], test)
             return _Asked(name, asked, True, is_known)

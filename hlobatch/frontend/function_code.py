@@ -13,9 +13,9 @@ from typing import Any
 
 from hlobatch.frontend.handlers import OF_LANES, caught_kinds
 from hlobatch.frontend.meanings import Meanings, is_comprehension
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+from hlobatch.frontend.syntax import helper, literal
 
 
 class _Meanings(Meanings):
@@ -32,7 +32,7 @@ class _Meanings(Meanings):
             case ast.AugAssign(ast.Name()):
                 return self._augmented(node, "__hb_augment_in_place")
             case ast.Try() if any(map(self._catches_of_itself, node.handlers)):
-                test = helper("__hb_is_traced_alone", [ast.copy_location(ast.Constant("try"), node)], node)
+                test = helper("__hb_is_traced_alone", [literal("try", node)], node)
                 return ast.copy_location(ast.If(test, [node], []), node)
             case ast.Match():
                 new = copy.copy(with_parts(node, self._rewritten))

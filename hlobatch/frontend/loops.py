@@ -25,9 +25,9 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.following import called
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, stored_names, target_names
 from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.ops import BranchOp, GotoOp
 
 if TYPE_CHECKING:
@@ -159,8 +159,7 @@ class ForLowering:
         node, turns = self.node.iter, iteration.turns
         name = f"{turn}_if"
         test = helper("__hb_range_goes_on", [self._load(turn), iteration.now or self._load(turns)], node)
-        statement = ast.copy_location(ast.Assign([ast.copy_location(ast.Name(name, ast.Store()), node)], test), node)
-        self.lowering.primitive([statement], [name], node, f"{turn} < {turns}")
+        self.lowering.primitive([assigned(name, test, node)], [name], node, f"{turn} < {turns}")
         return self.lowering.variable(name)
 
     def _reaches(self, block: str) -> bool:
@@ -224,7 +223,7 @@ class ForLowering:
             )
         lowering = self.lowering
         values = [lowering.simple(argument) for argument in node.args]
-        zero, one = (ast.copy_location(ast.Constant(c), node) for c in (0, 1))
+        zero, one = (literal(c, node) for c in (0, 1))
         start, stop, step = {1: (zero, *values, one), 2: (*values, one), 3: tuple(values)}[len(values)]
         bounds = [lowering.as_variable(value, node) for value in (start, stop, step)]
         bounds = [self._frozen(name, node) for name in bounds]
@@ -299,9 +298,7 @@ class ForLowering:
             gathers = isinstance(self.node, Gathering) and self.may_be_written_out
             known = [self._constant(self.written_out), self._constant(gathers)]
             value = helper("__hb_turns", [count, self._site(), *known], node)
-        target = ast.copy_location(ast.Name(name, ast.Store()), node)
-        statement = ast.copy_location(ast.Assign([target], value), node)
-        lowering.primitive([statement], [name], node, lowering.source.text(count))
+        lowering.primitive([assigned(name, value, node)], [name], node, lowering.source.text(count))
         return name
 
     def _site(self) -> ast.expr:
@@ -316,10 +313,10 @@ class ForLowering:
         return copy
 
     def _load(self, name: str) -> ast.expr:
-        return ast.copy_location(ast.Name(name, ast.Load()), self.node.iter)
+        return load(name, self.node.iter)
 
     def _constant(self, value: Any) -> ast.expr:
-        return ast.copy_location(ast.Constant(value), self.node.iter)
+        return literal(value, self.node.iter)
 
 
 _LAZY: Final = (range, enumerate, zip, reversed)

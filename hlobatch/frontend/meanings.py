@@ -31,9 +31,9 @@ from hlobatch.frontend import members
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.calls import has_meaning
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import HELPER, target_names, with_parts
 from hlobatch.frontend.source import MISSING, Source
+from hlobatch.frontend.syntax import helper, literal, load
 
 _COMPARISONS: Final[dict[type[ast.cmpop], str]] = {
     **COMPARISONS,
@@ -182,7 +182,7 @@ class Meanings:
             case ast.Subscript(value, index, ast.Load()) if not _is_written_out(index):
                 return _item(value, index, node)
             case ast.Attribute(value, name, ast.Load()) if name in members.NAMES and self._is_found_out(node):
-                return helper("__hb_member", [value, _constant(name, node)], node)
+                return helper("__hb_member", [value, literal(name, node)], node)
             case ast.Compare():
                 return self._comparison(node)
         return self._trace_time(node)
@@ -210,7 +210,7 @@ class Meanings:
                 parts = [ast.copy_location(ast.Tuple(part, ast.Load()), node) for part in pair]
                 return helper("__hb_dict", parts, node)
             case ast.List(parts, ast.Load()) if any(isinstance(part, ast.Starred) for part in parts):
-                starred = _constant(tuple(isinstance(part, ast.Starred) for part in parts), node)
+                starred = literal(tuple(isinstance(part, ast.Starred) for part in parts), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]
                 return helper("__hb_listed", [starred, *values], node)
         return node
@@ -231,7 +231,7 @@ class Meanings:
             return helper("__hb_first", [arguments[0].args[0], *arguments[1:]], node)
         if any(function is known for known in _GO_OVER_POSSIBLE) and arguments and _is_whole(arguments[0]):
             arguments = [arguments[0].args[0], *arguments[1:]]
-        called = ast.copy_location(ast.Name("__hb_call", ast.Load()), node.func)
+        called = load("__hb_call", node.func)
         return ast.copy_location(ast.Call(called, [node.func, *arguments], node.keywords), node)
 
     def _called(self, node: ast.Call) -> Any:
@@ -241,9 +241,9 @@ class Meanings:
     def _comparison(self, node: ast.Compare) -> ast.expr:
         names = [_COMPARISONS[type(op)] for op in node.ops]
         if len(names) > 1:
-            operations = ast.copy_location(ast.Tuple([_constant(n, node) for n in names], ast.Load()), node)
+            operations = ast.copy_location(ast.Tuple([literal(n, node) for n in names], ast.Load()), node)
             return helper("__hb_chain", [operations, node.left, *map(_later, node.comparators)], node)
-        return helper("__hb_compare", [_constant(names[0], node), node.left, node.comparators[0]], node)
+        return helper("__hb_compare", [literal(names[0], node), node.left, node.comparators[0]], node)
 
     def _of_builtin(self, node: ast.Call, name: str) -> ast.Call:
         arguments, keywords = node.args, node.keywords
@@ -276,7 +276,7 @@ class Meanings:
 
     def _operate(self, operation: str, operands: Sequence[ast.expr], node: ast.AST) -> ast.expr:
         """An operation whose operands may be flags."""
-        return helper("__hb_operate", [ast.copy_location(ast.Constant(operation), node), *operands], node)
+        return helper("__hb_operate", [literal(operation, node), *operands], node)
 
     def _power(self, base: ast.expr, exponent: ast.expr, written: ast.expr, node: ast.AST) -> ast.expr:
         names = isinstance(written, ast.Name) and written.id in self._negative
@@ -288,10 +288,6 @@ def _later(value: ast.expr) -> ast.expr:
     """An expression that is evaluated where it is wanted."""
     nothing = ast.arguments(posonlyargs=[], args=[], kwonlyargs=[], kw_defaults=[], defaults=[])
     return ast.copy_location(ast.Lambda(nothing, value), value)
-
-
-def _constant(value: Any, node: ast.AST) -> ast.expr:
-    return ast.copy_location(ast.Constant(value), node)
 
 
 def is_comprehension(node: ast.expr) -> bool:
@@ -344,8 +340,8 @@ def _with_possible_items(node: Any) -> Any:
         for condition in generator.ifs:
             name = f"{HELPER}there{len(names)}"
             target = ast.copy_location(ast.Name(name, ast.Store()), condition)
-            read = ast.copy_location(ast.Name(name, ast.Load()), condition)
-            test = ast.Compare(read, [ast.IsNot()], [_constant(False, condition)])
+            read = load(name, condition)
+            test = ast.Compare(read, [ast.IsNot()], [literal(False, condition)])
             known = ast.Tuple([helper("__hb_truth", [condition], condition)], ast.Load())
             generators.append(
                 ast.comprehension(target, ast.copy_location(known, condition), [ast.copy_location(test, condition)], 0)

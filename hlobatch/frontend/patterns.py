@@ -18,11 +18,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import Protocol
 
 from hlobatch.diagnostics import Location
 from hlobatch.frontend.blocks import BlockBuilder
-from hlobatch.frontend.primitives import helper
+from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import GotoOp
 
 
@@ -57,7 +57,7 @@ class MatchLowering:
             following = blocks.name("case")
             self._pattern(case.pattern, subject, following)
             for capture in _captures(case.pattern):
-                self.lowering.assign(capture, _load(_capture(capture), case.pattern), case.pattern)
+                self.lowering.assign(capture, load(_capture(capture), case.pattern), case.pattern)
             if case.guard is not None:
                 body = blocks.name("body")
                 self.lowering.branch(case.guard, body, following)
@@ -83,7 +83,7 @@ class MatchLowering:
         if isinstance(value, ast.Name) and name == value.id and name in _assigned(self.node):
             name = self.lowering.temporary()
             self.lowering.assign(name, value, self.node.subject)
-        return _load(name, self.node.subject)
+        return load(name, self.node.subject)
 
     # Patterns: each emits what binds its captures, and a branch to ``otherwise`` where it does not fit.
 
@@ -92,10 +92,10 @@ class MatchLowering:
             case ast.MatchValue(value):
                 self._test(_compare(subject, ast.Eq(), value, pattern), otherwise, pattern)
             case ast.MatchSingleton(None):
-                self._test(_compare(subject, ast.Is(), _constant(None, pattern), pattern), otherwise, pattern)
+                self._test(_compare(subject, ast.Is(), literal(None, pattern), pattern), otherwise, pattern)
             case ast.MatchSingleton(value):
                 self._test(
-                    _question("__hb_is_singleton", pattern, subject, _constant(value, pattern)), otherwise, pattern
+                    _question("__hb_is_singleton", pattern, subject, literal(value, pattern)), otherwise, pattern
                 )
             case ast.MatchAs(None, None):
                 pass
@@ -122,7 +122,7 @@ class MatchLowering:
         if isinstance(pattern, ast.MatchAs) and pattern.name is None:
             return
         name = self.lowering.as_variable(value, pattern)
-        self._pattern(pattern, _load(name, pattern), otherwise)
+        self._pattern(pattern, load(name, pattern), otherwise)
 
     def _alternatives(self, alternatives: Sequence[ast.pattern], subject: ast.expr, otherwise: str) -> None:
         blocks = self.lowering.blocks
@@ -138,17 +138,17 @@ class MatchLowering:
     def _sequence(self, pattern: ast.pattern, parts: Sequence[ast.pattern], subject: ast.expr, otherwise: str) -> None:
         star = next((i for i, part in enumerate(parts) if isinstance(part, ast.MatchStar)), None)
         least = len(parts) - (star is not None)
-        counted = [_constant(value, pattern) for value in (least, star is not None)]
+        counted = [literal(value, pattern) for value in (least, star is not None)]
         self._test(_question("__hb_is_sequence", pattern, subject, *counted), otherwise, pattern)
         for index, part in enumerate(parts):
             from_end = index - len(parts) if star is not None and index >= star else None
             if isinstance(part, ast.MatchStar):
                 if part.name is not None:
-                    bounds = [_constant(value, part) for value in (index, (from_end or 0) + 1)]
+                    bounds = [literal(value, part) for value in (index, (from_end or 0) + 1)]
                     rest = _question("__hb_middle", part, subject, *bounds)
                     self.lowering.assign(_capture(part.name), rest, part)
                 continue
-            place = _constant(index if from_end is None else from_end, part)
+            place = literal(index if from_end is None else from_end, part)
             item = ast.copy_location(ast.Subscript(subject, place, ast.Load()), part)
             self._part(part, item, otherwise)
 
@@ -176,8 +176,8 @@ class MatchLowering:
         subject: ast.expr,
         otherwise: str,
     ) -> None:
-        places = [_constant(index, pattern) for index in range(len(positional))]
-        attributes: list[ast.expr] = [*places, *(_constant(name, pattern) for name in named)]
+        places = [literal(index, pattern) for index in range(len(positional))]
+        attributes: list[ast.expr] = [*places, *(literal(name, pattern) for name in named)]
         self._test(_question("__hb_is_of_class", pattern, subject, kind, *attributes), otherwise, pattern)
         for attribute, part in zip(attributes, (*positional, *named.values()), strict=True):
             self._part(part, _question("__hb_attribute", part, subject, kind, attribute), otherwise)
@@ -207,14 +207,6 @@ def _assigned(node: ast.Match) -> set[str]:
 def _capture(name: str | None) -> str:
     """Where a capture waits until the whole pattern fits."""
     return f"_hb_capture_{name}"
-
-
-def _load(name: str, node: ast.AST) -> ast.expr:
-    return ast.copy_location(ast.Name(name, ast.Load()), node)
-
-
-def _constant(value: Any, node: ast.AST) -> ast.expr:
-    return ast.copy_location(ast.Constant(value), node)
 
 
 def _question(name: str, node: ast.AST, *arguments: ast.expr) -> ast.expr:

@@ -21,8 +21,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, TypeVar
 
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import places_in
+from hlobatch.frontend.syntax import helper
 
 _Node = TypeVar("_Node", bound=ast.AST)
 

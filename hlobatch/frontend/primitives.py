@@ -37,6 +37,7 @@ from hlobatch.frontend import (
 )
 from hlobatch.frontend.array_stores import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
+from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print
 
 HELPERS: Final = {
@@ -123,20 +124,11 @@ HELPERS: Final = {
 """Names by which compiled code reaches the frontend's own functions."""
 
 
-def helper(name: str, arguments: Sequence[ast.expr], node: ast.AST) -> ast.Call:
-    """A call of one of ``HELPERS`` in the place of ``node``."""
-    function = ast.copy_location(ast.Name(name, ast.Load()), node)
-    return ast.copy_location(ast.Call(function, list(arguments), []), node)
-
-
 def watched(body: Sequence[ast.stmt], failures: ast.expr, status: str) -> list[ast.stmt]:
     """Statements that find out in which of some ways they fail, and keep that in a variable."""
-    target = ast.copy_location(ast.Name(status, ast.Store()), body[-1])
-    return [
-        ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(failures, body[0])], body[0])), body[0]),
-        *body,
-        ast.copy_location(ast.Assign([target], helper("__hb_seen", [], body[-1])), body[-1]),
-    ]
+    first, last = body[0], body[-1]
+    watch = ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(failures, first)], first)), first)
+    return [watch, *body, assigned(status, helper("__hb_seen", [], last), last)]
 
 
 def compile_primitive(

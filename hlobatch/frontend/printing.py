@@ -17,9 +17,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.effects import Shows
-from hlobatch.frontend.primitives import compile_primitive, helper
+from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.source import MISSING
+from hlobatch.frontend.syntax import assigned, helper, literal, load
 
 if TYPE_CHECKING:
     from hlobatch.frontend.expressions import ExpressionLowering
@@ -53,23 +54,20 @@ class PrintLowering:
     def lower(self) -> ast.expr:
         """Emit it; its value."""
         function, node = self.function, self.node
-        name = ast.copy_location(ast.Name("__hb_lane_print", ast.Load()), node)
+        name = load("__hb_lane_print", node)
         keywords = [ast.copy_location(ast.keyword(k.arg, self._shown(k.value)), k) for k in node.keywords]
         call = ast.copy_location(ast.Call(name, list(map(self._shown, node.args)), keywords), node)
         reads = read_names(call)
         inputs = [n for n in reads if n in function.local or n.startswith("_hb_")]
-        target = ast.copy_location(ast.Name("_hb_printed", ast.Store()), node)
-        statement = ast.copy_location(ast.Assign([target], call), node)
+        statement = assigned("_hb_printed", call, node)
         constants = {n: value for n, value in function.constants.items() if n in reads}
         shows = compile_primitive(function.source, [statement], inputs, ["_hb_printed"], constants)
-        values = [ast.copy_location(ast.Name(n, ast.Load()), reads[n]) for n in inputs]
+        values = [load(n, reads[n]) for n in inputs]
         result = helper("__hb_printed", [ast.copy_location(function.constant(Shows(shows)), node), *values], node)
         stored = function.temporary()
-        target = ast.copy_location(ast.Name(stored, ast.Store()), node)
-        assigned = ast.copy_location(ast.Assign([target], result), node)
         function.blocks.finish()
-        function.primitive([assigned], [stored], node, function.source.text(node))
-        return ast.copy_location(ast.Constant(None), node)
+        function.primitive([assigned(stored, result, node)], [stored], node, function.source.text(node))
+        return literal(None, node)
 
     def _shown(self, node: ast.expr) -> ast.expr:
         """An expression as the host has it: what makes no text is a variable, computed before."""
@@ -104,7 +102,7 @@ class PrintLowering:
         if isinstance(node, (ast.Name, ast.Attribute)) and self._is_outside(node):
             return node
         name = self.function.as_variable(self.function.simple(node), node)
-        return ast.copy_location(ast.Name(name, ast.Load()), node)
+        return load(name, node)
 
     def _is_outside(self, node: ast.expr) -> bool:
         """Whether a dotted name stands for something outside of the function, such as ``sys.stderr``."""

@@ -12,9 +12,9 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.callees import Called, Callee
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.nested import Default, unnamed_function
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import FunctionCallOp
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class CallLowering:
         for parameter in callee.changes:
             argument = bound.get(parameter)
             if parameter in callee.captured:
-                argument = ast.copy_location(ast.Name(parameter, ast.Load()), node)
+                argument = load(parameter, node)
             root = root_of(argument) if isinstance(argument, ast.expr) else ast.Constant(None)
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
@@ -115,21 +115,21 @@ class CallLowering:
         """What a function that is defined inside another captures: variables as they are now, or what a value holds."""
         callee = called.callee
         if not callee.captured or (isinstance(node.func, ast.Name) and node.func.id in self.function.scope):
-            return [self.function.load(name, node) for name in callee.captured]
+            return [load(name, node) for name in callee.captured]
         if callee.changed:
             raise UnsupportedSyntaxError(
                 f"{callee.source.node.name!r} assigns variables around it, and is called by another name",
                 self.function.location(node),
                 help="call it by its own name, or let it return what it assigns.",
             )
-        function = self.function.load(self.function.as_variable(self.function.simple(node.func), node), node)
-        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(callee.captured)))
+        function = load(self.function.as_variable(self.function.simple(node.func), node), node)
+        indices = (literal(i, node) for i in range(len(callee.captured)))
         return [helper("__hb_captured", [function, index], node) for index in indices]
 
     def _argument(self, value: Any, node: ast.Call) -> ast.expr:
         """An argument of a call of a function of the program."""
         if isinstance(value, Default):
-            return self.function.load(value.name, node)
+            return load(value.name, node)
         if not isinstance(value, ast.expr):
             return ast.copy_location(self.function.constant(value), node)
         if isinstance(value, ast.Lambda) and self.function.name_of(value) is None:
@@ -178,8 +178,8 @@ class CallLowering:
             )
         parts = [self.function.constant(signature), node.func, *node.args]
         call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
-        found = self.function.load(self.function.as_variable(self.function.with_simple_children(call), node), node)
-        indices = (ast.copy_location(ast.Constant(i), node) for i in range(len(signature.parameters)))
+        found = load(self.function.as_variable(self.function.with_simple_children(call), node), node)
+        indices = (literal(i, node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
 
@@ -189,7 +189,7 @@ def _collected(value: Any, node: ast.Call) -> Any:
     if isinstance(value, tuple) and value and all(isinstance(item, ast.expr) for item in value):
         return ast.copy_location(ast.Tuple(list(value), ast.Load()), node)
     if isinstance(value, dict) and value and all(isinstance(item, ast.expr) for item in value.values()):
-        keys: list[ast.expr | None] = [ast.copy_location(ast.Constant(key), node) for key in value]
+        keys: list[ast.expr | None] = [literal(key, node) for key in value]
         return ast.copy_location(ast.Dict(keys, list(value.values())), node)
     return value
 

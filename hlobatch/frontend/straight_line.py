@@ -7,7 +7,7 @@ import functools
 import re
 import types
 from collections.abc import Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Learned, Site, of_code, of_function
@@ -19,13 +19,13 @@ from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebind
 from hlobatch.frontend.following import called
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
-from hlobatch.frontend.primitives import HELPERS, compile_primitive, helper, watched
+from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.support import refusal
-from hlobatch.ir.ops import PrimOp
+from hlobatch.frontend.syntax import assigned, helper, load
+from hlobatch.ir.ops import BranchOp, GotoOp, PrimOp
 
-Tree = TypeVar("Tree", bound=ast.AST)
 TEMPORARY: Final = "_hb_"
 """How variables begin that no user can have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
@@ -87,12 +87,9 @@ class StraightLineLowering:
             f"{what} is not supported in a batched function", self.location(node), help=instead
         )
 
-    def load(self, name: str, node: ast.AST) -> ast.expr:
-        return ast.copy_location(ast.Name(name, ast.Load()), node)
-
     def closure(self, template: Template, node: ast.AST) -> ast.expr:
         """A function that is defined inside of this one, or around it, with what it captures, as a value."""
-        captured = [self.load(name, node) for name in template.captured]
+        captured = [load(name, node) for name in template.captured]
         return helper("__hb_closure", [ast.copy_location(self.constant(template), node), *captured], node)
 
     # Code
@@ -122,7 +119,7 @@ class StraightLineLowering:
         outputs = [*outputs, *changed]
         if failing is not None and not tests:
             status, held = self.temporary("status"), self.held_back(outputs, changed, failing, node)
-            body = [*body, *(assigned(new, ast.Name(name, ast.Load()), node) for name, new in held.items())]
+            body = [*body, *(assigned(new, load(name, node), node) for name, new in held.items())]
             outputs = [*(held.get(name, name) for name in outputs), status]
             body = watched(body, self.constant(failing.failures), status)
             reads = names_before(body)
@@ -141,7 +138,7 @@ class StraightLineLowering:
         if failing is not None and status:
             self.test_after(status, failing, node)
             for name, new in held.items():
-                self.primitive([assigned(name, ast.Name(new, ast.Load()), node)], [name], node, new, tests=True)
+                self.primitive([assigned(name, load(new, node), node)], [name], node, new, tests=True)
 
     def held_back(
         self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
@@ -181,7 +178,7 @@ class StraightLineLowering:
             return new
         site = ast.copy_location(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"
-        function = ast.copy_location(ast.Name(name, ast.Load()), node)
+        function = load(name, node)
         return ast.copy_location(ast.Call(function, [site, new.func, *new.args], new.keywords), node)
 
     def may_be_followed(self, node: ast.Call) -> bool:
@@ -198,9 +195,7 @@ class StraightLineLowering:
 
     def assign(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for straight-line code."""
-        target = ast.copy_location(ast.Name(name, ast.Store()), node)
-        statement = ast.copy_location(ast.Assign([target], value), node)
-        self.primitive([statement], [name], node, self.source.text(value))
+        self.primitive([assigned(name, value, node)], [name], node, self.source.text(value))
 
     def as_variable(self, value: ast.expr, node: ast.AST) -> str:
         """A variable that holds the value of straight-line code (the code itself where it is a local name)."""
@@ -219,15 +214,25 @@ class StraightLineLowering:
         if name in callee.captured or (name in parameters and rebinding(callee.source.node, name) is None):
             raise Learned(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
 
+    # Blocks
 
-def assigned(name: str, value: ast.expr, node: ast.AST) -> ast.stmt:
-    """``name = value``, in the place of a node."""
-    return placed(ast.Assign([ast.Name(name, ast.Store())], value), node)
+    def go(self, block: str, node: ast.AST) -> None:
+        """End the open block, if there is one, by a jump."""
+        self.blocks.end(GotoOp(block, location=self.location(node)))
 
+    def branch_on(
+        self, test: ast.expr, true: str, false: str, node: ast.AST, text: str, *, tests: bool = False
+    ) -> None:
+        """End the open block by a branch on straight-line code.
 
-def placed(tree: Tree, node: ast.AST) -> Tree:
-    """A tree all of which stands in the place of a node."""
-    for part in ast.walk(tree):
-        if isinstance(part, (ast.expr, ast.stmt)):
-            ast.copy_location(part, node)
-    return tree
+        Args:
+            test: The code.
+            true: Where lanes go for which it is true.
+            false: Where the others go.
+            node: What stands in the source.
+            text: What the program shows of the test.
+            tests: Whether it is a test behind a statement that fails in some lanes.
+        """
+        name = self.temporary("if")
+        self.primitive([assigned(name, test, node)], [name], node, text, tests=tests)
+        self.blocks.end(BranchOp(self.variable(name), true, false, location=self.location(node)))

@@ -18,17 +18,18 @@ from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
-from hlobatch.frontend.exceptions import RESULT, ExceptionLowering
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.places import assignments, augmented, changed, unpacked
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.printing import as_statement
+from hlobatch.frontend.raising import RESULT
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
+from hlobatch.frontend.syntax import assigned, helper, literal, load
+from hlobatch.frontend.try_statements import TryLowering
 from hlobatch.ir.code import DELETION
-from hlobatch.ir.ops import HALT, GotoOp, PrimOp
+from hlobatch.ir.ops import HALT, PrimOp
 from hlobatch.ir.program import Function
 
 T = TypeVar("T")
@@ -37,7 +38,7 @@ DROPPED: Final = "dropped"
 """How temporaries begin that hold the value of an expression that is a statement."""
 
 
-class FunctionLowering(ExceptionLowering):
+class FunctionLowering(TryLowering):
     """Lowers the statements of one function."""
 
     def __init__(self, callee: Callee, callees: Callees) -> None:
@@ -50,10 +51,10 @@ class FunctionLowering(ExceptionLowering):
         self.blocks.start(self.blocks.name("entry"), self.location(node))
         self.begin_failures(node)
         for name in objects_changed(node):
-            self.assign(name, helper("__hb_own", [self.load(name, node.body[0])], node.body[0]), node.body[0])
+            self.assign(name, helper("__hb_own", [load(name, node.body[0])], node.body[0]), node.body[0])
         self.statements(node.body)
         if self.blocks.is_open:
-            self.give_back(ast.copy_location(ast.Constant(None), node.body[-1]), node.body[-1])
+            self.give_back(literal(None, node.body[-1]), node.body[-1])
         self.end_failures(node)
         return Function(
             self.callee.name,
@@ -244,8 +245,8 @@ class FunctionLowering(ExceptionLowering):
         body = list[ast.stmt]()
         if len(targets) > 1:
             name = self.temporary()
-            body = [ast.copy_location(ast.Assign([ast.Name(name, ast.Store())], given), node)]
-            given = self.load(name, node)
+            body = [assigned(name, given, node)]
+            given = load(name, node)
         body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
         self.primitive(body, self._bound(body), node, text)
 
@@ -255,10 +256,10 @@ class FunctionLowering(ExceptionLowering):
         self.assign(given, value, node)
         for target in targets:
             pattern, parts = unpacked(target, self.temporary)
-            unpacking = ast.copy_location(ast.Assign([pattern], self.load(given, node)), node)
+            unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
             self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
             for part, name in parts:
-                body = assignments(self.simple(part), self.load(name, part), self.temporary)
+                body = assignments(self.simple(part), load(name, part), self.temporary)
                 self.primitive(body, self._bound(body), part, self.source.text(part))
 
     def _bound(self, body: list[ast.stmt]) -> list[str]:
@@ -281,7 +282,7 @@ class FunctionLowering(ExceptionLowering):
         if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
             names, operation = special
             if self.is_overloaded(names, node):
-                operand = self.load(node.target.id, node)
+                operand = load(node.target.id, node)
                 self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
                 return
         if isinstance(node.target, ast.Name):
@@ -319,11 +320,11 @@ class FunctionLowering(ExceptionLowering):
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Let an item or an attribute be what a callee made of it."""
         target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
-        self._assign_places([target], self.load(name, node), ast.copy_location(ast.Expr(node), node))
+        self._assign_places([target], load(name, node), ast.copy_location(ast.Expr(node), node))
 
     @statement.register
     def _return(self, node: ast.Return) -> None:
-        self.give_back(node.value or ast.copy_location(ast.Constant(None), node), node)
+        self.give_back(node.value or literal(None, node), node)
 
     def give_back(self, value: ast.expr, node: ast.AST) -> None:
         """Return a value. Choices are returned from each side, so that calls in them stay in tail position."""
@@ -341,14 +342,14 @@ class FunctionLowering(ExceptionLowering):
                 self.store(RESULT, value, node)
                 self.in_tail = False
                 self.leave()
-                self.blocks.end(GotoOp(HALT, location=self.location(node)))
+                self.go(HALT, node)
 
     def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
         for operand in value.values[:-1]:
             self.store(RESULT, operand, operand)
             rest = self.blocks.name("and" if isinstance(value.op, ast.And) else "or")
             targets = (rest, HALT) if isinstance(value.op, ast.And) else (HALT, rest)
-            self.branch(self.load(RESULT, operand), *targets)
+            self.branch(load(RESULT, operand), *targets)
             self.blocks.start(rest, self.location(operand))
         self.give_back(value.values[-1], value.values[-1])
 
@@ -362,7 +363,7 @@ class FunctionLowering(ExceptionLowering):
             self.blocks.start(then, self.location(node.body[0]))
             self._side(node.body)
             around.append((node, after, self.blocks.is_open or not node.orelse))
-            self.blocks.end(GotoOp(after, location=self.location(node)))
+            self.go(after, node)
             match node.orelse:
                 case [ast.If() as inner]:
                     self.blocks.start(otherwise, self.location(inner))
@@ -374,7 +375,7 @@ class FunctionLowering(ExceptionLowering):
                     self._side(node.orelse)
         for outer, after, is_left in reversed(around):
             goes_on = is_left or self.blocks.is_open
-            self.blocks.end(GotoOp(after, location=self.location(outer)))
+            self.go(after, outer)
             if goes_on:
                 self.blocks.start(after, self.location(outer))
 
@@ -413,7 +414,7 @@ class FunctionLowering(ExceptionLowering):
         self.branch(node.test, body, otherwise if node.orelse else after)
         self.blocks.start(body, self.location(node.body[0]))
         self.loop_body(node.body, Loop(head, after))
-        self.blocks.end(GotoOp(head, location=self.location(node)))
+        self.go(head, node)
         self.loop_end(node, otherwise, after)
 
     def loop_body(self, body: list[ast.stmt], loop: Loop) -> None:
@@ -427,7 +428,7 @@ class FunctionLowering(ExceptionLowering):
         if node.orelse:
             self.blocks.start(otherwise, self.location(node.orelse[0]))
             self.statements(node.orelse)
-        self.blocks.end(GotoOp(after, location=self.location(node)))
+        self.go(after, node)
         self.blocks.start(after, self.location(node))
 
     @statement.register
@@ -437,9 +438,9 @@ class FunctionLowering(ExceptionLowering):
     @statement.register
     def _break(self, node: ast.Break) -> None:
         self.leave(len(self.loops) - 1)
-        self.blocks.end(GotoOp(self.loops[-1].after, location=self.location(node)))
+        self.go(self.loops[-1].after, node)
 
     @statement.register
     def _continue(self, node: ast.Continue) -> None:
         self.leave(len(self.loops) - 1)
-        self.blocks.end(GotoOp(self.loops[-1].latch, location=self.location(node)))
+        self.go(self.loops[-1].latch, node)

@@ -10,9 +10,9 @@ from hlobatch.analysis.facts import GoesOver, Site
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import as_loop, renamed
-from hlobatch.frontend.primitives import helper
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names
+from hlobatch.frontend.syntax import assigned, helper, load
 
 if TYPE_CHECKING:
     from hlobatch.frontend.expressions import ExpressionLowering
@@ -41,7 +41,7 @@ class TraceTimeLowering:
         self.function.statements(
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
-        return self.function.load(result, node)
+        return load(result, node)
 
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
@@ -125,7 +125,7 @@ class TraceTimeLowering:
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
         result = self.function.temporary()
         self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
-        items = self.function.load(result, node)
+        items = load(result, node)
         if isinstance(node, ast.SetComp):
             return ast.copy_location(ast.Set([ast.copy_location(ast.Starred(items, ast.Load()), node)]), node)
         return items
@@ -142,7 +142,6 @@ class TraceTimeLowering:
                         help=f"write a `for`, and assign {child.target.id!r} in a statement of its own.",
                     )
         result = self.function.temporary()
-        target = ast.copy_location(ast.Name(result, ast.Store()), node)
-        statement = ast.copy_location(ast.Assign([target], node), node)
-        self.function.primitive([statement], [result, *dict.fromkeys(names)], node, self.function.source.text(node))
-        return self.function.load(result, node)
+        outputs = [result, *dict.fromkeys(names)]
+        self.function.primitive([assigned(result, node, node)], outputs, node, self.function.source.text(node))
+        return load(result, node)

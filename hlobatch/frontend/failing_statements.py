@@ -1,0 +1,156 @@
+"""Statements whose operations raise by themselves in some lanes -> the statements, and tests where their block ends.
+
+::
+
+    x = items.pop()              %x, %items, %$status = prim "items.pop()" (%items)
+    y = x + 1             ==>    %y = prim "x + 1" (%x)
+                                 %$if = prim "has failed" (%$status)
+                                 branch %$if, wrong, right
+                               wrong:
+                                 %$failure, %$details = prim "items.pop()" ()        which records the IndexError
+                                 jump failed
+                               right:
+                                 …
+
+Tracing finds out that a statement can fail, and how (``analysis/lane_failures.py``); it then gives a ``$status`` beside
+its results: the number of the way in which it failed, 0 if it did not. Statements of one block are tested together
+where control leaves it: what is computed after a failure is computed in vain, as nothing but the block sees it. In a
+``try`` each statement is tested at once, since a handler may read what comes after it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch.analysis.aliases import HELD_BACK
+from hlobatch.analysis.facts import Learned
+from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
+from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
+from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.handlers import OF_LANES
+from hlobatch.frontend.raising import RaisingLowering
+from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.syntax import helper, literal, load, placed
+
+_OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
+"""What no method that changes a list raises, so that it comes from an argument, which Python evaluates before."""
+
+
+@dataclass(frozen=True)
+class Untested:
+    """A statement that fails in some lanes, and has not been tested yet.
+
+    Attributes:
+        status: The variable that says in which way it failed.
+        failing: The ways.
+        node: The statement.
+    """
+
+    status: str
+    failing: CanFail
+    node: ast.AST
+
+
+class FailingLowering(RaisingLowering):
+    """Lowers statements that fail in some lanes, and what raises there.
+
+    Attributes:
+        untested: The statements of the open block that have to be tested before control leaves it.
+    """
+
+    def __init__(self, callee: Callee, callees: Callees) -> None:
+        super().__init__(callee, callees)
+        self.untested: list[Untested] = []
+        self.blocks.before_end = self.test_statements
+
+    def primitive(
+        self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
+    ) -> None:
+        """Emit a ``PrimOp``, whose operations say what they raise, if the program catches something of that."""
+        facts = self.callees.facts
+        caught, careful = facts.of(Caught, PROGRAM), facts.of(Careful, PROGRAM) is not None
+        if (caught or careful) and not tests:
+            wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else (), careful)]
+            body = [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
+        super().primitive(body, outputs, node, text, tests=tests)
+
+    def held_back(
+        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
+    ) -> dict[str, str]:
+        """In a ``try``, the variables of a statement that a handler may read: they keep their values if it fails.
+
+        Raises:
+            UnsupportedSyntaxError: A handler would see what a method has changed, though its argument failed.
+        """
+        if not self.tries:
+            return {}
+        if changed and any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
+            raise UnsupportedSyntaxError(
+                f"in a `try`, this changes {changed[0]!r} in place, and computes what may raise",
+                self.location(node),
+                help="compute it in a statement before, as in `x = 10 // n`, then `items.append(x)`.",
+            )
+        return {n: self.temporary(HELD_BACK) for n in outputs if n not in changed and not n.startswith(TEMPORARY)}
+
+    def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
+        """Note, behind a statement that fails in some lanes, that it has to be tested."""
+        self.untested.append(Untested(status, failing, node))
+        if self.tries:  # what comes next must not be done
+            self.test_statements()
+
+    def test_statements(self) -> None:
+        """Emit tests of the statements of the open block, and for each way to fail a block that raises."""
+        untested, self.untested = self.untested, []
+        if not untested:
+            return
+        node = untested[0].node
+        wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
+        self._test_status([one.status for one in untested], None, (wrong, right), node)
+        self.blocks.start(wrong, self.location(node))
+        ways = [(one, way) for one in untested for way in range(len(one.failing.failures))]
+        for one, way in ways[:-1]:
+            this, other = self.blocks.name("this"), self.blocks.name("other")
+            self._test_status([one.status], way + 1, (this, other), one.node)
+            self.blocks.start(this, self.location(one.node))
+            self._record_by_itself(one, way)
+            self.blocks.start(other, self.location(one.node))
+        self._record_by_itself(*ways[-1])  # a lane that failed in no other way failed in the last
+        self.blocks.start(right, self.location(node))
+
+    def _test_status(self, statuses: Sequence[str], way: int | None, sides: tuple[str, str], node: ast.AST) -> None:
+        """Emit a branch on whether one of some statements failed: in a way, by its number from 1, or in any."""
+        test = helper("__hb_has_failed_by_itself", [literal(way, node), *(load(s, node) for s in statuses)], node)
+        text = "has failed" if way is None else f"has failed, {way}"
+        self.branch_on(test, *sides, node, text, tests=True)
+
+    def _record_by_itself(self, one: Untested, way: int) -> None:
+        """Emit that a statement raises what one of its operations raises by itself."""
+        kind, arguments = one.failing.failures[way]
+        around = self.tries
+        if issubclass(kind, CapacityError):  # which is none of Python's, so that no handler catches it
+            self.tries = ()
+        self.record(self._raised(kind, arguments, one.node), kind, one.node)
+        self.tries = around
+
+    def _raised(self, kind: type[Exception], arguments: Sequence[Any], node: ast.AST) -> ast.expr:
+        """An exception as straight-line code."""
+        made = ast.copy_location(self.constant(kind), node)
+        return ast.copy_location(ast.Call(made, [literal(value, node) for value in arguments], []), node)
+
+    def learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
+        """Learn that the program catches what operations raise by themselves.
+
+        Args:
+            kinds: The classes that a ``try`` catches.
+
+        Raises:
+            Learned: One of them was not known: from now on all operations of the program raise it.
+        """
+        caught = self.callees.facts.of(Caught, PROGRAM)
+        known = caught.kinds if caught else ()
+        new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
+        if new:
+            raise Learned(PROGRAM, Caught((*known, *new)))

@@ -1,0 +1,234 @@
+"""``raise``, ``assert`` and calls of functions that may raise -> jumps to where failures go.
+
+::
+
+    if x < 0:                            %$failure, %$details = prim "raise ValueError(x)" (%x)
+        raise ValueError(x)       ==>    jump failed
+    y = root(x)                          …
+                                         %y, %$failure, %$details = call @root(%x)
+                                         branch "$failure != 0" (%$failure), failed, went_well
+
+A function that may raise gives back ``$failure`` beside its result: the number of the ``raise`` that was reached, 0 if
+none was; and ``$details``, the values that the exception's message is made of, encoded in words. Who calls the function
+goes on to the handler around the call (``try_statements.py``), or gives both back in turn. Each lane does so by itself;
+the host makes the user's exceptions of what the whole program gives back (``ir/failures.py``).
+
+Whether a function may raise is a fact (``Raises``) that is learned where a ``raise`` is met in it for the first time:
+a program in which nothing raises has no such variables.
+"""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from typing import Any, Final
+
+from hlobatch.analysis.facts import Learned, of_function
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.callees import Callee, static_value
+from hlobatch.frontend.expressions import ExpressionLowering
+from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
+from hlobatch.frontend.primitives import compile_primitive
+from hlobatch.frontend.scopes import read_names
+from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.syntax import assigned, helper, literal, load
+from hlobatch.ir.code import UNDEFINED
+from hlobatch.ir.ops import HALT, NO_RESULT, PrimOp
+
+FAILURE: Final = f"{TEMPORARY}failure"
+"""The variable with the number of a failure, 0 if there is none."""
+DETAILS: Final = f"{TEMPORARY}details"
+"""The variable with the words of a failure."""
+RESULT: Final = f"{TEMPORARY}result"
+"""The variable with what a function returns."""
+_EXCEPTION: Final = f"{TEMPORARY}exception"
+
+
+@dataclass(frozen=True)
+class Try:
+    """A ``try`` around the code that is being lowered.
+
+    Attributes:
+        caught: The block that failures go to.
+        loops: How many loops are around it.
+        last: The statements of its ``finally``.
+    """
+
+    caught: str
+    loops: int
+    last: tuple[ast.stmt, ...] = ()
+
+
+@dataclass(frozen=True)
+class Handled:
+    """An ``except`` around the code that is being lowered.
+
+    Attributes:
+        name: The user's name for the exception, if there is one.
+        failure: The variable that keeps which failure is handled.
+        details: The variable that keeps its words.
+    """
+
+    name: str | None
+    failure: str
+    details: str
+
+
+class RaisingLowering(ExpressionLowering):
+    """Lowers ``raise``, ``assert``, and what follows a call of a function that may raise.
+
+    Attributes:
+        loops: The loops around the code that is being lowered, the innermost last.
+        tries: Each ``try`` around it, the innermost last.
+        handled: Each ``except`` around it, the innermost last.
+        in_tail: Whether a call that is being lowered is the last thing that the function does.
+    """
+
+    loops: list[Any]
+    tries: tuple[Try, ...] = ()
+    handled: tuple[Handled, ...] = ()
+    in_tail = False
+    _failed: str | None = None
+
+    # A function that may raise
+
+    def begin_failures(self, node: ast.AST) -> None:
+        """Emit, at the entry of a function that may raise, that nothing has failed yet."""
+        if self.callee.raises:
+            self.assign(FAILURE, literal(0, node), node)
+            self.assign(DETAILS, helper("__hb_no_details", [literal(self._words, node)], node), node)
+
+    def end_failures(self, node: ast.AST) -> None:
+        """Emit the block through which lanes that failed leave the function, without a result."""
+        if self._failed is not None:
+            self.blocks.start(self._failed, self.location(node))
+            self.blocks.add(PrimOp((), (self.variable(RESULT),), UNDEFINED, NO_RESULT, location=self.location(node)))
+            self.go(HALT, node)
+
+    @property
+    def given_back(self) -> tuple[str, ...]:
+        """The variables that the function gives back beside its result."""
+        return (*self.callee.given_back, *((FAILURE, DETAILS) if self.callee.raises else ()))
+
+    @property
+    def _words(self) -> int:
+        """How many words the details of a failure have in this program."""
+        known = self.callees.facts.of(Words, WHOLE_PROGRAM)
+        return 1 if known is None else known.size
+
+    def where_failures_go(self) -> str:
+        """The block of the handler around the code, or the block by which failures leave the function.
+
+        Raises:
+            Learned: The function may raise, which was not known.
+        """
+        if not self.callee.raises:
+            raise Learned(of_function(self.callee.key), Raises())
+        if self.tries:
+            return self.tries[-1].caught
+        if self._failed is None:
+            self._failed = self.blocks.name("failed")
+        return self._failed
+
+    # Calls
+
+    def told(self, callee: Callee) -> tuple[str, ...]:
+        """The variables that receive the failure of a call."""
+        return (FAILURE, DETAILS) if callee.raises else ()
+
+    def after_call(self, node: ast.Call) -> None:
+        """Emit, behind a call of a function that may raise, a branch to where failures go."""
+        where = self.where_failures_go()
+        if self.in_tail:
+            return  # the function gives back the failure of the call as it gives back its result
+        went_well = self.blocks.name("went_well")
+        test = helper("__hb_has_failed", [load(FAILURE, node)], node)
+        self.branch_on(test, where, went_well, node, "$failure != 0")
+        self.blocks.start(went_well, self.location(node))
+
+    # raise, assert
+
+    def fail(self, node: ast.Raise) -> None:
+        """Lower ``raise``."""
+        if node.exc is None or self._is_handled(node.exc):
+            self._fail_again(node)
+            return
+        exception, kind = self._exception(node.exc)
+        self.record(exception, kind, node)
+
+    def fail_unless(self, node: ast.Assert) -> None:
+        """Lower ``assert``."""
+        wrong, right = self.blocks.name("wrong"), self.blocks.name("right")
+        self.branch(node.test, right, wrong)
+        self.blocks.start(wrong, self.location(node))
+        arguments = [] if node.msg is None else [self.simple(node.msg)]
+        self.record(helper("__hb_AssertionError", arguments, node), AssertionError, node)
+        self.blocks.start(right, self.location(node))
+
+    def _exception(self, node: ast.expr) -> tuple[ast.expr, type[BaseException]]:
+        """What is raised, as straight-line code, and its class."""
+        made = node.func if isinstance(node, ast.Call) else node
+        kind = static_value(made, self.source, self.local)
+        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
+            raise UnsupportedSyntaxError(
+                "the class of what is raised is not known",
+                self.location(node),
+                help="write it out, as in `raise ValueError(…)`.",
+            )
+        if isinstance(node, ast.Call):
+            arguments = [self.simple(argument) for argument in node.args]
+            keywords = [ast.copy_location(ast.keyword(k.arg, self.simple(k.value)), k) for k in node.keywords]
+            node = ast.copy_location(ast.Call(node.func, arguments, keywords), node)
+        return node, kind
+
+    def record(self, exception: ast.expr, kind: type[BaseException], node: ast.AST) -> None:
+        """Emit that lanes which come here fail, and go to where failures go.
+
+        Args:
+            exception: The exception, as straight-line code, which the host will run.
+            kind: Its class.
+            node: The statement that raises it.
+        """
+        where = self.where_failures_go()
+        reads = read_names(exception)
+        inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
+        constants = {name: value for name, value in self.constants.items() if name in reads}
+        body = [assigned(_EXCEPTION, exception, node)]
+        make = compile_primitive(self.source, body, inputs, [_EXCEPTION], constants)
+        failures = self.callees.failures
+        recorder = Recorder(len(failures.all) + 1, kind, self.source.text(node), make, self.location(node), self._words)
+        failures.all.append(recorder)
+        self.blocks.add(
+            PrimOp(
+                tuple(map(self.variable, inputs)),
+                (self.variable(FAILURE), self.variable(DETAILS)),
+                recorder,
+                recorder.text,
+                location=self.location(node),
+                read_at=tuple(self.location(reads[name]) for name in inputs),
+            )
+        )
+        self.go(where, node)
+
+    def _is_handled(self, node: ast.expr) -> bool:
+        """Whether an expression is the name of the exception that is being handled."""
+        return isinstance(node, ast.Name) and bool(self.handled) and self.handled[-1].name == node.id
+
+    def _fail_again(self, node: ast.Raise) -> None:
+        """Lower a ``raise`` of the exception that is being handled."""
+        if not self.handled:
+            raise UnsupportedSyntaxError(
+                "`raise` stands outside of an `except`", self.location(node), help="say what is raised."
+            )
+        self.fail_as(self.handled[-1], node)
+
+    def fail_as(self, kept: Handled, node: ast.AST) -> None:
+        """Emit that lanes fail in a way that has been kept."""
+        where = self.where_failures_go()
+        self.move(kept.failure, FAILURE, node)
+        self.move(kept.details, DETAILS, node)
+        self.go(where, node)
+
+    def move(self, source: str, target: str, node: ast.AST) -> None:
+        """Emit ``target = source``."""
+        self.assign(target, load(source, node), node)

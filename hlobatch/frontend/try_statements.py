@@ -1,0 +1,179 @@
+"""``try``, ``except``, ``else`` and ``finally`` -> blocks that failures go to.
+
+::
+
+    try:                                 %y, %$failure, %$details = call @root(%x)
+        y = root(x)                      branch "$failure != 0" (%$failure), caught, went_well
+    except ValueError:             ==>   caught:
+        y = 0                              branch "except ValueError" (%$failure), except, not_caught
+                                         except:
+                                           %$failure = prim "0" ()
+                                           %y = prim "0" ()
+                                           jump after_try
+                                         not_caught:
+                                           jump failed
+
+Which handler a failure goes to is asked of its number, by each lane (``failures.py``). What ``finally`` does is lowered
+once for each way out of the ``try``: for its end, for failures, and for each ``return``, ``break`` and ``continue``
+that leaves it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend.failing_statements import FailingLowering
+from hlobatch.frontend.handlers import caught_kinds
+from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
+from hlobatch.frontend.syntax import helper, literal, load
+
+
+class TryLowering(FailingLowering):
+    """Lowers what catches failures."""
+
+    def statements(self, body: list[ast.stmt]) -> None:
+        """Lower statements up to the first that control cannot pass."""
+        raise NotImplementedError
+
+    def attempt(self, node: ast.Try) -> None:
+        """Lower a ``try`` of any form."""
+        if node.finalbody:
+            self._attempt_finally(node)
+        else:
+            self._attempt(node)
+
+    def leave(self, loops: int = -1) -> None:
+        """Emit, before control leaves, the ``finally`` of each ``try`` that it leaves.
+
+        Args:
+            loops: How many loops are around the code that it goes to; -1 if that is the end of the function.
+        """
+        before = self.tries
+        while self.blocks.is_open and self.tries and self.tries[-1].loops > loops:
+            last = self.tries[-1].last
+            self.tries = self.tries[:-1]
+            self.statements(list(last))
+        self.tries = before
+
+    @contextmanager
+    def _within(self, one: Try) -> Iterator[None]:
+        """A context in which the body of a ``try`` is lowered; statements on either side are tested apart."""
+        self.test_statements()
+        before, self.tries = self.tries, (*self.tries, one)
+        try:
+            yield
+            self.test_statements()
+        finally:
+            self.tries = before
+
+    def _goes_to(self, block: str) -> bool:
+        """Whether some block so far goes to ``block``."""
+        return any(block in b.terminator.successors for b in self.blocks.blocks)
+
+    # finally
+
+    def _attempt_finally(self, node: ast.Try) -> None:
+        """Lower ``try: … finally: …``, with handlers or without."""
+        caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
+        inner = ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)
+        with self._within(Try(caught, len(self.loops), tuple(node.finalbody))):
+            self.statements([inner] if node.handlers else node.body)
+        if self.blocks.is_open:
+            self.statements(node.finalbody)
+        self.go(after, node)
+        if self._goes_to(caught):
+            self.blocks.start(caught, self.location(node))
+            self._fail_after(node.finalbody, node)
+        if self._goes_to(after):
+            self.blocks.start(after, self.location(node))
+
+    def _fail_after(self, last: list[ast.stmt], node: ast.AST) -> None:
+        """Lower a ``finally`` for lanes that failed; unless it leaves the function itself, they fail as they did."""
+        kept = self._keep(None, node)
+        self.statements(last)
+        if self.blocks.is_open:
+            self.fail_as(kept, node)
+
+    # except
+
+    def _attempt(self, node: ast.Try) -> None:
+        """Lower ``try: … except …: … else: …``."""
+        caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
+        self.learn_caught([kind for h in node.handlers for kind in caught_kinds(h, self.source, self.local)])
+        with self._within(Try(caught, len(self.loops))):
+            self.statements(node.body)
+        if self.blocks.is_open:
+            self.statements(node.orelse)
+        if not self._goes_to(caught) and self.blocks.is_open:
+            self._doubt_handlers(node)
+        self.go(after, node)
+        if self._goes_to(caught):
+            self.blocks.start(caught, self.location(node.handlers[0]))
+            self._handlers(node, after)
+        if self._goes_to(after):
+            self.blocks.start(after, self.location(node))
+
+    def _handlers(self, node: ast.Try, after: str) -> None:
+        """Lower the handlers, one after the other; failures that none of them catches go on."""
+        for handler in node.handlers:
+            self._handler(handler, after)
+        if self.blocks.is_open:
+            self.go(self.where_failures_go(), node)
+
+    def _handler(self, node: ast.ExceptHandler, after: str) -> None:
+        handle, not_caught = self.blocks.name("except"), self.blocks.name("not_caught")
+        if node.type is None:
+            self.go(handle, node)
+        else:
+            self._branch_on_kind(node.type, handle, not_caught)
+        self.blocks.start(handle, self.location(node))
+        kept = self._keep(node.name, node)
+        self._check_name(node)
+        before, self.handled = self.handled, (*self.handled, kept)
+        self.assign(FAILURE, literal(0, node), node)
+        self.statements(node.body)
+        self.handled = before
+        self.go(after, node)
+        if node.type is not None:
+            self.blocks.start(not_caught, self.location(node))
+
+    def _branch_on_kind(self, kinds: ast.expr, caught: str, not_caught: str) -> None:
+        """Emit a branch on whether the failure is of some classes of exceptions."""
+        failures = ast.copy_location(self.constant(self.callees.failures), kinds)
+        test = helper("__hb_caught", [failures, load(FAILURE, kinds), kinds], kinds)
+        self.branch_on(test, caught, not_caught, kinds, f"except {self.source.text(kinds)}")
+
+    def _keep(self, name: str | None, node: ast.AST) -> Handled:
+        """Emit copies of the failure that has been caught, which another one may overwrite."""
+        kept = Handled(name, self.temporary("failure"), self.temporary("details"))
+        self.move(FAILURE, kept.failure, node)
+        self.move(DETAILS, kept.details, node)
+        return kept
+
+    # What is refused
+
+    def _check_name(self, node: ast.ExceptHandler) -> None:
+        """Refuse to look at an exception: what it is made of is known on the host alone."""
+        raised = [part for part in ast.walk(node) if isinstance(part, ast.Raise)]
+        again = [one for part in raised for one in (part.exc, part.cause)]
+        for part in ast.walk(node):
+            if isinstance(part, ast.Name) and part.id == node.name and not any(part is other for other in again):
+                raise UnsupportedSyntaxError(
+                    f"the exception {node.name!r} is looked at, which differs between lanes",
+                    self.location(part),
+                    help="keep what is needed of it in a variable before it is raised.",
+                )
+
+    def _doubt_handlers(self, node: ast.Try) -> None:
+        """Emit an error for when all is known, if still nothing raises: what Python would raise here, JAX does not."""
+        handler = node.handlers[0]
+        error = UnsupportedSyntaxError(
+            "nothing in this `try` raises for a lane by itself",
+            self.location(handler.type or handler),
+            help="test for it with `if`, or `raise` where it happens.",
+        )
+        refused = helper("__hb_doubt", [ast.copy_location(self.constant(error), handler)], handler)
+        self.assign(self.temporary(), refused, handler)
