@@ -31,6 +31,12 @@ def verify_each() -> bool:
     return os.environ.get("HLOBATCH_VERIFY_EACH", "1") != "0"
 
 
+def profile() -> Path | None:
+    """File with what was measured of this machine (``HLOBATCH_PROFILE``), or None for what hlobatch was tried on."""
+    value = os.environ.get("HLOBATCH_PROFILE")
+    return Path(value) if value else None
+
+
 def names_xla_flag(name: str) -> bool:
     """Whether the user set a flag of XLA's (``XLA_FLAGS``)."""
     return name in os.environ.get("XLA_FLAGS", "")

@@ -310,6 +310,13 @@ class ArtifactError(HloBatchError):
     """
 
 
+class ProfileError(HloBatchError):
+    """The file that ``HLOBATCH_PROFILE`` names does not say what a machine takes for what.
+
+    Fix: write one with ``python -m benchmarks.calibrate FILE``, or unset the variable.
+    """
+
+
 class ParseError(HloBatchError):
     """A text or file is not a module that can be read.
 

@@ -89,11 +89,13 @@ def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
     """The strategy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
     properties, options, costs = policies.properties, policies.options, policies.target.loop
     is_open = options.in_loop.dispatch == options.schedule == "auto" and strategy.form != "sweep"
-    most = int(costs.swept_operations / max(properties.work, 1.0))
+    most = int(costs.test_operations / max(properties.work, 1.0))
     if not (is_open and most and properties.repeats and not properties.has_inner_loops):
         return None
     if not isinstance(strategy.lanes, int) or strategy.lanes > most:
         return None
     reason = said_of(properties, f"up to {most:,} lanes run all blocks sooner than one test")
     rounds = Case(properties, policies.target, strategy.one_kernel).rounds
-    return replace(strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_share, reason=reason)
+    return replace(
+        strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_lanes_per_done, reason=reason
+    )

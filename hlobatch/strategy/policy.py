@@ -114,7 +114,7 @@ class Case:
     @property
     def passes_by(self) -> bool:
         """Whether a turn over all blocks computes many times what its lanes need."""
-        return self.properties.excess_of_a_sweep >= self.target.loop.sweep_excess
+        return self.properties.excess_of_a_sweep >= self.target.loop.sweep_excess_factor
 
     @property
     def is_swept(self) -> bool:
@@ -128,7 +128,7 @@ class Case:
         There are several if such a test starts a kernel, and no block makes one anyway because it goes on to itself.
         """
         tests_are_dear = self.properties.repeats and not self.one_kernel and not self.properties.has_a_block_that_turns
-        return self.target.loop.rounds if tests_are_dear else 1
+        return self.target.loop.turns_per_test if tests_are_dear else 1
 
     @property
     def worth_a_step(self) -> int:
@@ -181,22 +181,22 @@ FLIGHTS: Final = (
     _Flown(
         "as many as fill vectors and share the smallest cache",
         lambda c: c.one_kernel and c.schedule == "most_lanes",
-        lambda c: dict(c.target.loop.kernel_most_lanes)[c.target.vector],
+        lambda c: c.target.loop.kernel_most_lanes(c.target.vector),
     ),
     _Flown(
         "as many as LLVM unrolls a loop over",
         lambda c: c.one_kernel and c.form == "sweep" and c.properties.has_stacks,
-        lambda c: c.target.loop.kernel_stacks,
+        lambda c: c.target.loop.kernel_stack_lanes,
     ),
     _Flown(
         "few, since stacks are pushed and popped lane by lane",
         lambda c: c.form == "sweep" and c.properties.has_stacks,
-        lambda c: c.target.loop.swept_stacks,
+        lambda c: c.target.loop.swept_stack_lanes,
     ),
     _Flown(
         "as many as fill vectors while products stay in the smallest cache",
         lambda c: c.one_kernel and not c.is_cheap and not c.is_swept,
-        lambda c: c.target.loop.kernel_dear,
+        lambda c: c.target.loop.kernel_dear_lanes,
     ),
     _Flown(
         "few, which end nearly together, since there is no kernel to start",
@@ -249,7 +249,7 @@ def policy_for(properties: Properties, options: Options, target: Target, *, one_
         multiple=costs.vectors * target.vector if one_kernel else 1,
         queue_inputs=_queue_inputs(case, options, are_alike=are_alike),
         rounds=case.rounds if case.form == "sweep" else 1,
-        share=1 if are_alike else costs.cheap_share if case.is_cheap else costs.share,
+        share=1 if are_alike else costs.cheap_lanes_per_done if case.is_cheap else costs.lanes_per_done,
         threads=_threads(properties, options, target, undivided),
         portion=_portion(properties, options, target),
         reason=said_of(properties, judgement.value) if is_auto else "as asked for",
@@ -297,8 +297,8 @@ def _in_flight(case: Case, options: Options) -> tuple[Flight, str]:
     (most, enough), reason = rule.flight(case), rule.reason
     if case.one_kernel and case.schedule == "most_lanes" and most * properties.largest_kept > costs.kernel_bytes:
         most, reason = enough, "as many as fill vectors, of which each has much to itself"
-    if costs.least_lanes > max(most, enough):
-        return Flight(costs.least_lanes, costs.least_lanes), "as many as keep an accelerator busy"
+    if costs.profile.busy_lanes > max(most, enough):
+        return Flight(costs.profile.busy_lanes, costs.profile.busy_lanes), "as many as keep an accelerator busy"
     return Flight(max(most, enough), enough), reason
 
 
@@ -307,7 +307,7 @@ def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
     if options.lanes:
         return 1
     is_dear = case.one_kernel and not (case.is_cheap or are_alike)
-    return case.target.loop.kernel_queue_inputs if is_dear else case.target.loop.queue_inputs
+    return case.target.loop.kernel_queue_inputs_per_lane if is_dear else case.target.loop.queue_inputs_per_lane
 
 
 def _undivided(properties: Properties, options: Options, target: Target) -> str:
@@ -315,7 +315,7 @@ def _undivided(properties: Properties, options: Options, target: Target) -> str:
     if not target.divides:
         return ""
     return properties.library_called or (
-        "" if options.threads else properties.much_handed_over(target.loop.handed_over_elements)
+        "" if options.threads else properties.much_handed_over(target.loop.handed_over_elements_per_operation)
     )
 
 
@@ -334,4 +334,4 @@ def _portion(properties: Properties, options: Options, target: Target) -> int:
     costs = target.loop
     worth = costs.recursive if properties.has_stacks else costs.looping
     least = max(worth.inputs, costs.matrix_inputs) if properties.largest_matrix >= costs.matrix_bytes else worth.inputs
-    return max(least, round(worth.operations / max(properties.work, 1.0)))
+    return max(least, round(costs.thread_operations(worth) / max(properties.work, 1.0)))

@@ -1,14 +1,18 @@
-"""The costs of XLA's loop over all lanes on one machine, as numbers by which a strategy is chosen.
+"""What was measured of a machine -> the costs of XLA's loop over all lanes there, by which a strategy is chosen.
 
-An operation is an operation on one number of one lane. The defaults were fitted in 2026-11 to the workloads of
-``benchmarks/`` with jax 0.10, on two cores of a server with AVX-512 and on two with AVX2; ``accelerators.py`` has
-those of GPUs and TPUs.
+Some costs follow from a machine's profile: they are how many operations take as long as something else does. An
+operation is an operation on one number of one lane. The others are numbers of lanes, of turns and of inputs, and ratios
+of them, which are the same on every machine. They were fitted to the workloads of ``benchmarks/`` in 2026-11 with jax
+0.10, on two cores of a server with AVX-512 and on two with AVX2.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple, final
+
+from hlobatch.targets.profile import Profile, server
 
 
 class Flight(NamedTuple):
@@ -28,81 +32,125 @@ class Worth(NamedTuple):
 
     Attributes:
         inputs: At least so many.
-        operations: All blocks run once for all of them.
+        turns: Turns over all blocks that such a part makes. A thread pays if they take longer than to start it.
     """
 
     inputs: int
-    operations: float
+    turns: int
 
 
 @final
 @dataclass(frozen=True)
 class LoopCosts:
-    """The sizes.
+    """The costs, and what was fitted.
 
     Attributes:
-        cheap_operations: Of a lane, elements that it stores among them, all blocks together, up to which to run every
-            block in each turn is cheapest.
-        sweep_excess: Times as much as its lanes need that such a turn computes, from which it pays to find the block
-            with the most lanes, where a run is one kernel.
-        step_operations: Operations of all lanes together that take as long as to find a block and start its kernels.
-        kernel_step_operations: The same number where a run is one kernel, which has no other to start.
+        profile: What was measured of the machine.
+        typical_step: Times as long as the step that was measured takes one of a typical program, which has more blocks,
+            and more kernels in each.
+        cheap_lanes: Lanes that can go through every block of a cheap program in the time that it takes to find one.
+        sweep_excess_factor: Times as much as its lanes need that a turn over all blocks computes, from which it pays to
+            find the block with the most lanes, where a run is one kernel.
         lanes: Of a program of which blocks are tested. Many fewer leave vectors and kernels badly used.
         swept_lanes: Of a cheap program at most, without stacks.
-        swept_stacks: Of a cheap program with stacks, which XLA pushes and pops lane by lane: a lane costs nearly as
-            much among few as among many.
+        swept_stack_lanes: Of a cheap program with stacks, which XLA pushes and pops lane by lane: a lane costs nearly
+            as much among few as among many.
         kernel_lanes: Of a cheap program in one kernel. Fewer lanes end more nearly together, and there is no kernel to
             start.
-        kernel_stacks: Of one with stacks, all blocks in each turn. LLVM unrolls loops over up to so many.
-        kernel_most_lanes: Of one kernel that runs the block with the most lanes, by the numbers of 32 bits in a vector.
-        kernel_dear: Of any other program in one kernel: enough to use vectors well, and few enough for products to
-            stay in the smallest cache.
-        kernel_bytes: Of the largest array of all lanes in one kernel that runs the block with the most lanes. The
-            smallest cache does not hold a larger one, of which each lane reads and writes elements.
-        kernel_queue_inputs: Per lane, from which a queue pays in one kernel that is not cheap.
-        queue_inputs: Per lane, from which a queue pays anywhere else.
+        kernel_stack_lanes: Of one with stacks, all blocks in each turn. LLVM unrolls loops over up to so many.
+        kernel_least_lanes: Of one kernel that runs the block with the most lanes, or a program that is not cheap:
+            enough to use vectors well, and few enough for products to stay in the smallest cache.
+        kernel_more_vectors: Vectors of lanes that one kernel has besides those, if it runs the block with the most
+            lanes.
+        kernel_queue_inputs_per_lane: From which a queue pays in one kernel that is not cheap.
+        queue_inputs_per_lane: From which a queue pays anywhere else.
         alike_turns: Turns of a loop around all others that every lane makes, from which lanes take about as long. They
             had better take new inputs together then; with ten turns that is no gain.
         vectors: Lanes in one kernel are a multiple of so many vectors: what is left over is worked on by halves.
         once_bytes: Of the largest array of all lanes, where each input goes through every block once.
-        rounds: Turns over all blocks between two tests of whether any lane is left, where such a test starts a kernel.
-        looping: What is worth a thread where lanes loop; a loop may turn but a few times.
+        turns_per_test: Turns over all blocks between two tests of whether any lane is left, where such a test starts a
+            kernel.
+        looping: What is worth a thread where lanes loop; a loop may turn but a few hundred times.
         recursive: What is worth one where lanes recurse, and so run their blocks many times.
-        matrix_bytes: Of a matrix that a core fetches anew for each product, from which inputs had better share it.
-        matrix_inputs: That are worth fetching such a matrix.
-        handed_over_elements: Of an argument that no lane assigns, per operation of a turn, from which to copy a
-            thread's part of it takes longer than several turns.
-        cheap_share: One in so many lanes is done before those that are take new inputs, in a cheap program.
-        share: One in so many lanes is done before that in any other, where an idle lane costs more.
-        least_lanes: That keep the machine busy, whatever the program: thousands where so many run at a time.
-        swept_operations: Of all lanes and blocks together, up to which every block runs in each turn of a program that
-            is not cheap, because a test takes longer.
+        matrix_inputs: That are worth fetching a matrix that does not stay in a core's cache.
+        handed_over_elements_per_operation: Of an argument that no lane assigns, per operation of a turn, from which to
+            copy a thread's part of it takes longer than several turns.
+        cheap_lanes_per_done: One in so many lanes is done before those that are take new inputs, in a cheap program.
+        lanes_per_done: One in so many lanes is done before that in any other, where an idle lane costs more.
     """
 
-    cheap_operations: float = 400.0
-    sweep_excess: float = 3.0
-    step_operations: float = 40_000.0
-    kernel_step_operations: float = 4_000.0
+    profile: Profile
+    typical_step: float = 1.44
+    cheap_lanes: int = 100
+    sweep_excess_factor: float = 3.0
     lanes: Flight = Flight(256, 64)
     swept_lanes: int = 1024
-    swept_stacks: Flight = Flight(512, 192)
+    swept_stack_lanes: Flight = Flight(512, 192)
     kernel_lanes: Flight = Flight(128, 64)
-    kernel_stacks: Flight = Flight(96, 96)
-    kernel_most_lanes: tuple[tuple[int, Flight], ...] = ((8, Flight(96, 64)), (16, Flight(128, 64)))
-    kernel_dear: Flight = Flight(64, 64)
-    kernel_bytes: int = 3 * 2**14
-    kernel_queue_inputs: float = 1.25
-    queue_inputs: float = 2.0
+    kernel_stack_lanes: Flight = Flight(96, 96)
+    kernel_least_lanes: int = 64
+    kernel_more_vectors: int = 4
+    kernel_queue_inputs_per_lane: float = 1.25
+    queue_inputs_per_lane: float = 2.0
     alike_turns: int = 50
     vectors: int = 4
     once_bytes: int = 2**28
-    rounds: int = 16
-    looping: Worth = Worth(16, 30_000.0)
-    recursive: Worth = Worth(1, 1_000.0)
-    matrix_bytes: int = 2**20
+    turns_per_test: int = 16
+    looping: Worth = Worth(16, 256)
+    recursive: Worth = Worth(1, 8_192)
     matrix_inputs: int = 16
-    handed_over_elements: float = 2.0
-    cheap_share: int = 8
-    share: int = 32
-    least_lanes: int = 0
-    swept_operations: float = 0.0
+    handed_over_elements_per_operation: float = 2.0
+    cheap_lanes_per_done: int = 8
+    lanes_per_done: int = 32
+
+    @cached_property
+    def step_operations(self) -> float:
+        """Operations of all lanes together that take as long as to find a block and start its kernels."""
+        return self.typical_step * self.profile.operations("kernel_ns")
+
+    @cached_property
+    def kernel_step_operations(self) -> float:
+        """The same number where a run is one kernel, which has no other to start."""
+        return self.typical_step * self.profile.operations("find_ns")
+
+    @cached_property
+    def cheap_operations(self) -> float:
+        """Operations and stored elements per lane, of all blocks together, up to which a program is cheap.
+
+        As many lanes as there are at least run every block of such a program in the time that it takes to find one.
+        """
+        # Where kernels were not measured, a step counts as many operations as on the server, and so do lanes.
+        lanes = self.cheap_lanes if self.profile.kernel_ns is None else max(self.cheap_lanes, self.profile.busy_lanes)
+        return self.step_operations / lanes
+
+    @cached_property
+    def test_operations(self) -> float:
+        """Operations of all lanes together that take as long as the host waits at each test; 0 where it does not."""
+        return 0.0 if self.profile.test_ns is None else self.profile.operations("test_ns")
+
+    def thread_operations(self, worth: Worth) -> float:
+        """Operations of a turn over all blocks that are worth a thread, for all its lanes together."""
+        return self.profile.operations("thread_ns") / worth.turns
+
+    @cached_property
+    def kernel_bytes(self) -> int:
+        """Bytes of the largest array of all lanes in one kernel that runs the block with the most lanes.
+
+        The smallest cache does not hold a larger one, of which each lane reads and writes elements.
+        """
+        return self.profile.cache_bytes or server().cache_bytes or 0
+
+    @cached_property
+    def matrix_bytes(self) -> int:
+        """Bytes of a matrix that a core fetches anew for each product, from which inputs had better share it."""
+        return self.profile.core_bytes or server().core_bytes or 0
+
+    def kernel_most_lanes(self, vector: int) -> Flight:
+        """Lanes of one kernel that runs the block with the most lanes, by the numbers of 32 bits in a vector."""
+        least = self.kernel_least_lanes
+        return Flight(least + self.kernel_more_vectors * vector, least)
+
+    @property
+    def kernel_dear_lanes(self) -> Flight:
+        """Lanes of any other program in one kernel that is not cheap."""
+        return Flight(self.kernel_least_lanes, self.kernel_least_lanes)

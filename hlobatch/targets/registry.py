@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from hlobatch.targets.accelerators import GPU, Accelerator
+from hlobatch.targets.accelerators import accelerator
 from hlobatch.targets.cpu.target import cpu
 from hlobatch.targets.target import Target
 
 
 def target_of(platform: str) -> Target:
-    """The target that a platform is, in JAX's words."""
-    if platform == "cpu":
-        return cpu()
-    return GPU if platform == GPU.name else Accelerator(platform)
+    """The target that a platform is, in JAX's words.
+
+    Raises:
+        ProfileError: The file that ``HLOBATCH_PROFILE`` names does not say what this machine takes for what.
+    """
+    return cpu() if platform == "cpu" else accelerator(platform)

@@ -40,9 +40,9 @@ class Target:
 
     Attributes:
         name: Of its platform, in JAX's words.
+        loop: What the loop over all lanes takes.
         processor: What code of lanes is made for; None where there is none yet.
         lanes: What lanes that run code of their own take, and what the loop over all takes.
-        loop: What the loop over all lanes takes.
         is_host: Whether its arrays lie in the memory that Python has, so that to look at one moves nothing.
         divides: Whether parts of a batch may run side by side there, each in a thread of the host.
         threads: How many of them, at most.
@@ -51,9 +51,9 @@ class Target:
     """
 
     name: str
+    loop: LoopCosts
     processor: Processor | None = None
     lanes: LaneCosts = LaneCosts()
-    loop: LoopCosts = LoopCosts()
     is_host: bool = False
     divides: bool = False
     threads: int = 1

@@ -330,6 +330,7 @@ CLASSES = [
     hb.ArtifactError,
     hb.KernelError,
     hb.ParseError,
+    hb.ProfileError,
     hb.VerificationError,
 ]
 

@@ -12,6 +12,8 @@ from hlobatch.kernels.processors import CPU
 from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.targets.cpu import processor, whole_runs
 from hlobatch.targets.cpu.idioms import OneKernel, SeveralKernels
+from hlobatch.targets.loop import LoopCosts
+from hlobatch.targets.profile import own, server
 from hlobatch.targets.target import Run, Target
 
 
@@ -53,6 +55,7 @@ def cpu() -> Cpu:
     """The cores that this process may use now, with the vectors that they have."""
     return Cpu(
         "cpu",
+        LoopCosts(own("cpu") or server()),
         CPU,
         is_host=True,
         divides=True,

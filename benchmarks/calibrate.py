@@ -1,0 +1,211 @@
+"""``python -m benchmarks.calibrate [FILE]``: measure this machine, and write what the costs of its target follow from.
+
+It takes less than a minute on a machine that does nothing else. ``HLOBATCH_PROFILE=FILE`` has hlobatch choose by it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from datetime import date
+from pathlib import Path
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import hlobatch as hb
+from benchmarks.measure import interleaved
+from hlobatch.strategy.properties import Properties
+from hlobatch.targets.loop import LoopCosts
+from hlobatch.targets.profile import Profile, server
+from hlobatch.targets.registry import target_of
+
+ROUNDS: Final = 9
+"""Repetitions of each run. The shortest counts: whatever else the machine does only makes a run longer."""
+LANES_OF_HOSTS: Final = (256, 512, 1024)
+"""Lanes that fill vectors, while all that they keep stays in the smaller caches."""
+LANES_OF_DEVICES: Final = tuple(4**n for n in range(5, 11))
+"""Lanes up to a million: a device computes for thousands at a time."""
+MEASURED: Final = (
+    "operation_ns",
+    "kernel_ns",
+    "find_ns",
+    "thread_ns",
+    "test_ns",
+    "busy_lanes",
+    "cache_bytes",
+    "core_bytes",
+)
+FOLLOWS: Final = ("step_operations", "kernel_step_operations", "cheap_operations", "test_operations")
+
+
+def two_ways(x: Any, turns: Any) -> Any:
+    """A loop with a branch, neither side of which computes more than it stores; all lanes turn equally often."""
+    a, b, c, d, e, f = x, x + 1.0, x + 2.0, x + 3.0, x + 4.0, x + 5.0
+    g, h, o, p, m, n = x + 6.0, x + 7.0, x + 8.0, x + 9.0, x + 10.0, x + 11.0
+    i = 0
+    while i < turns:
+        if a > 0.0:
+            a, b, c, d, e, f = a * 0.5 - b, b * 0.5 - c, c * 0.5 - d, d * 0.5 - e, e * 0.5 - f, f * 0.5 - g
+            g, h, o, p, m, n = g * 0.5 - h, h * 0.5 - o, o * 0.5 - p, p * 0.5 - m, m * 0.5 - n, n * 0.5 - a
+        else:
+            a, b, c, d, e, f = a * 0.25 + d, b * 0.25 + e, c * 0.25 + f, d * 0.25 + g, e * 0.25 + h, f * 0.25 + o
+            g, h, o, p, m, n = g * 0.25 + p, h * 0.25 + m, o * 0.25 + n, p * 0.25 + a, m * 0.25 + b, n * 0.25 + c
+        i = i + 1
+    return a + b + c + d + e + f + g + h + o + p + m + n
+
+
+def halved(x: Any, turns: Any) -> Any:
+    """A loop that is over at once."""
+    while turns > 0:
+        x = x * 0.5 + 1.0
+        turns = turns - 1
+    return x
+
+
+class BusyError(Exception):
+    """Times contradict each other, because other processes take part of the machine."""
+
+
+class Turns:
+    """Runs of `two_ways` with some lanes, many turns and few, which differ in nothing but what turns take.
+
+    Attributes:
+        runs: Both, by name.
+        steps: How many blocks more the one with many turns runs.
+        work: Operations of all blocks once, per lane.
+    """
+
+    def __init__(self, lanes: int, turns: int, *, one_kernel: bool) -> None:
+        switches = hb.Optimizations(if_conversion=False, one_kernel=one_kernel)
+        function = hb.batch(
+            two_ways, dispatch="chain", schedule="most_lanes", lanes=lanes, threads=1, optimizations=switches
+        )
+        x = jnp.linspace(-1.0, 1.0, lanes, dtype=jnp.float32)
+        args = {name: (x, jnp.full(lanes, n, jnp.int32)) for name, n in (("many", turns), ("few", turns // 10))}
+        counted = {name: function.with_stats(*given)[1].steps for name, given in args.items()}
+        self.lanes = lanes
+        self.steps = counted["many"] - counted["few"]
+        self.turns = turns - turns // 10
+        self.work = Properties(function.trace(*args["many"]).plan.machine).work
+        self.runs = {name: _ready(function, given) for name, given in args.items()}
+
+    def per_turn(self, seconds: Mapping[str, Sequence[float]]) -> float:
+        """Nanoseconds that a turn of `two_ways` takes, all its blocks once."""
+        return 1e9 * (min(seconds["many"]) - min(seconds["few"])) / self.turns
+
+
+def _ready(function: Any, args: Sequence[Any]) -> Callable[[], Any]:
+    def run() -> Any:
+        return jax.block_until_ready(function(*args))
+
+    run()
+    return run
+
+
+def operations_and_kernels(lanes: Sequence[int]) -> dict[str, float]:
+    """What an operation takes, and a step besides: the slope and the start of a line through times by lanes."""
+    all_turns = [Turns(n, max(200, 2**21 // n), one_kernel=False) for n in lanes]
+    times = [turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0)) for turns in all_turns]
+    slope, start = np.polyfit(lanes, times, 1)
+    steps = all_turns[0].steps / all_turns[0].turns
+    measured = {"operation_ns": slope / all_turns[0].work, "kernel_ns": start / steps}
+    if min(lanes) < max(LANES_OF_HOSTS):
+        return measured
+    busy = [n for n, time in zip(lanes, times, strict=True) if time < 2 * min(times)]
+    return measured | {"busy_lanes": max(busy)}
+
+
+def find(operation_ns: float) -> float:
+    """Nanoseconds for a step of one vector of lanes in a run that is one kernel, without its operations."""
+    turns = Turns(16, 20_000, one_kernel=True)
+    steps = turns.steps / turns.turns
+    time = turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0))
+    return (time - operation_ns * turns.work * turns.lanes) / steps
+
+
+def thread() -> float:
+    """Nanoseconds that a run which is over at once takes longer in two threads than in one."""
+    args = jnp.ones(64, jnp.float32), jnp.full(64, 3, jnp.int32)
+    runs = {str(n): _ready(hb.batch(halved, threads=n), args) for n in (1, 2)}
+    times = interleaved(runs, 3 * ROUNDS, 3.0)
+    return 1e9 * (min(times["2"]) - min(times["1"]))
+
+
+def test() -> float:
+    """Nanoseconds of a turn of a loop that does nothing but ask whether any lane is left."""
+    loop = jax.jit(lambda left: jax.lax.while_loop(lambda left: jnp.any(left > 0), lambda left: left - 1, left))
+    runs = {name: _ready(loop, (jnp.full(1024, turns),)) for name, turns in (("many", 2000), ("few", 200))}
+    times = interleaved(runs, ROUNDS, 3.0)
+    return 1e9 * (min(times["many"]) - min(times["few"])) / 1800
+
+
+def caches(root: Path = Path("/sys/devices/system/cpu")) -> dict[str, int]:
+    """The sizes of the smallest cache for data and of the largest that a core has for itself, where Linux tells."""
+    sizes: dict[int, int] = {}
+    for cache in root.glob("cpu0/cache/index*"):
+        kind, level, size, shared = (
+            (cache / name).read_text().strip() for name in ("type", "level", "size", "shared_cpu_list")
+        )
+        siblings = root / "cpu0/topology/thread_siblings_list"
+        is_own = shared == (siblings.read_text().strip() if siblings.exists() else "0")
+        if kind != "Instruction" and is_own and size.endswith("K"):
+            sizes[int(level)] = 1024 * int(size[:-1])
+    return {"cache_bytes": sizes[min(sizes)], "core_bytes": sizes[max(sizes)]} if sizes else {}
+
+
+def profile() -> Profile:
+    """What this machine takes for what.
+
+    Raises:
+        BusyError: Times contradict each other.
+    """
+    platform = jax.default_backend()
+    target = target_of(platform)
+    measured: dict[str, Any] = operations_and_kernels(LANES_OF_HOSTS if target.is_host else LANES_OF_DEVICES)
+    if target.is_host:
+        measured |= {"find_ns": find(measured["operation_ns"]), **caches()}
+    else:
+        measured["test_ns"] = test()
+    if target.divides and target.threads > 1:
+        measured["thread_ns"] = thread()
+    absurd = [name for name, value in measured.items() if value <= 0]
+    if absurd:
+        raise BusyError(f"more work took less time ({', '.join(absurd)}): measure while the machine does nothing else")
+    rounded = {name: value if isinstance(value, int) else float(f"{value:.3g}") for name, value in measured.items()}
+    return Profile(platform, jax.devices()[0].device_kind, date.today().isoformat(), jax.__version__, **rounded)
+
+
+def report(measured: Profile) -> str:
+    """The profile beside that of the server on which the rules were tried, and the costs that follow from both."""
+    rows = [("", "this machine", "the server")]
+    rows += [(name, *(_said(getattr(p, name)) for p in (measured, server()))) for name in MEASURED]
+    costs = LoopCosts(measured), LoopCosts(server())
+    rows += [(name, *(_said(getattr(c, name)) for c in costs)) for name in FOLLOWS]
+    return "\n".join(f"{name:24s} {mine:>14s} {theirs:>14s}" for name, mine, theirs in rows)
+
+
+def _said(value: float | None) -> str:
+    return "not measured" if value is None else f"{value:,.4g}" if isinstance(value, float) else f"{value:,}"
+
+
+def main(args: Sequence[str] | None = None) -> None:
+    """Measure, print, and write if there is a file to write to."""
+    parser = argparse.ArgumentParser(prog="python -m benchmarks.calibrate", description=__doc__)
+    parser.add_argument("file", type=Path, nargs="?", help="where to write the profile")
+    path = parser.parse_args(args).file
+    try:
+        measured = profile()
+    except BusyError as error:
+        parser.exit(1, f"{error}\n")
+    print(report(measured))
+    if path is not None:
+        measured.write(path)
+        print(f"\nHLOBATCH_PROFILE={path} has hlobatch choose by it")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

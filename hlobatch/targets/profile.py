@@ -1,0 +1,156 @@
+"""A JSON file of what was measured on one machine -> the profile that the costs of a target follow from.
+
+``python -m benchmarks.calibrate`` measures a machine and writes such a file; ``HLOBATCH_PROFILE`` names the one to use.
+Those in ``profiles/`` are of the machines on which the rules of ``strategy/`` were tried.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, fields
+from functools import cache
+from pathlib import Path
+from typing import Any, Final, NamedTuple, final
+
+from hlobatch import config
+from hlobatch.diagnostics import ProfileError
+
+PROFILES: Final = Path(__file__).with_name("profiles")
+
+
+@final
+@dataclass(frozen=True)
+class Profile:
+    """What was measured of a machine. A quantity that is None was not measured there.
+
+    Attributes:
+        platform: Of the machine, in JAX's words.
+        machine: Its name, for a reader.
+        measured: The date, as ``YYYY-MM-DD``.
+        jax: The version of JAX.
+        operation_ns: Nanoseconds for an operation on one number of one lane, where a turn of the loop works on so many
+            lanes that nothing else counts.
+        kernel_ns: Nanoseconds that a turn takes besides its operations, where it starts kernels.
+        find_ns: Nanoseconds for finding the block that runs next, where the whole run is one kernel.
+        thread_ns: Nanoseconds for giving a part of a batch to another thread and waiting for it.
+        test_ns: Nanoseconds that the host waits for the device at each test of whether a loop goes on; None as well
+            where the loop is run by the device itself.
+        busy_lanes: Lanes that keep the machine busy whatever each of them does; 0 where a few vectors of them do.
+        cache_bytes: Size in bytes of the smallest cache for data that each core has.
+        core_bytes: Size in bytes of the largest cache that each core has for itself.
+    """
+
+    platform: str
+    machine: str = "a machine that was not measured"
+    measured: str = ""
+    jax: str = ""
+    operation_ns: float | None = None
+    kernel_ns: float | None = None
+    find_ns: float | None = None
+    thread_ns: float | None = None
+    test_ns: float | None = None
+    busy_lanes: int = 0
+    cache_bytes: int | None = None
+    core_bytes: int | None = None
+
+    def __post_init__(self) -> None:
+        for field in fields(self):  # whose annotations are texts, as of all modules here
+            value = getattr(self, field.name)
+            wanted = _WANTED[field.type]
+            if not wanted.holds(value):
+                raise ProfileError(f"`{field.name}` of a profile is {wanted.said}, not {value!r}", help=_REMEDY)
+
+    @classmethod
+    def read(cls, path: Path) -> Profile:
+        """The profile in a file.
+
+        Raises:
+            ProfileError: There is no such file, or it is no profile.
+        """
+        try:
+            given = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError) as error:
+            raise ProfileError(f"the profile {path} cannot be read: {error}", help=_REMEDY) from error
+        known = {field.name for field in fields(cls)}
+        if not isinstance(given, dict) or not given.keys() <= known or "platform" not in given:
+            raise ProfileError(f"{path} is no profile: it has {_found(given, known)}", help=_REMEDY)
+        return cls(**given)
+
+    def write(self, path: Path) -> None:
+        """Write the profile to a file, without what was not measured."""
+        measured = {name: value for name, value in asdict(self).items() if value not in (None, "", 0)}
+        path.write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
+
+    def operations(self, quantity: str) -> float:
+        """How many operations on one number take as long as a quantity of this machine, or as on the server.
+
+        Args:
+            quantity: The name of an attribute in nanoseconds. It is the server's, too, if either it or the time of an
+                operation was not measured here.
+        """
+        time = getattr(self, quantity)
+        if time is None or self.operation_ns is None:
+            return server().operations(quantity)
+        return float(time / self.operation_ns)
+
+
+_REMEDY: Final = "make one with `python -m benchmarks.calibrate FILE`, or unset HLOBATCH_PROFILE"
+
+
+def _is_number(value: Any, *kinds: type) -> bool:
+    return type(value) in kinds and math.isfinite(value)
+
+
+class _Wanted(NamedTuple):
+    """What a quantity of some type has to be."""
+
+    said: str
+    holds: Callable[[Any], bool]
+
+
+_WANTED: Final[dict[Any, _Wanted]] = {
+    "str": _Wanted("a text", lambda v: isinstance(v, str)),
+    "int": _Wanted("a whole number", lambda v: _is_number(v, int) and v >= 0),
+    "int | None": _Wanted("a whole number above zero", lambda v: v is None or (_is_number(v, int) and v > 0)),
+    "float | None": _Wanted("a number above zero", lambda v: v is None or (_is_number(v, int, float) and v > 0)),
+}
+"""By the annotation of an attribute."""
+
+
+def _found(given: Any, known: set[str]) -> str:
+    if not isinstance(given, dict):
+        return f"no names but {given!r}"
+    unknown = sorted(given.keys() - known)
+    return "no `platform`" if not unknown else f"the unknown name{'s'[: len(unknown) > 1]} {', '.join(unknown)}"
+
+
+@cache
+def server() -> Profile:
+    """The machine whose profile stands in for what another one lacks."""
+    return Profile.read(PROFILES / "server.json")
+
+
+@cache
+def h100() -> Profile:
+    """The GPU on which the rules were tried."""
+    return Profile.read(PROFILES / "h100.json")
+
+
+def own(platform: str) -> Profile | None:
+    """The profile that the user named, if it is of this platform.
+
+    Raises:
+        ProfileError: The file that the user named is no profile.
+    """
+    path = config.profile()
+    named = None if path is None else _kept(path, path.stat().st_mtime_ns if path.is_file() else 0)
+    return named if named is not None and named.platform == platform else None
+
+
+@cache
+def _kept(path: Path, changed: int) -> Profile:
+    """The profile in a file that was last changed at that time."""
+    del changed
+    return Profile.read(path)
