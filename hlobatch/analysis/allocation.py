@@ -87,7 +87,7 @@ def allocate(program: Program) -> Program:
     return program.replace(var_alloc=allocation)
 
 
-COUNTER = ".$return"
+RETURN_ADDRESS = ".$return"
 """How names of variables that hold return addresses end; call lowering allocates them."""
 
 

@@ -19,8 +19,9 @@ from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 
-SMALL: Final = 32.0
-"""Operations and changed elements per lane up to which a block is small."""
+MOST_OPERATIONS_OF_A_SMALL_BLOCK: Final = 32.0
+"""Operations and changed elements per lane up to which a block is small. Found in 2026-11: to find the next block takes
+several times as long as such a block (`docs/design.md`)."""
 
 Groups = tuple[tuple[int, ...], ...]
 """Indices of blocks, each in one group; in a group, in program order."""
@@ -53,4 +54,5 @@ def is_small(calls: CallFrames, block: Block) -> bool:
     if block.sync or any(program.alloc(v) is Alloc.FULL for v in calls.moved(block)):
         return False
     changed = {v for op in block.ops for v in op.defs if program.alloc(v) in STORED}
-    return block_cost(program, block) + sum(elements(program.var_defs[v]) for v in changed) <= SMALL
+    stored = sum(elements(program.var_defs[v]) for v in changed)
+    return block_cost(program, block) + stored <= MOST_OPERATIONS_OF_A_SMALL_BLOCK

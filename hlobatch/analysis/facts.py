@@ -177,11 +177,13 @@ def of_code(place: Location) -> Site:
     return Site(place, (), (0, 0, 0, 0))
 
 
-MOST_STATEMENTS: Final = 1_000
-"""Statements that the turns of a loop may be written out to; they take tens of seconds to compile."""
+MOST_STATEMENTS_WRITTEN_OUT: Final = 1_000
+"""Statements in all turns of a loop up to which its turns are written out where they have to be. So many take tens of
+seconds to compile (2026-11)."""
 
-FEW_STATEMENTS: Final = 32
-"""Statements that the turns of a plain loop over what is known are written out to, for it runs several times faster."""
+MOST_STATEMENTS_WRITTEN_OUT_FOR_SPEED: Final = 32
+"""Statements in all turns of a plain loop over what is known up to which its turns are written out though they need not
+be. Written out, a walk by a table of strides (`benchmarks/workloads/ablation.py`) took 0.54 of the time (2026-11)."""
 
 _counted: contextvars.ContextVar[dict[LoopSite, int] | None] = contextvars.ContextVar("hlobatch_counted", default=None)
 _writes_out: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_writes_out", default=False)
@@ -222,7 +224,7 @@ def turns_of(site: LoopSite) -> int | None:
 
 def pays_written_out(site: LoopSite, turns: int) -> bool:
     """Whether the turns of a loop over what is known are to be written out, though they need not be."""
-    return _writes_out.get() and site.is_plain and turns * site.size <= FEW_STATEMENTS
+    return _writes_out.get() and site.is_plain and turns * site.size <= MOST_STATEMENTS_WRITTEN_OUT_FOR_SPEED
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong

@@ -28,7 +28,7 @@ from hlobatch.analysis.objects import ATOMS
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.sameness import attributes
 
-MOST: Final = 1_000
+MOST_PARTS_COMPARED: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
 _WHOLE: Final = (*ATOMS, types.FunctionType, np.generic, jax.Array)
 """What is looked at no further: it does not change, or not by what code says that names it."""
@@ -103,7 +103,7 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
     """
     found: list[Part] = []
     pending, seen = collections.deque([value]), set[int]()
-    while pending and len(seen) < MOST:
+    while pending and len(seen) < MOST_PARTS_COMPARED:
         item = pending.popleft()
         if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
             continue

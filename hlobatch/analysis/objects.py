@@ -20,7 +20,7 @@ import numpy as np
 from hlobatch._jax import is_of_this_trace, is_tracer
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
-MOST: Final = 10_000
+MOST_OBJECTS_SEARCHED: Final = 10_000
 """Objects looked at, of those that an object refers to, the nearest first."""
 ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
 """What refers to no object that matters here."""
@@ -58,7 +58,7 @@ def refuse_kept(value: Any) -> None:
 
 def _reaches_value(value: Any) -> bool:
     pending, seen = collections.deque([value]), set[int]()
-    for _ in range(MOST):
+    for _ in range(MOST_OBJECTS_SEARCHED):
         if not pending:
             break
         item = pending.popleft()
@@ -67,7 +67,7 @@ def _reaches_value(value: Any) -> bool:
                 return True
         elif id(item) not in seen and not isinstance(item, (*ATOMS, jax.Array)):
             seen.add(id(item))
-            pending.extend(itertools.islice(_parts(item), MOST))
+            pending.extend(itertools.islice(_parts(item), MOST_OBJECTS_SEARCHED))
     return False
 
 

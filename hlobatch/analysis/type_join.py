@@ -172,12 +172,12 @@ def _choice(left: Any, right: Any) -> Any:
     sides = [side.objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
     objects = list(sides[0])
     objects += [one for one in sides[1] if not any(are_same(one, other) for other in objects)]
-    if len(objects) > MOST_OBJECTS:
+    if len(objects) > MOST_CHOICES:
         raise DisagreementError("there are too many objects")
     return Choice(TensorType(np.dtype(np.int32)), tuple(objects))
 
 
-MOST_OBJECTS: Final = 64
+MOST_CHOICES: Final = 64
 """Python objects that a variable may be one of."""
 
 

@@ -20,8 +20,8 @@ READABLE: Final = (1, 2, FORMAT)
 _P: Final = inspect.Parameter
 _KINDS: Final = {kind.description: kind for kind in (_P.POSITIONAL_ONLY, _P.POSITIONAL_OR_KEYWORD, _P.KEYWORD_ONLY)}
 _WIDE: Final = frozenset(map(np.dtype, ("int64", "uint64", "float64", "complex128")))
-_MOST: Final = 1 << 62
-_LONGEST: Final = 1000
+_LARGEST_SIZE: Final = 1 << 62
+_MOST_CHARACTERS: Final = 1000
 """Characters of a name."""
 
 
@@ -141,7 +141,7 @@ def from_json(manifest: Mapping[str, Any], classes: Collection[type], **of_modul
     if differing := sorted(manifest.keys() ^ expected):
         raise ArtifactError(f"its manifest lacks, or should not have, {', '.join(differing)[:200]}")
     name = manifest["name"]
-    _check("name", name, isinstance(name, str) and 0 < len(name) <= _LONGEST and name.isprintable())
+    _check("name", name, isinstance(name, str) and 0 < len(name) <= _MOST_CHARACTERS and name.isprintable())
     arguments = from_schema(manifest["inputs"], classes)
     parts = arguments.tensors
     _check("inputs", parts, type(parts) is tuple and bool(parts))
@@ -179,7 +179,7 @@ def _failures(given: Any) -> dict[int, str]:
     _check("failures", given, isinstance(given, dict))
     for number, text in given.items():
         _check("failures", number, number.isascii() and number.isdigit() and 0 < len(number) <= len(str(1 << 23)))
-        _check("failures", text, isinstance(text, str) and 0 < len(text) <= _LONGEST and text.isprintable())
+        _check("failures", text, isinstance(text, str) and 0 < len(text) <= _MOST_CHARACTERS and text.isprintable())
     return {int(number): text for number, text in given.items()}
 
 
@@ -196,11 +196,11 @@ def _is_list(value: Any, length: int) -> bool:
 
 
 def _is_count(value: Any) -> bool:
-    return type(value) is int and 0 < value < _MOST
+    return type(value) is int and 0 < value < _LARGEST_SIZE
 
 
 def _is_platform(value: Any) -> bool:
-    return isinstance(value, str) and value.isidentifier() and len(value) <= _LONGEST
+    return isinstance(value, str) and value.isidentifier() and len(value) <= _MOST_CHARACTERS
 
 
 def _check_axes(axes: Any, parts: tuple[Any, ...], shared: list[bool]) -> None:

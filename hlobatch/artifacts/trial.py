@@ -18,9 +18,9 @@ import jax.export
 from hlobatch.artifacts.reading import Contents, read
 from hlobatch.diagnostics import ArtifactError
 
-SECONDS: Final = 300
+MOST_SECONDS: Final = 300
 """Time that there is, in a process of its own, to read a file and to compile what is in it."""
-MEMORY: Final = 8 << 30
+MOST_BYTES_OF_ADDRESSES: Final = 8 << 30
 """Bytes that there are for that, of addresses."""
 _REFUSED: Final = 3
 """Exit status where the file is refused."""
@@ -37,10 +37,10 @@ def try_elsewhere(content: bytes) -> None:
     environment = {**os.environ, "JAX_PLATFORMS": "cpu", "PYTHONPATH": places}
     try:
         done = subprocess.run(
-            command, input=content, capture_output=True, env=environment, timeout=SECONDS, check=False
+            command, input=content, capture_output=True, env=environment, timeout=MOST_SECONDS, check=False
         )
     except subprocess.TimeoutExpired:
-        raise ArtifactError(f"it takes more than {SECONDS} seconds to read and compile") from None
+        raise ArtifactError(f"it takes more than {MOST_SECONDS} seconds to read and compile") from None
     if done.returncode == _REFUSED:
         raise ArtifactError(done.stdout.decode(errors="replace"))
     if done.returncode:
@@ -62,7 +62,7 @@ def _limit_memory() -> None:
     with contextlib.suppress(ImportError):  # where there is none, time alone is limited
         import resource  # noqa: PLC0415
 
-        resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES_OF_ADDRESSES, MOST_BYTES_OF_ADDRESSES))
 
 
 def _compile(contents: Contents) -> None:

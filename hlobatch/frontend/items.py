@@ -35,10 +35,12 @@ from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, neares
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
-_FEW: Final = 4
-"""Of no more items one is chosen by comparisons."""
-_MANY: Final = 64
-"""More keys are searched for in order, fewer are compared all at once."""
+_MOST_SELECTS: Final = 4
+"""Items, or keys of a dict, up to which one is chosen by a comparison and a select for each. Chosen by judgement
+(2026-11), not measured."""
+_MOST_KEYS_COMPARED: Final = 64
+"""Keys of a dict up to which a key is compared with all at once; in more it is found by binary search. Chosen by
+judgement (2026-11), not measured."""
 
 
 def item(container: Any, *indices: Any) -> Any:
@@ -155,8 +157,8 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
     index = within(index, len(items))
     numbers = [leaf for leaves, _ in flat for leaf in leaves]
     if are_of_one_dtype(numbers):
-        width = len(flat[0][0])
-        found = read_at(as_one(numbers), nearest([index], (len(items), width)), width)
+        count = len(flat[0][0])
+        found = read_at(as_one(numbers), nearest([index], (len(items), count)), count)
         chosen = unboxed(jax.tree.unflatten(flat[0][1], in_parts(found)))
         is_one_of(chosen, items)
         return chosen
@@ -178,7 +180,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
             f"an item is chosen by the lane, and items have shapes {' and '.join(map(str, map(list, shapes)))}",
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
-    if len(column) <= _FEW and shapes == {()}:
+    if len(column) <= _MOST_SELECTS and shapes == {()}:
         result = column[-1]
         for place in reversed(range(len(column) - 1)):
             result = select(index == place, column[place], result)
@@ -283,7 +285,7 @@ def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
         error.about = places_of(entries) or type(entries)
         raise error
     numbers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
-    if not numbers or len(keys) <= _FEW:
+    if not numbers or len(keys) <= _MOST_SELECTS:
         found = [_is_key(key, known) for known in keys]
         place: Any = len(keys) - 1
         for i in reversed(range(len(keys) - 1)):
@@ -293,7 +295,7 @@ def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     key = jnp.asarray(as_index(key, "a dict whose keys are integers"))
     if keys == list(range(keys[0], keys[0] + len(keys))):
         return key - keys[0], (key >= keys[0]) & (key <= keys[-1])
-    if len(keys) <= _MANY:
+    if len(keys) <= _MOST_KEYS_COMPARED:
         found = jnp.asarray(table) == key
         return jnp.argmax(found), jnp.any(found)
     order = np.argsort(table)

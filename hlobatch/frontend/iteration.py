@@ -16,7 +16,15 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.facts import MOST_STATEMENTS, Learned, LoopSite, Turns, count_turns, pays_written_out, turns_of
+from hlobatch.analysis.facts import (
+    MOST_STATEMENTS_WRITTEN_OUT,
+    Learned,
+    LoopSite,
+    Turns,
+    count_turns,
+    pays_written_out,
+    turns_of,
+)
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.endless import finite
@@ -86,7 +94,7 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     if site is not None and (count := turns_of(site)) is not None:
         leaves = jax.tree.leaves(sequence, is_leaf=lambda part: part is None)
         differ = [leaf for leaf in leaves if is_tracer(leaf)]
-        are_few = count * site.size <= MOST_STATEMENTS
+        are_few = count * site.size <= MOST_STATEMENTS_WRITTEN_OUT
         objects = any(not (is_array(leaf) or type(leaf) in (bool, int, float, complex)) for leaf in leaves)
         is_needed = are_few and (objects or any(leaf.ndim for leaf in differ))
         if is_needed or (not differ and pays_written_out(site, count)):
@@ -109,7 +117,7 @@ def turns(count: Any, site: LoopSite, expected: int | None, gathers: bool) -> An
     """
     known = count if type(count) is int else None
     count_turns(site, known)
-    if gathers and expected is None and known is not None and known * site.size <= MOST_STATEMENTS:
+    if gathers and expected is None and known is not None and known * site.size <= MOST_STATEMENTS_WRITTEN_OUT:
         raise Learned(site, Turns(known))
     if expected is not None and known != expected:
         raise Learned(site, Turns(None))

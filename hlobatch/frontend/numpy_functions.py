@@ -26,7 +26,7 @@ _ROOMS: Final[tuple[tuple[str, ModuleType, ModuleType], ...]] = (
 _NAMESAKES: Final = {"asanyarray": jnp.asarray, "ascontiguousarray": jnp.asarray, "fix": jnp.trunc}
 """What JAX has under another name."""
 _IN_PLACE: Final = ("copyto", "fill_diagonal", "place", "put", "put_along_axis", "putmask")
-_MANY_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
+_SEQUENCES_OF_ARRAYS: Final = ("Sequence", "sequence", "tuple", "list")
 """Words in the annotation of a parameter that takes several arrays, and not only one."""
 
 
@@ -63,7 +63,7 @@ def _array_parameters(function: Function) -> dict[str, bool]:
 
 def _is_array(annotation: str) -> bool:
     is_any = "ArrayLike" in annotation or "ndarray" in annotation
-    return is_any and not any(word in annotation for word in _MANY_ARRAYS)
+    return is_any and not any(word in annotation for word in _SEQUENCES_OF_ARRAYS)
 
 
 def _array(value: Any) -> Any:

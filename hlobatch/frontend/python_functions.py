@@ -35,13 +35,11 @@ from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import check_divisor, power
-from hlobatch.frontend.sequences import LaneRange, both, either, less
+from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, LaneRange, both, either, less
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.growing import Growing
 
 _NONE: Final = object()
-_MANY: Final = 8
-"""Of more numbers a reduction is made, and no chain of operations."""
 
 
 # Numbers
@@ -119,7 +117,7 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
         return growing_items.total(iterable, start)
     items = items_of(iterable)
     values = [item.value for item in items]
-    if len(items) > _MANY and certain(items) and all(is_array(v) for v in values):
+    if len(items) > MOST_NUMBERS_ONE_BY_ONE and certain(items) and all(is_array(v) for v in values):
         return _sum_of_array(jnp.stack(values), start)
     if is_array(iterable):
         return _sum_of_array(jnp.asarray(iterable), start)
@@ -159,7 +157,7 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
     if not items:
         return getattr(builtins, name)([], **({} if default is _NONE else {"default": default}))
     values = [item.value for item in items]
-    if len(items) > _MANY and key is None and certain(items) and all(map(_is_real, values)):
+    if len(items) > MOST_NUMBERS_ONE_BY_ONE and key is None and certain(items) and all(map(_is_real, values)):
         return _extreme_of_array(name, jnp.stack([jnp.asarray(v) for v in together(values)]))
     best = items[0]
     rank = best.value if key is None else key(best.value)

@@ -26,8 +26,9 @@ from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
-_MANY: Final = 8
-"""Of more integers a number is compared with all at once."""
+MOST_NUMBERS_ONE_BY_ONE: Final = 8
+"""Numbers up to which they are compared or added one by one; more are put into an array first. Chosen by judgement
+(2026-11), not measured."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +154,8 @@ def contains(container: Any, item: Any) -> Any:
     if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
         return item in container
     items = list(container)
-    if is_array(item) and len(items) > _MANY and all(type(other) is int for other in items) and is_integer(item):
+    are_integers = is_array(item) and is_integer(item) and all(type(other) is int for other in items)
+    if are_integers and len(items) > MOST_NUMBERS_ONE_BY_ONE:
         return as_bool(jnp.any(_table(items) == item))
     return as_bool(either(_same(item, other) for other in items))
 

@@ -11,15 +11,16 @@ import jax.numpy as jnp
 from hlobatch.frontend.lane_numbers import is_number, select, together
 from hlobatch.frontend.sequences import less
 
-_FEW: Final = 6
-"""Of no more items neighbours are exchanged until all are in order."""
+_MOST_ITEMS_EXCHANGED: Final = 6
+"""Items up to which they are sorted by exchanging neighbours; more are sorted by `jnp.lexsort`. Chosen by judgement
+(2026-11), not measured."""
 
 
 def in_order(values: Sequence[Any], keys: Sequence[Any], reverse: bool) -> list[Any]:
     """Values sorted by their keys, which may be the values themselves."""
     parts = [k if isinstance(k, tuple) else (k,) for k in keys]
     is_flat = len({len(part) for part in parts}) == 1 and all(is_number(number) for part in parts for number in part)
-    if len(values) <= _FEW or not is_flat:
+    if len(values) <= _MOST_ITEMS_EXCHANGED or not is_flat:
         return _exchanged(list(values), list(keys), reverse)
     columns = [jnp.stack(list(map(jnp.asarray, together(column)))) for column in zip(*parts, strict=True)]
     places = _order(columns, reverse)

@@ -34,7 +34,7 @@ from hlobatch.frontend.items import Lists, check_index, gathered, within
 from hlobatch.frontend.lane_numbers import NUMBERS
 from hlobatch.ir.boxed import mapped, unboxed
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.joined import FEWEST, as_one, exact, in_parts, written_at
+from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, written_at
 from hlobatch.ir.types import Static, TensorType, Type
 
 Step = tuple[str, Any]
@@ -126,7 +126,7 @@ def _in_lists(root: list[Any], value: Any, steps: Sequence[Step]) -> list[Any] |
 
 def _are_alike(values: Sequence[Any]) -> bool:
     """Whether values are numbers of one type, enough of them to be worth an array."""
-    if len(values) < FEWEST or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
+    if len(values) < LEAST_NUMBERS_JOINED or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
         return False
     kind, *others = {widened_leaf(leaf_type(value)) for value in values}
     return not others and isinstance(kind, TensorType) and kind.shape == ()
@@ -264,11 +264,11 @@ def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
         raise _of_several_types(type_of(value), type_of(other))
     numbers = [leaf for old in olds for leaf in jax.tree.leaves(old)]
     if tree.num_leaves and _are_alike(numbers) and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(value)):
-        width = tree.num_leaves
+        count = tree.num_leaves
         both = _of_one_dtype([*jax.tree.leaves(value), *numbers])
-        place = exact([within(index, size)], (size, width))
-        parts = in_parts(written_at(as_one(both[width:]), place, _row(both[:width])))
-        return [unboxed(jax.tree.unflatten(tree, parts[k * width : (k + 1) * width])) for k in range(size)]
+        place = exact([within(index, size)], (size, count))
+        parts = in_parts(written_at(as_one(both[count:]), place, _row(both[:count])))
+        return [unboxed(jax.tree.unflatten(tree, parts[k * count : (k + 1) * count])) for k in range(size)]
     columns = []
     for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, olds), strict=True):
         new, *others = _of_one_type(column)

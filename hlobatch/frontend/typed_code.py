@@ -25,9 +25,9 @@ INPUT: Final = "<stdin>"
 """What a prompt calls what is typed there, and Python its standard input."""
 PROMPTS: Final = (INPUT, "<console>")
 _FUTURES: Final = sum({getattr(__future__, name).compiler_flag for name in __future__.all_feature_names})
-_MOST_MORE: Final = 50
+_MOST_LINES_AFTER: Final = 50
 """Lines of what was typed that may follow the last one that anything was made of, such as brackets."""
-_MOST: Final = 2_000
+_MOST_TEXTS_COMPILED: Final = 2_000
 """Texts that are compiled in the search."""
 
 
@@ -41,7 +41,7 @@ def typed(code: types.CodeType) -> tuple[str, Sequence[str]] | None:
     if name == INPUT and (text := _input()) is not None and compiles_to(text, code):
         return _known(name, text)
     for number, text in enumerate(_typed_texts(code)):
-        if number == _MOST:
+        if number == _MOST_TEXTS_COMPILED:
             break
         if compiles_to(text, code):
             return _known(f"{name[:-1]}-{len(linecache.cache)}>", text)
@@ -92,7 +92,7 @@ def _typed_texts(code: types.CodeType) -> Iterator[str]:
         begin = lines[start + first].lstrip()
         if lines[start][:1].isspace() or not (begin.startswith(("@", "def ")) or "lambda" in begin):
             continue
-        for end in range(start + length, min(start + length + _MOST_MORE, len(lines)) + 1):
+        for end in range(start + length, min(start + length + _MOST_LINES_AFTER, len(lines)) + 1):
             yield "\n".join(lines[start:end]) + "\n"
 
 

@@ -29,7 +29,7 @@ from hlobatch.interpreters.segments import (
 from hlobatch.ir.effects import Emission
 from hlobatch.ir.failures import checked
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, LogOp, Op
-from hlobatch.ir.physical import flatten, physical, user_value, width
+from hlobatch.ir.physical import array_count, flatten, physical, user_value
 from hlobatch.ir.program import ControlFlowGraph, Function, Program
 from hlobatch.ir.types import Leaf, TensorType
 
@@ -150,7 +150,7 @@ class _Run:
     def _passed(self, arrays: list[Any], source: str, target: str, lanes: int) -> list[Any]:
         """The arrays of one variable in the dtypes of another."""
         types = self.program.var_defs
-        if len(arrays) < width(types[target]):  # what is a Python number in one may be an array in the other
+        if len(arrays) < array_count(types[target]):  # what is a Python number in one may be an array in the other
             supply = iter(arrays)
             pairs = list(zip(types[source].leaves, types[target].leaves, strict=True))
             arrays = [self._leaf(given, supply, lanes) for given, wanted in pairs if isinstance(wanted, TensorType)]

@@ -20,8 +20,9 @@ from jax import lax
 
 from hlobatch._jax import weakly
 
-FEWEST: Final = 16
-"""Of fewer numbers, each is handled by itself: choosing between them costs less than an array."""
+LEAST_NUMBERS_JOINED: Final = 16
+"""Numbers from which they are made one array; of fewer, each is handled by itself, since to choose between them costs
+less than an array. Chosen by judgement (2026-11), not measured."""
 
 
 def _numbers_as_one(*numbers: Any) -> Any:
@@ -60,7 +61,10 @@ def makes_parts(equation: Any) -> bool:
 
 def are_of_one_dtype(values: Sequence[Any]) -> bool:
     """Whether values are scalar arrays of one dtype, and enough of them to be worth an array."""
-    return len(values) >= FEWEST and len({_kind(value) for value in values}) == 1 and _kind(values[0]) is not None
+    if len(values) < LEAST_NUMBERS_JOINED:
+        return False
+    kinds = {_kind(value) for value in values}
+    return len(kinds) == 1 and _kind(values[0]) is not None
 
 
 def _kind(value: Any) -> Any:

@@ -77,7 +77,7 @@ def elements(type_: Type) -> int:
     return sum(math.prod(physical(leaf).shape) for leaf in type_.tensor_leaves)
 
 
-def width(type_: Type) -> int:
+def array_count(type_: Type) -> int:
     """Number of arrays a variable of a type is stored in."""
     return len(type_.tensor_leaves)
 

@@ -36,9 +36,9 @@ _FLOATS = [*(f"float{form}" for form in (*_SMALL_FLOATS, 16, 32, 64)), "bfloat16
 _NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if hasattr(jnp, name))
 """The dtypes of arrays that JAX has."""
 
-DEEPEST: Final = 64
+MOST_NESTED_CONTAINERS: Final = 64
 """Containers that may be inside each other."""
-LARGEST: Final = 1 << 40
+MOST_ELEMENTS: Final = 1 << 40
 """Elements that an array may have."""
 
 
@@ -96,7 +96,7 @@ class _Reader:
 
     def read(self, schema: Any, depth: int) -> Any:
         """The pytree of leaves that a schema describes."""
-        if depth > DEEPEST:
+        if depth > MOST_NESTED_CONTAINERS:
             raise ArtifactError("an artifact describes containers that are nested too deeply")
         match schema:
             case {"kind": "array", "dtype": str(name), "shape": list(shape), **rest} if not rest:
@@ -146,8 +146,8 @@ def _imported(module: str, names: list[str]) -> Any:
 
 
 def _shape(shape: list[Any]) -> tuple[int, ...]:
-    are_sizes = len(shape) <= DEEPEST and all(type(size) is int and 0 <= size <= LARGEST for size in shape)
-    if are_sizes and math.prod(shape) <= LARGEST:
+    are_sizes = all(type(size) is int and 0 <= size <= MOST_ELEMENTS for size in shape)
+    if are_sizes and len(shape) <= MOST_NESTED_CONTAINERS and math.prod(shape) <= MOST_ELEMENTS:
         return tuple(shape)
     raise ArtifactError(f"an artifact describes an array of shape {str(shape)[:60]}, which there cannot be")
 

@@ -12,8 +12,9 @@ from hlobatch.kernels.text import Index, strides
 from hlobatch.kernels.types import INT64, NoKernelError, number, size
 from hlobatch.kernels.values import Value
 
-MOST_AXES: Final = 4
-"""Numbers, put together to an array, of which each may be asked for by itself."""
+MOST_INDICES_JOINED: Final = 4
+"""Numbers in an array that is put together of them up to which each can be asked for by itself, as an index of several
+axes is. Chosen by judgement (2026-11), not measured."""
 
 Params = dict[str, Any]
 Values = list[Value]
@@ -166,7 +167,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 @on_arrays("concatenate", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out
-    if len(shape) == 1 and shape[0] <= MOST_AXES and all(x.is_cheap and x.shape == (1,) for x in values):
+    if len(shape) == 1 and shape[0] <= MOST_INDICES_JOINED and all(x.is_cheap and x.shape == (1,) for x in values):
         return [_numbers(e, dtype, [e.element(x, 0) for x in values])]
     new, begin, axis = e.fresh(dtype, shape), 0, p["dimension"]
     for x in values:

@@ -22,7 +22,7 @@ from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.rules import ARRAYS, NUMBERS, USE_ONCE, apply
-from hlobatch.kernels.text import UNROLLED, Index, Text
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index, Text
 from hlobatch.kernels.types import (
     NoKernelError,
     in_memory,
@@ -36,8 +36,9 @@ from hlobatch.kernels.types import (
 from hlobatch.kernels.update_order import updates_last
 from hlobatch.kernels.values import Value, roots_of
 
-LARGEST_CONSTANT: Final = 1 << 14
-"""Elements of an array that is written into the module; larger ones are passed by the host."""
+MOST_ELEMENTS_IN_MODULE: Final = 1 << 14
+"""Elements of an array up to which it is written into the module; a larger one is passed by the host. Chosen by
+judgement (2026-11), not measured."""
 
 WITH_CODE: Final = batched(Batched.CONTROL)
 """Primitives that run jaxprs of their own, which may update arrays."""
@@ -118,7 +119,7 @@ class Emitter(Text):
     def copy_to(self, value: Value, pointer: str) -> None:
         """Write a value where a pointer points to."""
         count = size(value.shape)
-        if count <= UNROLLED:
+        if count <= MOST_ELEMENTS_UNROLLED:
             for i in range(count):
                 self.store(self.element(value, i), pointer, value.dtype, i)
         elif value.element is not None:
@@ -174,7 +175,7 @@ class Emitter(Text):
         array = np.asarray(array)
         if array.ndim == 0:
             return Value(array.dtype, (), number(array, array.dtype))
-        if array.size > LARGEST_CONSTANT:
+        if array.size > MOST_ELEMENTS_IN_MODULE:
             raise NoKernelError(f"a constant of shape {list(array.shape)} is too large to be written out")
         return Value(array.dtype, array.shape, self._written(array))
 

@@ -54,10 +54,12 @@ from hlobatch.kernels.values import Value
 FAULT: Final = 32
 """What becomes of a lane that would have left an array, where that is checked; no ``Fate``: it is a fault of ours."""
 
-ON_THE_STACK: Final = 1 << 17
-"""Bytes of arrays that a lane may have on the stack of the thread that runs it …"""
-SMALL: Final = 1 << 12
-"""… beyond which only arrays of fewer bytes are there; the others lie in memory that the host hands in."""
+MOST_BYTES_ON_THE_STACK: Final = 1 << 17
+"""Bytes of arrays that a lane may have on the stack of the thread that runs it, arrays of less than
+``LEAST_BYTES_PASSED`` aside. Chosen by judgement (2026-11), not measured."""
+LEAST_BYTES_PASSED: Final = 1 << 12
+"""Bytes of an array from which it may lie in memory that the host hands in. Chosen by judgement (2026-11), not
+measured."""
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class _Lane(Emitter):
 
     def memory(self, dtype: Any, elements: int) -> str:
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
-        if taken < SMALL or self.own_bytes + taken <= ON_THE_STACK:
+        if taken < LEAST_BYTES_PASSED or self.own_bytes + taken <= MOST_BYTES_ON_THE_STACK:
             self.own_bytes += taken
             return super().memory(dtype, elements)
         name = self.new("m")

@@ -9,12 +9,13 @@ from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.reductions import summed
 from hlobatch.kernels.rules import Out, apply, on_arrays
-from hlobatch.kernels.text import UNROLLED, Index
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import FLOAT32, is_short_float, number, size
 from hlobatch.kernels.values import Value
 
-WIDE: Final = 8
-"""Elements side by side that are worth a loop that vectors can run."""
+LEAST_COLUMNS_IN_VECTORS: Final = 8
+"""Elements side by side from which a loop over them, which LLVM runs in vectors, is worth writing. Chosen by judgement
+(2026-11), not measured."""
 
 
 @dataclass(frozen=True)
@@ -101,7 +102,8 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     a, b = values if not shape else [x if x.is_cheap else e.forced(x) for x in values]
     product = _Product(e, a, b, p["dimension_numbers"], FLOAT32 if is_short_float(dtype) else dtype)
     free = product.free(1)
-    has_rows = free and free[-1] == len(b.shape) - 1 and shape[-1] >= WIDE and size(b.shape) > UNROLLED
+    has_rows = free and free[-1] == len(b.shape) - 1 and shape[-1] >= LEAST_COLUMNS_IN_VECTORS
+    has_rows = has_rows and size(b.shape) > MOST_ELEMENTS_UNROLLED
     if e.processor.has_vectors and has_rows and product.total == dtype:
         return [product.in_rows(shape)]
     return [e.built(dtype, shape, lambda index: product.element(index, dtype))]

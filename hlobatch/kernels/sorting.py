@@ -10,14 +10,14 @@ from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index
 from hlobatch.kernels.types import BOOL, NoKernelError, is_complex, is_float
 
-MOST: Final = 64
-"""Elements up to which insertion is a fast way to sort."""
+MOST_ELEMENTS_INSERTED: Final = 64
+"""Elements up to which they are sorted by insertion. Chosen by judgement (2026-11), not measured."""
 
 
 @on_arrays("sort")
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     axis, shape = p["dimension"], out[0][1]
-    if p["num_keys"] != 1 or shape[axis] > MOST or is_complex(out[0][0]):
+    if p["num_keys"] != 1 or shape[axis] > MOST_ELEMENTS_INSERTED or is_complex(out[0][0]):
         raise NoKernelError("`sort` of many elements, or by several keys, has no code")
     arrays = [e.copied(v) for v in values]
 

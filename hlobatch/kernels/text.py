@@ -18,8 +18,9 @@ from hlobatch.kernels.types import SUFFIXES, alignment, is_narrow, is_signed, ki
 Index = int | str
 """An index that is known, or a register of 64 bits."""
 
-UNROLLED: Final = 8
-"""Loops over at most so many elements are unrolled, so that LLVM can keep small arrays in registers."""
+MOST_ELEMENTS_UNROLLED: Final = 8
+"""Elements up to which a loop over an array is unrolled, so that LLVM can keep the array in registers. Chosen by
+judgement (2026-11), not measured."""
 
 OUT_OF_BOUNDS: Final = "%out_of_bounds"
 """Where a lane goes that would read or write outside of an array, if that is checked."""
@@ -210,7 +211,7 @@ class Text:
 
     def for_each(self, shape: Sequence[int], body: Callable[[list[Index]], None]) -> None:
         """``body(index)`` for each index of a shape, in order; written out where those are few."""
-        if size(shape) <= UNROLLED:
+        if size(shape) <= MOST_ELEMENTS_UNROLLED:
             for index in itertools.product(*map(range, shape)):
                 body(list(index))
         else:
@@ -229,7 +230,7 @@ class Text:
 
     def fold(self, shape: Sequence[int], dtype: Any, first: str, step: Callable[[str, list[Index]], str]) -> str:
         """``x = step(x, index)`` for each index of a shape, from ``first`` on."""
-        if size(shape) <= UNROLLED:
+        if size(shape) <= MOST_ELEMENTS_UNROLLED:
             for index in itertools.product(*map(range, shape)):
                 first = step(first, list(index))
             return first

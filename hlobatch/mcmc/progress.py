@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable
 from typing import Final, NamedTuple
 
-WIDTH: Final = 30
+BAR_CHARACTERS: Final = 30
 """Of the bar, in characters."""
 
 
@@ -30,8 +30,8 @@ class Progress(NamedTuple):
     seconds: float
 
     def __str__(self) -> str:
-        filled = WIDTH * self.done // max(self.total, 1)
-        bar = "█" * filled + "░" * (WIDTH - filled)
+        filled = BAR_CHARACTERS * self.done // max(self.total, 1)
+        bar = "█" * filled + "░" * (BAR_CHARACTERS - filled)
         phase = "warm-up " if self.warming else "sampling"
         share = 100 * self.done // max(self.total, 1)
         return (

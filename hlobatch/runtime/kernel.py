@@ -33,7 +33,7 @@ GROWTH: Final = 4
 """Times as many frames a stack has after it was too small."""
 OWN_SECONDS: Final = 0.03
 """What the thread that calls runs by itself: as long as a signal may wait."""
-WORTH_A_THREAD: Final = 2e-4
+LEAST_SECONDS_FOR_A_THREAD: Final = 2e-4
 """Seconds of work from which another thread is woken."""
 FIRST_TURNS: Final = 1 << 10
 """Turns that it makes by itself before it is known how long they take."""
@@ -121,7 +121,7 @@ class Kernel:
 
     def threads_for(self, inputs: int, most: int) -> int:
         """How many threads a batch is worth."""
-        worth = most if self.seconds is None else 1 + int(self.seconds * inputs / WORTH_A_THREAD)
+        worth = most if self.seconds is None else 1 + int(self.seconds * inputs / LEAST_SECONDS_FOR_A_THREAD)
         return max(1, min(most, inputs, worth))
 
     def note_turns(self, turns: int, seconds: float) -> None:

@@ -27,7 +27,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import grouped
 from hlobatch.runtime.plan import Plan
 
-MOST: Final = 100_000
+MOST_STATEMENTS_RUN_AGAIN: Final = 100_000
 """Statements that are run again at most: some ten seconds of them."""
 
 
@@ -123,7 +123,7 @@ class _Watched:
         results = self.op.function(*values)
         if any(np.any(self.is_bad(jnp.asarray(leaf))) for leaf in jax.tree.leaves(results) if _is_number(leaf)):
             raise _FoundError(self.op)
-        if next(self.count) > MOST:
+        if next(self.count) > MOST_STATEMENTS_RUN_AGAIN:
             raise _FoundError(None)
         return results
 

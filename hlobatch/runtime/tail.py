@@ -27,7 +27,7 @@ from hlobatch.strategy.strategy import Strategy
 
 WIDTHS: Final = (1, 8)
 """Lanes of the programs that the last lanes go on in."""
-FEW: Final = 4
+LEAST_LANES_FOR_EACH: Final = 4
 """Times as many lanes as such a program has that a run must have to go on in it."""
 LOOKS: Final = 8
 """Stretches that are half as long as the next one, at the start of a run that may have a tail."""
@@ -37,7 +37,7 @@ WORTH: Final = 0.3
 
 def width_for(layout: Layout, at_work: int) -> int | None:
     """The width of the program for so many lanes; None if that is no fewer."""
-    return next((width for width in WIDTHS if at_work <= width and width * FEW <= layout.lanes), None)
+    return next((width for width in WIDTHS if at_work <= width and width * LEAST_LANES_FOR_EACH <= layout.lanes), None)
 
 
 @dataclass(frozen=True, eq=False)

@@ -77,7 +77,7 @@ class Judgement(Enum):
 
     ONCE = "no lane goes back to a block, so that each runs once"
     ONCE_IF_WANTED = "no lane goes back to a block, so that each runs once, if any lane comes there"
-    DEAR = "too dear to run every block each time"
+    EXPENSIVE = "too dear to run every block each time"
     WITH_STACKS = "cheap, but with stacks, which are pushed and popped lane by lane"
     PASSING_BY = "cheap, but a lane passes most blocks by"
     CHEAP = "cheap enough to run every block each time"
@@ -139,7 +139,7 @@ class Case:
 JUDGEMENTS: Final[tuple[tuple[Judgement, Callable[[Case], bool]], ...]] = (
     (Judgement.ONCE, lambda c: not c.properties.repeats and c.is_short),
     (Judgement.ONCE_IF_WANTED, lambda c: not c.properties.repeats),
-    (Judgement.DEAR, lambda c: not c.is_cheap),
+    (Judgement.EXPENSIVE, lambda c: not c.is_cheap),
     (Judgement.WITH_STACKS, lambda c: c.one_kernel and c.properties.has_stacks),
     (Judgement.PASSING_BY, lambda c: c.one_kernel and c.passes_by),
     (Judgement.CHEAP, lambda _: True),
@@ -157,7 +157,7 @@ class Order(NamedTuple):
 ORDERS: Final = {
     Judgement.ONCE: Order("sweep", "sweep"),
     Judgement.ONCE_IF_WANTED: Order("guarded", "sweep"),
-    Judgement.DEAR: Order("chain", "cost"),
+    Judgement.EXPENSIVE: Order("chain", "cost"),
     Judgement.WITH_STACKS: Order("chain", "most_lanes"),
     Judgement.PASSING_BY: Order("chain", "most_lanes"),
     Judgement.CHEAP: Order("sweep", "sweep"),
@@ -276,7 +276,7 @@ def _ordered(options: Options, judgement: Judgement) -> Order:
     if form == schedule == "auto":
         return ORDERS[judgement]
     if form == "auto" and schedule == "sweep":
-        is_dear = judgement in (Judgement.DEAR, Judgement.ONCE_IF_WANTED)
+        is_dear = judgement in (Judgement.EXPENSIVE, Judgement.ONCE_IF_WANTED)
         return Order("guarded" if is_dear else "sweep", schedule)
     if form == "auto":
         return Order("chain", schedule)

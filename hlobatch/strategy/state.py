@@ -20,7 +20,7 @@ from hlobatch.strategy.options import Options
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.target import Run, Target
 
-WORTH_A_THREAD: Final = 256 * 1024
+LEAST_BYTES_DIVIDED: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only copies them among threads."""
 
 LONG_ROW: Final = 64
@@ -111,7 +111,7 @@ class States:
         touched_in_part = layout.buffers.union(layout.handed_in, *map(layout.tops, self.touched_in_part))
         slots = layout.slots | {top: aval for v in layout.in_place for top, aval in layout.variable(v).items()}
         sizes = (array_bytes(aval) for slot, aval in slots.items() if slot not in touched_in_part)
-        return bool(max(layout.lanes * self.largest_array, *sizes) < WORTH_A_THREAD)
+        return bool(max(layout.lanes * self.largest_array, *sizes) < LEAST_BYTES_DIVIDED)
 
     def fits_one_kernel(self, strategy: Strategy, target: Target) -> bool:
         """Whether XLA can, and had better, make one kernel of a run."""

@@ -26,9 +26,9 @@ from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.turns.schedule import Time
 from hlobatch.targets.target import Target
 
-FEW: Final = 8
+LANES_TO_ONE: Final = 8
 """A block is compiled for one in so many lanes. More widths did not pay, and each compiles the block again."""
-DEAR: Final = 4.0
+LEAST_TIMES_THE_OTHERS: Final = 4.0
 """Times as much as all blocks that lanes come back to that a block has to compute to be compiled for few lanes."""
 MOVES: Final = 8.0
 """Operations that a block must do for each element that is moved to a narrower array or back, to be worth moving."""
@@ -46,7 +46,7 @@ def widths(layout: Layout, target: Target) -> Widths:
     and a few lanes take as long as all.
     """
     program, lanes = layout.program, layout.lanes
-    if layout.lane_axis or not (isinstance(lanes, int) and lanes > FEW):
+    if layout.lane_axis or not (isinstance(lanes, int) and lanes > LANES_TO_ONE):
         return {}
     repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG
     computed = [primitives_time(program, block) for block in program.graph]
@@ -58,7 +58,7 @@ def widths(layout: Layout, target: Target) -> Widths:
         if block.name in repeated:
             is_long = target.narrows_long_blocks and taken >= long_for_one and lanes * taken >= long_for_all
             return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if is_long else ()
-        return (-(-lanes // FEW),) if layout.queue and taken > DEAR * returning else ()
+        return (-(-lanes // LANES_TO_ONE),) if layout.queue and taken > LEAST_TIMES_THE_OTHERS * returning else ()
 
     every = map(found, program.graph, computed)
     return {index: few for index, few in enumerate(every) if few}

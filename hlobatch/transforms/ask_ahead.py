@@ -39,11 +39,12 @@ from hlobatch.ir.physical import elements
 from hlobatch.ir.program import STORED, Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import Type
-from hlobatch.transforms.if_conversion import CHEAP
+from hlobatch.transforms.if_conversion import MOST_OPERATIONS_SELECTED
 from hlobatch.transforms.simplify_cfg import reachable
 
-MOST: Final = CHEAP / 2
-"""Operations that are asked ahead at the end of a block; lanes that go elsewhere carry them out too."""
+MOST_OPERATIONS_COPIED: Final = MOST_OPERATIONS_SELECTED / 2
+"""Operations that are copied to the end of a block; lanes that go elsewhere carry them out too. Chosen by judgement
+(2026-11), not measured."""
 
 
 def ask_ahead(program: Program) -> Program:
@@ -152,7 +153,7 @@ class _Asking:
 
     def _pays(self, cost: float) -> bool:
         """Whether that much more is not too much; if so, count it."""
-        pays = self.cost + cost <= MOST
+        pays = self.cost + cost <= MOST_OPERATIONS_COPIED
         self.cost += cost if pays else 0.0
         return pays
 

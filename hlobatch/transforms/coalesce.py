@@ -23,7 +23,7 @@ import collections
 from collections.abc import Iterator
 from typing import TypeGuard
 
-from hlobatch.analysis.allocation import COUNTER
+from hlobatch.analysis.allocation import RETURN_ADDRESS
 from hlobatch.analysis.machine_liveness import points
 from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.code import MOVE
@@ -124,7 +124,7 @@ class _Merging:
     def _alike(self, one: str, other: str) -> bool:
         kinds = (Alloc.TEMPORARY, Alloc.REGISTER, Alloc.FULL)
         names = (one, other)
-        if any(self.source.alloc(name) not in kinds or name.endswith(COUNTER) for name in names):
+        if any(self.source.alloc(name) not in kinds or name.endswith(RETURN_ADDRESS) for name in names):
             return False
         return stored_alike(*(self.source.var_defs[name] for name in names))
 

@@ -49,8 +49,9 @@ from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
-CHEAP: Final = 48.0
-"""Operations per lane, selected elements among them, up to which a branch is converted."""
+MOST_OPERATIONS_SELECTED: Final = 48.0
+"""Operations per lane, selected elements among them, up to which both sides of a branch are computed: about what one
+more turn through the loop over blocks costs a lane. Found in 2026-11 with Collatz and Mandelbrot (`docs/design.md`)."""
 
 
 def convert_ifs(program: Program) -> Program:
@@ -124,7 +125,7 @@ class _Converter:
         if not all(op.code.is_total for op in primitives):
             return False
         elements = sum(math.prod(leaf.shape) for v in selected for leaf in self.types[v].tensor_leaves)
-        return sum(map(primitive_cost, primitives)) + elements <= CHEAP
+        return sum(map(primitive_cost, primitives)) + elements <= MOST_OPERATIONS_SELECTED
 
     def _renamed(
         self, ops: Iterable[Op], word: str, only: Collection[str] | None = None

@@ -26,7 +26,7 @@ from typing import Final
 
 from hlobatch.analysis.containers import with_room
 from hlobatch.analysis.facts import (
-    MOST_STATEMENTS,
+    MOST_STATEMENTS_WRITTEN_OUT,
     NONE_KNOWN,
     Facts,
     GoesOver,
@@ -231,7 +231,7 @@ def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[Loop
     times = 1
     for site in sorted(counts, key=lambda site: site.size):
         times *= max(counts[site], 1)
-        if times * site.size <= MOST_STATEMENTS:
+        if times * site.size <= MOST_STATEMENTS_WRITTEN_OUT:
             around.append(site)
     return around
 

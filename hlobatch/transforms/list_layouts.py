@@ -5,9 +5,9 @@
     {"best": f32[], "counts": [i32[], … fifty of them]}
     ==>  {"best": f32[], "counts": i32[50]}     counts of items: (None, 50)
 
-Only a list of at least ``FEWEST`` scalars of one type is merged; nested lists and tuples are merged as a whole, row
-behind row. The leaves of both types are in the same order, so a value of one is converted to the other by walking over
-both.
+Only a list of at least ``LEAST_NUMBERS_JOINED`` scalars of one type is merged; nested lists and tuples are merged as a
+whole, row behind row. The leaves of both types are in the same order, so a value of one is converted to the other by
+walking over both.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from typing import Any
 import jax
 
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.joined import FEWEST
+from hlobatch.ir.joined import LEAST_NUMBERS_JOINED
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
 
 
@@ -40,7 +40,7 @@ class ListLayout:
     @classmethod
     def of(cls, type_: Type) -> ListLayout:
         """The layout of a type."""
-        if len(type_.leaves) < FEWEST:
+        if len(type_.leaves) < LEAST_NUMBERS_JOINED:
             return cls(type_, type_, (None,) * len(type_.leaves))
         items = list[int | None]()
         merged = Type(_merged(type_.tensors, items))
@@ -91,7 +91,8 @@ def _merged(tree: Any, items: list[int | None]) -> Any:
 
 def _is_list_of_numbers(tree: Any, leaves: Sequence[Any]) -> bool:
     """Whether a pytree is a list worth an array: nested or not, but with scalars of one type for all of its leaves."""
-    return type(tree) is list and len(leaves) >= FEWEST and _are_alike(leaves) and _has_only_sequences(tree)
+    is_long = type(tree) is list and len(leaves) >= LEAST_NUMBERS_JOINED
+    return is_long and _are_alike(leaves) and _has_only_sequences(tree)
 
 
 def _are_alike(leaves: Sequence[Any]) -> bool:

@@ -32,7 +32,7 @@ from collections.abc import Iterator, Mapping
 
 import numpy as np
 
-from hlobatch.analysis.allocation import COUNTER, allocate, is_recursive_call, saved_across
+from hlobatch.analysis.allocation import RETURN_ADDRESS, allocate, is_recursive_call, saved_across
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.diagnostics import Location
 from hlobatch.ir.code import MOVE
@@ -113,7 +113,7 @@ class _Lowering:
         return found
 
     def counter(self, function: str) -> str:
-        return self._group(function) + COUNTER
+        return self._group(function) + RETURN_ADDRESS
 
     def _is_jump(self, site: CallSite) -> bool:
         """Whether a call is a plain jump: in tail position, within its group, and with the same result variables."""

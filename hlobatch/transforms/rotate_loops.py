@@ -23,7 +23,7 @@ from hlobatch.analysis import machine_flow
 from hlobatch.analysis.cost import block_cost
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, GotoOp, PrimOp
 from hlobatch.ir.program import Block, ControlFlowGraph, Program
-from hlobatch.transforms.if_conversion import CHEAP
+from hlobatch.transforms.if_conversion import MOST_OPERATIONS_SELECTED
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 _WAYS = 2
@@ -47,7 +47,7 @@ def _is_head(program: Program, graph: ControlFlowGraph, block: Block) -> bool:
         return False
     plain = all(isinstance(op, PrimOp) for op in block.instructions) and isinstance(block.terminator, BranchOp)
     jumps = all(_is_plain_jump(graph.block(name)) for name in before)
-    cheap = block_cost(program, block) <= CHEAP
+    cheap = block_cost(program, block) <= MOST_OPERATIONS_SELECTED
     return plain and jumps and block.name not in before and cheap and _in_loop(graph, block)
 
 

@@ -39,14 +39,17 @@ from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType, Type, grouped
 from hlobatch.jax_primitives import FUSED, Costs, costing
 
-FEW: Final = 16
-"""Elements so few that whatever is computed from them may be computed again."""
-DEAR: Final = 8.0
-"""Operations for each element of a result that is worth an array though it is larger than what it is computed from."""
-LEAST: Final = 100.0
-"""Operations that such a result takes in all."""
-LARGEST: Final = 2**28
-"""Bytes of a result beyond which memory is dearer than time."""
+LEAST_ELEMENTS_READ: Final = 16
+"""Elements of arrays that lanes share from which what is computed of them is kept: of fewer, it is computed again at
+next to no cost. Chosen by judgement (2026-11), not measured."""
+LEAST_OPERATIONS_KEPT_AN_ELEMENT: Final = 8.0
+"""Operations for each of its elements from which a result is kept though it is larger than what it is computed from.
+Chosen in 2026-11 so that tables of some hundred numbers, which a statement makes of nothing, are made once."""
+LEAST_OPERATIONS_KEPT: Final = 100.0
+"""Operations that such a result takes at least. Chosen by judgement (2026-11), not measured."""
+MOST_BYTES_KEPT: Final = 2**28
+"""Bytes of a result up to which it is kept for the whole run; beyond that, memory is worth more than time. Chosen by
+judgement (2026-11), not measured."""
 _TAKING_LONG: Final = costing(Costs.FUNCTION, Costs.RANDOM)
 """Primitives that take long for each number, so that what they compute of nothing at all may be worth an array."""
 
@@ -188,16 +191,17 @@ class _Code:
 
     def _is_worth_storing(self, value: Any) -> bool:
         equations = [self.equations[i] for i in self.slices[value]]
-        if is_key(value.aval) or bytes_of(value) > LARGEST or all(e.primitive.name in FUSED for e in equations):
+        if is_key(value.aval) or bytes_of(value) > MOST_BYTES_KEPT or all(e.primitive.name in FUSED for e in equations):
             return False
         defined = self._definition(value)
         if defined.primitive.name in FUSED and bytes_of(value) > sum(map(bytes_of, _read(defined))):
             return False
         roots = {v for e in equations for v in _read(e) if not self.slices[v]}
-        if sum(math.prod(v.aval.shape) for v in roots) >= FEW and bytes_of(value) <= sum(map(bytes_of, roots)):
+        read = sum(math.prod(v.aval.shape) for v in roots)
+        if read >= LEAST_ELEMENTS_READ and bytes_of(value) <= sum(map(bytes_of, roots)):
             return True
         cost = sum(equation_cost(e) for e in equations)
-        return bool(cost >= max(LEAST, DEAR * math.prod(value.aval.shape)))
+        return bool(cost >= max(LEAST_OPERATIONS_KEPT, LEAST_OPERATIONS_KEPT_AN_ELEMENT * math.prod(value.aval.shape)))
 
     def reads(self, value: Any) -> set[Any]:
         """The variables that are read to compute a value."""
@@ -226,8 +230,9 @@ class _Code:
 
 
 def _may_split(function: JaxprCode, shared: Sequence[bool]) -> bool:
-    """Whether it is worth a look."""
-    return any(shared) or any(np.size(c) >= FEW for c in function.captured) or bool(function.primitives & _TAKING_LONG)
+    """Whether a primitive may have a part that is worth keeping."""
+    captures_data = any(np.size(c) >= LEAST_ELEMENTS_READ for c in function.captured)
+    return captures_data or any(shared) or bool(function.primitives & _TAKING_LONG)
 
 
 def _read(equation: Any) -> list[Any]:

@@ -26,7 +26,7 @@ import numpy as np
 
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
-from hlobatch.ir.physical import width
+from hlobatch.ir.physical import array_count
 from hlobatch.ir.program import STORED
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import UPDATES
@@ -38,7 +38,7 @@ from hlobatch.lowering.blocks.updates import held
 from hlobatch.lowering.state import fates, log
 from hlobatch.lowering.state.captures import Captures
 from hlobatch.lowering.state.footprint import Footprint, capture_slot
-from hlobatch.lowering.state.layout import ACTIVE, COUNTER, EXECUTIONS, ITEM, STEPS, Layout, Slots
+from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS, ITEM, PC, STEPS, Layout, Slots
 
 
 @dataclass(frozen=True)
@@ -78,13 +78,13 @@ class BlockFunction(Footprint):
         """The slots of a variable's arrays; None for an array that is not stored, and for one number in each lane."""
         layout = self.layout
         if not layout.is_stored(variable):
-            return [None] * width(layout.program.var_defs[variable])
+            return [None] * array_count(layout.program.var_defs[variable])
         return [top if layout.slots[top].ndim > 1 else None for top in layout.tops(variable)]
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         """The slots written, given those read."""
         slots = dict(zip(self.reads, values, strict=True))
-        return _Run(self, slots, self.lanes(slots[COUNTER] == self.index)).result()
+        return _Run(self, slots, self.lanes(slots[PC] == self.index)).result()
 
     def for_all(self, slots: Slots, lanes: int) -> tuple[Any, ...]:
         """The slots written, given those read, for lanes that are all at the block, so that nothing is masked."""
@@ -215,7 +215,7 @@ class _Run:
             self.slots[ACTIVE] = self.slots[ACTIVE].at[index].set(jnp.stack([total, high + carry]))
 
     def _goto(self, target: Any) -> None:
-        self.slots[COUNTER] = self.lanes.put(self.slots[COUNTER], target)
+        self.slots[PC] = self.lanes.put(self.slots[PC], target)
 
     def _index(self, block: str) -> int:
         return self.layout.leave if block == HALT else self.layout.program.graph.block_index(block)
@@ -292,7 +292,7 @@ class _Run:
             results, as_they_were = self._unless_empty(op, call.results), frozenset()
         supply = enumerate(results)
         for variable in op.vars_out:
-            new = [next(supply) for _ in range(width(types[variable]))]
+            new = [next(supply) for _ in range(array_count(types[variable]))]
             self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
         self._note_reads(op)
 

@@ -21,8 +21,9 @@ from hlobatch.ir.physical import from_physical, physical, to_physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import TensorType
 
-SMALLEST: Final = 16
-"""Elements from which an array is passed rather than written into the module."""
+LEAST_ELEMENTS_PASSED: Final = 16
+"""Elements from which a captured array is an operand of the module; a smaller one is a constant, which XLA folds.
+Chosen by judgement (2026-11), not measured."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,5 +88,5 @@ def captures(program: Program) -> Captures:
     """The arrays that a program's primitives capture."""
     arrays: dict[int, Any] = {}
     for op in program.ops:
-        arrays.update({id(c): c for c in op.code.captured if np.size(c) >= SMALLEST or is_tracer(c)})
+        arrays.update({id(c): c for c in op.code.captured if np.size(c) >= LEAST_ELEMENTS_PASSED or is_tracer(c)})
     return Captures(tuple(arrays.values()), {key: i for i, key in enumerate(arrays)})

@@ -22,7 +22,7 @@ import numpy as np
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.state.layout import COUNTER, FATE, HEAD, ITEM, LOGGED, Layout, Slots
+from hlobatch.lowering.state.layout import FATE, HEAD, ITEM, LOGGED, PC, Layout, Slots
 from hlobatch.lowering.state.log import without_room
 
 OF_INPUTS: Final = f"{FATE}.out"
@@ -38,7 +38,7 @@ def before_all(layout: Layout) -> Slots:
 def told_by(layout: Layout) -> frozenset[str]:
     """Slots that say what became of the inputs."""
     failure = () if layout.failure is None else (layout.failure, f"{layout.failure}.out")
-    return frozenset({COUNTER, FATE, ITEM, HEAD, OF_INPUTS, *failure}).intersection(layout.slots)
+    return frozenset({PC, FATE, ITEM, HEAD, OF_INPUTS, *failure}).intersection(layout.slots)
 
 
 # Within a turn
@@ -47,7 +47,7 @@ def told_by(layout: Layout) -> frozenset[str]:
 def stopped(layout: Layout, slots: Slots, lanes: Any, fate: Fate) -> Slots:
     """The slots that change when the inputs of some lanes are stopped, with their new values."""
     return {
-        COUNTER: where(lanes, np.int32(layout.leave), slots[COUNTER]),
+        PC: where(lanes, np.int32(layout.leave), slots[PC]),
         FATE: where(lanes, np.int32(fate), slots[FATE]),
     }
 
@@ -61,7 +61,7 @@ def full(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
 
 def parked(layout: Layout, slots: Slots, lanes: Any, block: int) -> Slots:
     """The slots that change when some lanes park at a block, to wait for the host."""
-    return {COUNTER: where(lanes, layout.parked + block, slots[COUNTER])}
+    return {PC: where(lanes, layout.parked + block, slots[PC])}
 
 
 # Between runs
@@ -75,16 +75,16 @@ def resumed(layout: Layout, slots: Slots) -> Slots:
     read = {LOGGED: jnp.zeros_like(slots[LOGGED])} if layout.waits_for_host else {}
     if not (layout.stacked or read):
         return {}
-    counter = slots[COUNTER]
+    counter = slots[PC]
     are_parked = counter >= layout.parked
-    back = {COUNTER: where(are_parked, counter - layout.parked, counter)}
+    back = {PC: where(are_parked, counter - layout.parked, counter)}
     if layout.grows or not layout.stacked:
         return {**read, **back}
     if not read:
         return stopped(layout, slots, are_parked, Fate.PARKED)
     # A lane whose log was full goes back to its block. If its stacks are full as well, it finds that out there.
     for_log = without_room(layout, slots, layout.most_logged)
-    gone_on = {**slots, COUNTER: where(for_log, back[COUNTER], counter)}
+    gone_on = {**slots, PC: where(for_log, back[PC], counter)}
     return {**read, **stopped(layout, gone_on, are_parked & ~for_log, Fate.PARKED)}
 
 
@@ -92,7 +92,7 @@ def given_up(layout: Layout, slots: Slots) -> Slots:
     """The state of a run whose stacks will grow no more, of the state in which they would; see ``Layout.grows``."""
     kept = dict(slots)
     if FATE not in slots:
-        kept[FATE] = jnp.zeros_like(slots[COUNTER])
+        kept[FATE] = jnp.zeros_like(slots[PC])
         if layout.queue:
             kept[OF_INPUTS] = _taken(layout, slots)
     return {slot: kept[slot] for slot in layout.slots}
@@ -103,7 +103,7 @@ def given_up(layout: Layout, slots: Slots) -> Slots:
 
 def reasons(layout: Layout, slots: Slots) -> Any:
     """What stopped the run, a sum of fates; 0 if every input was finished."""
-    counter, found = slots[COUNTER], jnp.int32(0)
+    counter, found = slots[PC], jnp.int32(0)
     if layout.may_park:
         found = jnp.any(counter >= layout.parked).astype(jnp.int32) * int(Fate.PARKED)
     if layout.stretches:
@@ -152,7 +152,7 @@ def _that_stop(layout: Layout) -> list[Fate]:
 
 def _of_lanes(layout: Layout, slots: Slots) -> Any:
     """The fates of the inputs that are in lanes."""
-    counter = slots[COUNTER]
+    counter = slots[PC]
     fate = slots[FATE] if layout.stops_inputs else jnp.full_like(counter, Fate.FINISHED)
     if layout.stretches:
         fate = where(counter < layout.done, np.int32(Fate.RUNNING), fate)

@@ -15,7 +15,7 @@ from hlobatch.ir.ops import LogOp, Op, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import STORED, Block
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.lowering.state.captures import Captures
-from hlobatch.lowering.state.layout import ACTIVE, COUNTER, EXECUTIONS, FATE, ITEM, LOG, LOGGED, STEPS, Layout
+from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS, FATE, ITEM, LOG, LOGGED, PC, STEPS, Layout
 
 
 def capture_slot(position: int) -> str:
@@ -64,7 +64,7 @@ class Footprint:
     @cached_property
     def reads(self) -> tuple[str, ...]:
         """Slots the block needs."""
-        names = dict.fromkeys([COUNTER, *self._bookkeeping])
+        names = dict.fromkeys([PC, *self._bookkeeping])
         for op in (*self.ops, *self.block.asks):
             names.update(dict.fromkeys(self.slots_of(op)))
         names.update(dict.fromkeys(self._pointers))
@@ -89,7 +89,7 @@ class Footprint:
     def writes(self) -> tuple[str, ...]:
         """Slots the block changes, in the order it gives them back."""
         program = self.layout.program
-        names: dict[str, None] = dict.fromkeys([COUNTER, *self._bookkeeping])
+        names: dict[str, None] = dict.fromkeys([PC, *self._bookkeeping])
         for op in self.ops:
             for variable in op.defs:
                 if program.alloc(variable) in STORED:

@@ -37,14 +37,14 @@ Dim = Any
 Slots = dict[str, Any]
 """Arrays by name."""
 
-COUNTER, FATE, ITEM, HEAD, STEPS = "pc", "fate", "item", "head", "steps"
+PC, FATE, ITEM, HEAD, STEPS = "pc", "fate", "item", "head", "steps"
 EXECUTIONS, ACTIVE = "executions", "active"
 LOG, LOGGED = "log", "logged"
 
-FEW_ENTRIES, FEW_WORDS = 16, 256
-"""Entries, and their words, that the log of a lane has room for where the host reads it whenever it is full."""
-MANY_ENTRIES, MANY_WORDS = 1024, 1 << 24
-"""Entries for which there is room where nobody reads it before the end, and words of all lanes."""
+DRAINED_ENTRIES, DRAINED_WORDS = 16, 256
+"""Entries, and words of 32 bits in them, that a lane's log has room for where the host reads it whenever it is full."""
+KEPT_ENTRIES, KEPT_WORDS = 1024, 1 << 24
+"""Entries that a lane's log has room for where nobody reads it before the end, and words in the logs of all lanes."""
 
 
 def most_words(program: Program) -> int:
@@ -246,10 +246,10 @@ class Layout:
     def log_rows(self) -> int:
         """Entries that a lane's log has room for."""
         words = 2 + most_words(self.program)  # whether there is a queue or not: few lanes go on without one
-        few = max(self.most_logged, min(FEW_ENTRIES, FEW_WORDS // words))
+        few = max(self.most_logged, min(DRAINED_ENTRIES, DRAINED_WORDS // words))
         if self.drains or not isinstance(self.lanes, int):
             return few
-        return max(few, min(MANY_ENTRIES, MANY_WORDS // (self.lanes * words)))
+        return max(few, min(KEPT_ENTRIES, KEPT_WORDS // (self.lanes * words)))
 
     @property
     def stack_bytes(self) -> int:
@@ -265,7 +265,7 @@ class Layout:
     def slots(self) -> dict[str, jax.ShapeDtypeStruct]:
         """The state, in order."""
         lanes = self.array((), np.int32)
-        found: dict[str, jax.ShapeDtypeStruct] = {COUNTER: lanes}
+        found: dict[str, jax.ShapeDtypeStruct] = {PC: lanes}
         for variable in self.stored:
             found |= self.variable(variable)
         if self.queue:

@@ -23,7 +23,7 @@ import numpy as np
 from hlobatch.lowering.arrays.masks import masked
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.state.layout import ACTIVE, COUNTER, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, Layout, Slots
+from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, PC, Layout, Slots
 
 NOT_OF_LANES: Final = frozenset({EXECUTIONS, ACTIVE})
 """Slots of counts over all lanes, which have no axis of lanes."""
@@ -64,13 +64,13 @@ class Narrowing:
             more[self._axis(narrow, slot)] = (0, narrow.width - narrow.lanes if axis else 0)
             found[slot] = jnp.pad(few, more)
         works = np.arange(narrow.width) < jnp.sum(self._at_work(slots), dtype=jnp.int32)
-        return found | {COUNTER: where(works, found[COUNTER], narrow.done)}
+        return found | {PC: where(works, found[PC], narrow.done)}
 
     def widened(self, slots: Slots, few: Slots, lanes: Any) -> Slots:
         """The state of all lanes, given the state before and the new state of the few lanes that went on."""
         narrow, wide = self.narrow, self.wide
-        counter = few[COUNTER]
-        few = few | {COUNTER: where(counter >= narrow.parked, counter - narrow.parked + wide.parked, counter)}
+        counter = few[PC]
+        few = few | {PC: where(counter >= narrow.parked, counter - narrow.parked + wide.parked, counter)}
         works = self._at_work(slots).at[lanes].get(**IN_BOUNDS)
         found = dict(slots)
         for slot in narrow.slots:
@@ -90,7 +90,7 @@ class Narrowing:
 
     def _at_work(self, slots: Slots) -> Any:
         """Lanes that wait at a block."""
-        return jnp.asarray(slots[COUNTER]) < self.wide.blocks
+        return jnp.asarray(slots[PC]) < self.wide.blocks
 
     def _taken(self, array: Any, slot: str, lanes: Any) -> Any:
         """What some lanes have of an array, lanes in front."""
@@ -107,4 +107,4 @@ def lanes_left(layout: Layout, slots: Mapping[str, Any]) -> int:
     """How many lanes have something left to do, where no input is left to take; else 0."""
     if layout.queue and int(slots[HEAD]) < layout.inputs:
         return 0
-    return int(np.sum(np.asarray(slots[COUNTER]) < layout.blocks))
+    return int(np.sum(np.asarray(slots[PC]) < layout.blocks))

@@ -29,15 +29,15 @@ from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.module.scalars import add, compare, constant, scalar_aval
 from hlobatch.lowering.module.splice import Spliced
 from hlobatch.lowering.module.while_loop import loop
-from hlobatch.lowering.state.layout import COUNTER, Layout, Slots
+from hlobatch.lowering.state.layout import PC, Layout, Slots
 from hlobatch.lowering.turns.turn import NEXT, Step, Turn
 
-TURNS: Final = 4
+TURNS_BETWEEN_TESTS: Final = 4
 """Turns of a block that goes on to itself, in a sweep, between two tests of whether most lanes are still there."""
 MAJORITY: Final = (2, 3)
 """A block that goes on to itself is run again if more than this share, two thirds, of the lanes that have something
 left to do wait at it."""
-TWICE: Final = 2
+LOOPS_BETWEEN_TESTS: Final = 2
 """Times that several turns are made at once between two tests. A loop over lanes writes to other arrays than it reads,
 so one alone would have XLA copy them back; the second one writes to the arrays that the first one has read. With one
 lane, there is next to nothing to copy."""
@@ -139,7 +139,7 @@ class EachInOrder(Turn):
 
     @cached_property
     def _majority(self) -> Spliced:
-        return self.splicer.add(self._is_majority, [self.layout.slots[COUNTER], scalar_aval()], "majority")
+        return self.splicer.add(self._is_majority, [self.layout.slots[PC], scalar_aval()], "majority")
 
     def once(self, state: Slots) -> Slots:
         """The state after a run of a program in which no lane goes back to a block: there is no loop."""
@@ -154,11 +154,11 @@ class EachInOrder(Turn):
             if not step.turns:
                 self.visit(index, step, state)
             elif several := self._several_turns(step):  # no visit before it, which would be the same code once more
-                times = TWICE if self.layout.lanes > 1 else 1
+                times = LOOPS_BETWEEN_TESTS if self.layout.lanes > 1 else 1
                 self._while_majority(index, step, state, [several] * times, at_least_once=True)
             else:
                 self.visit(index, step, state)
-                self._while_majority(index, step, state, [self.spliced(step)] * TURNS)
+                self._while_majority(index, step, state, [self.spliced(step)] * TURNS_BETWEEN_TESTS)
 
     def _while_majority(
         self,
@@ -174,14 +174,14 @@ class EachInOrder(Turn):
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        self.repeat_while(COUNTER, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
+        self.repeat_while(PC, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
 
     def _several_turns(self, step: Step) -> Spliced | None:
         """The step as one loop over lanes that make several turns each (unroll-and-jam); None if it cannot be one."""
         if self.told:
             return None
         given = self.given(step)
-        several = self.layout.idiom.several_turns(step.code.run, given, step.code.writes, COUNTER)
+        several = self.layout.idiom.several_turns(step.code.run, given, step.code.writes, PC)
         if several is None:
             return None
         return self.splicer.add(several, list(given.values()), f"{step.name}.turns")
@@ -213,7 +213,7 @@ class Guarded(EachInOrder):
 
     @cached_property
     def _anyone(self) -> Spliced:
-        avals = [self.layout.slots[COUNTER], scalar_aval()]
+        avals = [self.layout.slots[PC], scalar_aval()]
         return self.splicer.add(lambda counter, index: [jnp.any(counter == index)], avals, "anyone")
 
     def turn_over(self, state: dict[str, Any]) -> None:
@@ -228,7 +228,7 @@ class Guarded(EachInOrder):
         self.visit_all(state)
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
-        (here,) = self.splicer.call(self._anyone, [state[COUNTER], constant(index)])
+        (here,) = self.splicer.call(self._anyone, [state[PC], constant(index)])
         self.once_if(here, step, state)
 
 

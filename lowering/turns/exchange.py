@@ -17,7 +17,7 @@ import numpy as np
 from hlobatch.lowering.arrays.masks import masked
 from hlobatch.lowering.arrays.rows import IN_BOUNDS, places_in, row_of, with_row
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.state.layout import COUNTER, HEAD, ITEM, Layout, Slots
+from hlobatch.lowering.state.layout import HEAD, ITEM, PC, Layout, Slots
 
 
 @dataclass(frozen=True)
@@ -49,14 +49,14 @@ class Exchange:
     def at_once(self, slots: Slots) -> Slots:
         """The slots that change, computed for all lanes at once."""
         axis, count = self.layout.lane_axis, self.inputs
-        done = slots[COUNTER] == self.layout.leave
+        done = slots[PC] == self.layout.leave
         rows = where(done & (slots[ITEM] >= 0), slots[ITEM], count)
         following = slots[HEAD] + jnp.cumsum(done.astype(jnp.int32)) - 1
         takes = done & (following < count)
         changed: Slots = {
             HEAD: jnp.minimum(slots[HEAD] + jnp.sum(done, dtype=jnp.int32), count),
             ITEM: where(done, where(takes, following, -1), slots[ITEM]),
-            COUNTER: where(done, where(takes, np.int32(0), self.layout.done), slots[COUNTER]),
+            PC: where(done, where(takes, np.int32(0), self.layout.done), slots[PC]),
         }
         for out, top in self.leaving.items():
             results = jnp.moveaxis(slots[top], axis, 0)
@@ -75,7 +75,7 @@ class Exchange:
         both reads and writes rows of it.
         """
         axis, count, head = self.layout.lane_axis, self.inputs, slots[HEAD]
-        lanes, number = places_in(slots[COUNTER] == self.layout.leave)
+        lanes, number = places_in(slots[PC] == self.layout.leave)
         leaving = self.leaving
 
         def hand_in(state: tuple[Any, Slots]) -> tuple[Any, Slots]:
@@ -92,7 +92,7 @@ class Exchange:
             takes = following < count  # what a lane takes beyond the last input, one more time the last, nobody reads
             begun = self._begun(following)
             begun[ITEM] = where(takes, following, -1)
-            begun[COUNTER] = where(takes, begun[COUNTER], self.layout.done)
+            begun[PC] = where(takes, begun[PC], self.layout.done)
             return i, {slot: with_row(changing[slot], value, lane, axis) for slot, value in begun.items()}
 
         taken = {slot: slots[slot] for slot in self.taken}
@@ -104,7 +104,7 @@ class Exchange:
     def _begun(self, item: Any) -> Slots:
         """What a lane begins an input with."""
         rows = {slot: row_of(array, item) for slot, array in self.entering.items()}
-        first: Slots = {COUNTER: np.int32(0), **self.afresh, **rows}
+        first: Slots = {PC: np.int32(0), **self.afresh, **rows}
         if self.begin is None:
             return first
         return {**first, **self.begin({**rows, ITEM: jnp.minimum(item, self.inputs - 1)})}

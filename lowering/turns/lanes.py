@@ -18,7 +18,7 @@ import numpy as np
 from hlobatch.lowering.arrays.where import where
 from hlobatch.lowering.state import fates
 from hlobatch.lowering.state.inputs import Inputs
-from hlobatch.lowering.state.layout import COUNTER, FATE, HEAD, ITEM, STEPS, Layout, Slots
+from hlobatch.lowering.state.layout import FATE, HEAD, ITEM, PC, STEPS, Layout, Slots
 from hlobatch.lowering.turns.beginning import Beginning
 from hlobatch.lowering.turns.exchange import Exchange
 from hlobatch.transforms.lower_calls import return_addresses
@@ -60,7 +60,7 @@ class Lanes:
             (top,) = self.layout.tops(counter)
             slots[top] = jnp.full_like(slots[top], self.layout.leave)
         if self.layout.queue:
-            slots[COUNTER] = jnp.full_like(slots[COUNTER], self.layout.leave)
+            slots[PC] = jnp.full_like(slots[PC], self.layout.leave)
             slots[ITEM] = jnp.full_like(slots[ITEM], -1)
             slots |= fates.before_all(self.layout)
         else:
@@ -69,7 +69,7 @@ class Lanes:
                 slots |= self.beginning({**slots, **given}, self.layout.width)
         if self.layout.width != self.layout.lanes:
             are_lanes = np.arange(self.layout.width) < self.layout.lanes
-            slots[COUNTER] = where(are_lanes, slots[COUNTER], self.layout.done)
+            slots[PC] = where(are_lanes, slots[PC], self.layout.done)
         return [slots[name] for name in self.layout.slots]
 
     def _filled(self, array: Any) -> Any:
@@ -111,7 +111,7 @@ class Lanes:
     def _taken(self) -> list[str]:
         """Slots that change in a lane that takes an input."""
         tops = [slot for v in self.inputs.of_lanes for slot in self.layout.tops(v)]
-        return list(dict.fromkeys([COUNTER, ITEM, *self._afresh, *tops, *self._begun]))
+        return list(dict.fromkeys([PC, ITEM, *self._afresh, *tops, *self._begun]))
 
     @property
     def turnover_reads(self) -> list[str]:

@@ -29,7 +29,7 @@ from hlobatch.lowering.arrays.where import where
 
 Arrays = tuple[Any, ...]
 
-AHEAD: Final = 0.3
+SHARE_LOST_AHEAD: Final = 0.3
 """What a lane will lose if it is passed over, before it is asked again: this share of the longest group's time."""
 
 
@@ -95,7 +95,7 @@ def least_idle(groups: Groups, times: Sequence[Sequence[Time]], patient: Sequenc
     def choose(counter: Any, idle: Any) -> Arrays:
         waiting = _waiting(counter, groups)
         weights = _times_for(waiting, taken)
-        score = (idle + waiting * (AHEAD * longest)) / weights
+        score = (idle + waiting * (SHARE_LOST_AHEAD * longest)) / weights
         best = _best(where(last, 0.0, score), waiting, groups)
         lost = waiting * row_of(weights, best)
         return _counter_of(best, groups), where(np.arange(len(taken)) == best, 0.0, idle + lost)

@@ -23,7 +23,7 @@ from hlobatch.lowering.module.splice import Spliced, Splicer
 from hlobatch.lowering.module.tie import tied
 from hlobatch.lowering.module.trim import Trimmed, trimmed
 from hlobatch.lowering.module.while_loop import loop
-from hlobatch.lowering.state.layout import COUNTER, HEAD, Layout, Slots
+from hlobatch.lowering.state.layout import HEAD, PC, Layout, Slots
 from hlobatch.lowering.turns.lanes import Lanes
 from hlobatch.lowering.turns.schedule import Schedule
 
@@ -131,7 +131,7 @@ class Turn(ABC):
 
     @cached_property
     def _find(self) -> Callable[[Sequence[Any]], list[Any]]:
-        return self.finder([self.layout.slots[COUNTER], *self.memory.values()])
+        return self.finder([self.layout.slots[PC], *self.memory.values()])
 
     def finder(self, avals: Sequence[Any]) -> Callable[[Sequence[Any]], list[Any]]:
         """Add ``choose`` to the module, as a function of arrays like ``avals``; a function that emits a call of it."""
@@ -184,11 +184,11 @@ class Turn(ABC):
 
     def choose_in(self, slots: Slots) -> list[Any]:
         """The next group and the schedule's memory, computed from slots in a function of the module."""
-        return self.choose(slots[COUNTER], *(slots[slot] for slot in self.memory))
+        return self.choose(slots[PC], *(slots[slot] for slot in self.memory))
 
     def look(self, state: dict[str, Any]) -> None:
         """Find the next group again, and set the slots of the choice."""
-        found = self._find([state[COUNTER], *(state[slot] for slot in self.memory)])
+        found = self._find([state[PC], *(state[slot] for slot in self.memory)])
         state.update(zip(self.chosen, found, strict=True))
 
     def turn_over(self, state: dict[str, Any]) -> None:
@@ -197,13 +197,13 @@ class Turn(ABC):
 
     def wants_turnover(self, state: Slots) -> Any:
         """Whether enough lanes are done."""
-        avals = [self.layout.slots[COUNTER], scalar_aval()]
+        avals = [self.layout.slots[PC], scalar_aval()]
         wish = self.splicer.add(
             lambda counter, following: [self.lanes.wants_turnover(self.schedule.leaving(counter), following)],
             avals,
             "wants_turnover",
         )
-        (wanted,) = self.splicer.call(wish, [state[COUNTER], state[NEXT]])
+        (wanted,) = self.splicer.call(wish, [state[PC], state[NEXT]])
         return wanted
 
     def spliced(self, step: Step) -> Spliced:

@@ -78,7 +78,7 @@ def test_what_is_dear_is_computed_once():
         c = jnp.linspace(-0.9, 0.9, 40)
         args = jnp.full(40, -1.5), jnp.full(40, 1.5), c
         assert is_one_kernel(bisection, *args)
-        turns = 1 + dispatch.TURNS  # the loop is one block, which turns several times between two tests
+        turns = 1 + dispatch.TURNS_BETWEEN_TESTS  # the loop is one block, which turns several times between two tests
         assert compiled_text(bisection, *args).count(" sine(") == 2 + turns  # two before it
         np.testing.assert_allclose(jnp.sin(bisection(*args)), c, atol=2e-9)
 

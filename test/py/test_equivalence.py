@@ -86,7 +86,7 @@ def lanes_last(*, stores_masked: bool, vector: int = 8, **options: Any) -> Run:
 
     def behind(program: ZooProgram, batch: int) -> Any:
         with (
-            mock.patch("hlobatch.targets.cpu.whole_runs.MANY", 1),
+            mock.patch("hlobatch.targets.cpu.whole_runs.LEAST_LANES_IN_VECTORS", 1),
             mock.patch("hlobatch.targets.cpu.processor.stores_masked", return_value=stores_masked),
             mock.patch("hlobatch.targets.cpu.processor.vector", return_value=vector),
         ):

@@ -322,7 +322,7 @@ COLUMNS = NUMBERS, np.arange(12, dtype=np.float32).reshape(6, 2)
 )
 def test_full_logs(form, how, monkeypatch):
     """The host reads them, and lanes go on: nothing is lost, and nothing said twice."""
-    monkeypatch.setattr(layout, "FEW_ENTRIES", 2)
+    monkeypatch.setattr(layout, "DRAINED_ENTRIES", 2)
     assert_alike(talkative, *COLUMNS, dispatch=form, max_stack_depth=1, **how)
 
 
@@ -340,8 +340,8 @@ def test_few_lanes_at_the_end(how, monkeypatch):
     monkeypatch.setattr(tail.Tail, "__call__", lambda self, *a: widths.append(self.width) or run(self, *a))
     monkeypatch.setattr("hlobatch.runtime.course.WORTH", 0.0)
     monkeypatch.setattr("hlobatch.runtime.pace.MOST", 16)
-    monkeypatch.setattr(layout, "FEW_WORDS", 5_000)
-    monkeypatch.setattr(layout, "FEW_ENTRIES", 1_000)
+    monkeypatch.setattr(layout, "DRAINED_WORDS", 5_000)
+    monkeypatch.setattr(layout, "DRAINED_ENTRIES", 1_000)
     numbers = np.array([1, 300, 2, *[1] * 14], np.int32)
 
     def counting(n):
@@ -396,7 +396,7 @@ def test_inside_other_computations(around):
 
 @pytest.mark.parametrize("lanes", [None, 2])
 def test_what_is_lost_inside_jit_is_said(lanes, monkeypatch):
-    monkeypatch.setattr(layout, "MANY_ENTRIES", 20)
+    monkeypatch.setattr(layout, "KEPT_ENTRIES", 20)
 
     @functools.partial(hb.batch, lanes=lanes)
     def count(n):
@@ -456,7 +456,7 @@ def test_inputs_that_use_up_their_steps():
 def test_stacks_that_cannot_grow(lanes, monkeypatch):
     """Lanes that wait for the host go on where those that want a larger stack are stopped."""
     monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 4)
-    monkeypatch.setattr(layout, "FEW_ENTRIES", 2)
+    monkeypatch.setattr(layout, "DRAINED_ENTRIES", 2)
 
     @hb.batch(lanes=lanes, max_stack_depth=2)
     def deep(n):

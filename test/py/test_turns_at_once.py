@@ -10,7 +10,7 @@ from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
-from hlobatch.lowering.turns.dispatch import TWICE
+from hlobatch.lowering.turns.dispatch import LOOPS_BETWEEN_TESTS
 from hlobatch.targets.cpu import idioms
 from hlobatch.targets.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
 
@@ -208,5 +208,5 @@ def test_no_other_copy_of_the_block_is_compiled() -> None:
     request = request_of_a_loop()
     text = str(to_stablehlo(request))
     block = request.layout.program.graph.blocks[1].name
-    assert text.count(f"call @block_1.{block}.turns(") == TWICE
+    assert text.count(f"call @block_1.{block}.turns(") == LOOPS_BETWEEN_TESTS
     assert f"@block_1.{block}(" not in text

@@ -38,7 +38,7 @@ _BARRIER: Final = "stablehlo.optimization_barrier"
 _GATHER: Final = "stablehlo.gather"
 _LEFT: Final = frozenset({"stablehlo.constant", "stablehlo.iota", _BROADCAST})
 """Operations whose results are as cheap to make again."""
-_DEAR: Final = operations(having(Trait.LIBM))
+_OF_THE_C_LIBRARY: Final = operations(having(Trait.LIBM))
 """Operations for which LLVM calls the C library, once for each number."""
 _APPROXIMATED: Final = frozenset({"stablehlo.cosine", "stablehlo.sine"})
 """Operations of the C library that ``trigonometry.py`` has replaced by loops, for numbers of 32 bits."""
@@ -82,7 +82,7 @@ def _is_dear(operation: Any) -> bool:
     Sines of 32 bits are no such operation: ``trigonometry.py`` has put polynomials in place of most of them. Those that
     are left are few, or in the branch for large arguments, which is hardly ever taken.
     """
-    if operation.name not in _DEAR:
+    if operation.name not in _OF_THE_C_LIBRARY:
         return False
     return operation.name not in _APPROXIMATED or aval_of(operation.results[0]).dtype != np.float32
 

@@ -30,7 +30,7 @@ FOR_A_LIBRARY: Final = 2048
 inside a user's ``jit`` it cannot be asked to leave that."""
 TOGETHER: Final = 8
 """Rows combined in one turn: the result is read and written once for so many."""
-MANY: Final = 512
+LEAST_NUMBERS_IN_COLUMNS: Final = 512
 """Numbers from which columns pay where no axis follows: fewer take less time one by one."""
 COLUMNS: Final = 16
 """Into which an axis is divided that no other follows: two vectors of 32-bit numbers."""
@@ -54,7 +54,7 @@ class Reduction:
             count = math.prod(array.shape[first : last + 1])
             rows = array.reshape(*array.shape[:first], count, *array.shape[last + 1 :])
             follow = first + 1 < rows.ndim
-            array = self._of_rows(rows, first) if follow or count < MANY else self._of_columns(rows)
+            array = self._of_rows(rows, first) if follow or count < LEAST_NUMBERS_IN_COLUMNS else self._of_columns(rows)
         return self._pair(begin, array)
 
     def _of_rows(self, rows: Any, axis: int) -> Any:
@@ -104,7 +104,8 @@ def reduction_of(operation: Any) -> Reduction | None:
     if combination in (None, "subtract") or 0 in array.shape:
         return None
     keeps_order = jnp.issubdtype(array.dtype, jnp.inexact)
-    are_many = math.prod(array.shape[d] for d in axes) >= MANY or math.prod(array.shape) >= FOR_A_LIBRARY
+    reduced = math.prod(array.shape[d] for d in axes)
+    are_many = reduced >= LEAST_NUMBERS_IN_COLUMNS or math.prod(array.shape) >= FOR_A_LIBRARY
     pays = array.ndim - 1 not in axes or (keeps_order and are_many)
     return Reduction(axes, combination) if pays else None
 

@@ -33,7 +33,7 @@ class Cpu(Target):
 
     def idiom(self, run: Run) -> Idiom:
         if run.one_kernel:
-            is_behind = run.lanes >= whole_runs.MANY and not run.has_long_rows
+            is_behind = run.lanes >= whole_runs.LEAST_LANES_IN_VECTORS and not run.has_long_rows
             small_fusions = _jax.makes_small_fusions()
             return OneKernel(
                 lane_axis=-1 if is_behind else 0,

@@ -25,9 +25,9 @@ from hlobatch.lowering.module.splice import aval_of
 SINES, COSINES = "stablehlo.sine", "stablehlo.cosine"
 LIMIT: Final = 1024.0
 """Arguments from which multiples of the parts of `OCTANT` are not exact."""
-FEW: Final = 8
+LEAST_NUMBERS: Final = 8
 """Numbers below which an array does not fill a vector, and the library is called."""
-FEW_ONCE: Final = 1024
+MOST_NUMBERS_ONCE: Final = 1024
 """Numbers for which the library takes ten microseconds, and polynomials tens of milliseconds to compile."""
 OCTANT: Final = (0.78515625, 2.4187564849853515625e-4, 3.7747668102383614e-8, 1.2816720757972595e-12)
 """A quarter of pi, in parts of so few bits that their multiples are exact."""
@@ -79,10 +79,10 @@ def _polynomial(coefficients: tuple[float, ...], x: Any) -> Any:
 def trigonometric_of(operation: Any) -> Callable[[Any], Any] | None:
     """What a ``stablehlo.sine`` or ``stablehlo.cosine`` does; None where the library may as well do it."""
     aval = aval_of(operation.operands[0])
-    wanted = aval.dtype == np.float32 and math.prod(aval.shape) >= FEW
+    wanted = aval.dtype == np.float32 and math.prod(aval.shape) >= LEAST_NUMBERS
     return Trigonometric(operation.name == SINES) if wanted else None
 
 
 def is_little_once(operation: Any) -> bool:
     """Whether an operation that runs once is a sine or cosine that the library has before polynomials are compiled."""
-    return operation.name in (SINES, COSINES) and math.prod(aval_of(operation.operands[0]).shape) <= FEW_ONCE
+    return operation.name in (SINES, COSINES) and math.prod(aval_of(operation.operands[0]).shape) <= MOST_NUMBERS_ONCE

@@ -23,13 +23,13 @@ from hlobatch.jax_primitives import IN_KERNELS
 MULTIPLICATIONS: Final = 330_000
 """Multiplications of a contraction, for all lanes together, that take about as long as to start a kernel for it and the
 kernels for the operations around it."""
-MANY: Final = 32
+LEAST_LANES_IN_VECTORS: Final = 32
 """Lanes from which loops over lanes fill vectors; with fewer, the event is the longer axis."""
-AS_MANY_AGAIN: Final = 4
-"""Times ``MULTIPLICATIONS`` that a contraction may have if there are ``MANY`` lanes, and vectors are long or most of
-the time is not spent on contractions."""
+TIMES_MULTIPLICATIONS: Final = 4
+"""Times ``MULTIPLICATIONS`` that a contraction may have if there are ``LEAST_LANES_IN_VECTORS`` lanes, and vectors are
+long or most of the time is not spent on contractions."""
 LONG_VECTOR: Final = 16
-"""Numbers of 32 bits in a vector with which our loops are as fast as a library up to ``AS_MANY_AGAIN``."""
+"""Numbers of 32 bits in a vector with which our loops are as fast as a library up to ``TIMES_MULTIPLICATIONS``."""
 RESULTS: Final = 20_000
 """Numbers in the result of such a contraction, for all lanes together, so that the next operation finds them in the
 cache."""
@@ -73,9 +73,9 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
         return False
     if lanes * most <= MULTIPLICATIONS:
         return True
-    is_worth_more = lanes >= MANY and (vector >= LONG_VECTOR or not _is_mostly_contractions(program))
+    is_worth_more = lanes >= LEAST_LANES_IN_VECTORS and (vector >= LONG_VECTOR or not _is_mostly_contractions(program))
     results = max(math.prod(equation.outvars[0].aval.shape) for equation in contractions)
-    return is_worth_more and lanes * most <= AS_MANY_AGAIN * MULTIPLICATIONS and lanes * results <= RESULTS
+    return is_worth_more and lanes * most <= TIMES_MULTIPLICATIONS * MULTIPLICATIONS and lanes * results <= RESULTS
 
 
 def _depth(jaxpr: Any) -> int:
