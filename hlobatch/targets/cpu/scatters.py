@@ -46,7 +46,7 @@ class Scatter:
         places = [d for d in range(updates.ndim) if d not in self.windows]
         sizes = [updates.shape[d] for d in places]
         starts = self._starts(indices, array.ndim).reshape(-1, array.ndim)
-        updates = updates.transpose((*places, *self.windows)).reshape(math.prod(sizes), *self._window_sizes(array, updates))
+        updates = updates.transpose((*places, *self.windows)).reshape(math.prod(sizes), *self._window(array, updates))
         edges = jnp.asarray(array.shape) - jnp.asarray(updates.shape[1:])
         fits = jnp.all((starts >= 0) & (starts <= edges), axis=-1)
 
@@ -58,7 +58,7 @@ class Scatter:
 
         return jax.lax.fori_loop(0, math.prod(sizes), write, array)
 
-    def _window_sizes(self, array: Any, updates: Any) -> list[int]:
+    def _window(self, array: Any, updates: Any) -> list[int]:
         """The size of a slice along each axis of the array."""
         supply = iter(updates.shape[d] for d in self.windows)
         return [1 if d in (*self.inserted, *self.batch) else next(supply) for d in range(array.ndim)]
