@@ -90,7 +90,7 @@ class Turns:
         self.lanes = lanes
         self.steps = counted["many"] - counted["few"]
         self.turns = turns - turns // 10
-        self.work = Properties(function.trace(*args["many"]).plan.machine).work
+        self.work = Properties(function.trace(*args["many"]).plan.programs.machine).work
         self.runs = {name: _ready(function, given) for name, given in args.items()}
 
     def per_turn(self, seconds: Mapping[str, Sequence[float]]) -> float:

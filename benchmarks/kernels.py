@@ -135,7 +135,7 @@ def first_calls() -> None:
         n, kernel = np.arange(8, dtype=np.int32), hb.batch(module.f0.function, dispatch="kernel")
         used = time.process_time()
         plan = kernel.trace(n).plan
-        program = plan.kernel_program
+        program = plan.programs.of_a_lane
         traced = time.process_time() - used
         result, whole = kernel(n), time.process_time() - used
         with hb.disable_batching():

@@ -46,17 +46,17 @@ class Traced:
     @property
     def program(self) -> Program:
         """The program with calls (the paper's figure 2), typed, optimized and allocated."""
-        return self.plan.program
+        return self.plan.programs.with_calls
 
     @property
     def lowered_program(self) -> Program:
         """The program with explicit stacks (figure 4), its blocks in the order of the schedule."""
-        return self.plan.lowered
+        return self.plan.programs.lowered
 
     @property
     def machine_program(self) -> Program:
         """The same as it runs: a block asks what the next one would, and results are in parts."""
-        return self.plan.machine
+        return self.plan.programs.machine
 
     def lower(self) -> Lowered:
         """Generate StableHLO."""
@@ -82,7 +82,7 @@ class Lowered:
     @property
     def program(self) -> Program:
         """The program with explicit stacks, from which the module was made by way of ``Traced.machine_program``."""
-        return self.plan.lowered
+        return self.plan.programs.lowered
 
     @cached_property
     def _jax(self) -> Any:

@@ -269,7 +269,7 @@ class Division:
     @cached_property
     def _read(self) -> Callable[[Any], Any]:
         """A function that reads a number on a device, even if the user has forbidden implicit transfers to the host."""
-        return np.asarray if self.plan.policies.target.is_host else jax.device_get
+        return np.asarray if self.plan.programs.policies.target.is_host else jax.device_get
 
     def state(self, room: Room, output: Arrays) -> list[Any]:
         """The state in which a part stopped, given what it gave back."""
@@ -325,7 +325,7 @@ class Division:
         first = 1 + _state_position(self.plan, layout, shared_given=self._shares)
         donated = _donated(layout, first) if resume else ()
         return _jitted(
-            part, self.plan, layout, busy=self.threads == self.plan.policies.several.threads, donated=donated
+            part, self.plan, layout, busy=self.threads == self.plan.programs.policies.several.threads, donated=donated
         )
 
     def _compiled(self, room: Room, resume: bool, arguments: Arrays) -> Callable[..., Any]:
@@ -366,7 +366,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
         stats: Whether executions are counted.
     """
     size = plan.batch_size(inputs)
-    threads = plan.policies.several.threads_for(size)
+    threads = plan.programs.policies.several.threads_for(size)
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
@@ -389,7 +389,7 @@ def entry_point(
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     """The jitted function of captured arrays and inputs to shared values."""
-    count, given = len(plan.captured), Inputs(plan.layout(plan.strategy(1, is_alone=False), plan.depth))
+    count, given = len(plan.captured), Inputs(plan.layout_of_one)
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
 
@@ -444,7 +444,7 @@ def _jitted(
     whole = busy or plan.states.is_small(layout)
     is_one = layout.idiom.is_one_kernel
     how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))
-    options = plan.policies.target.compiler_options(how)
+    options = plan.programs.policies.target.compiler_options(how)
     return jax.jit(function, donate_argnums=donated, compiler_options=options)
 
 

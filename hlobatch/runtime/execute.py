@@ -172,7 +172,7 @@ def _stats(course: Course) -> RunStats:
     active = words[:, 0] + (words[:, 1] << 32)
     blocks = [
         BlockStats(block.name, block.location, int(n), int(a), cost)
-        for block, n, a, cost in zip(plan.machine.graph, executions, active, plan.block_costs, strict=True)
+        for block, n, a, cost in zip(plan.programs.machine.graph, executions, active, plan.block_costs, strict=True)
     ]
     depth = room.depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
@@ -183,5 +183,5 @@ def _stats(course: Course) -> RunStats:
 
 
 def _no_stats(plan: Plan) -> RunStats:
-    blocks = zip(plan.machine.graph, plan.block_costs, strict=True)
+    blocks = zip(plan.programs.machine.graph, plan.block_costs, strict=True)
     return RunStats(tuple(BlockStats(b.name, b.location, 0, 0, c) for b, c in blocks), 0, 0, plan.depth, 0)

@@ -38,7 +38,7 @@ LARGE: Final = 1 << 16
 
 def operands(plan: Plan) -> Operands:
     """The arrays that the kernel of a plan takes, before those that it writes results to."""
-    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(plan.kernel_program))
+    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(plan.programs.of_a_lane))
 
 
 def _computed(program: Program) -> tuple[str, ...]:
@@ -56,7 +56,7 @@ def module_of(plan: Plan, processor: Processor = CPU, *, counts: bool = False, c
     options = CodeOptions(processor, plan.options.max_steps, counts, checked)
     try:
         with plan.as_typed(), jax.ensure_compile_time_eval():
-            return to_llvm(plan.kernel_program, plan.name, operands(plan), options)
+            return to_llvm(plan.programs.of_a_lane, plan.name, operands(plan), options)
     except NoKernelError:
         raise
     except Exception as error:  # whatever it is: the program can run without
@@ -124,7 +124,7 @@ def _judged(plan: Plan) -> Verdict:
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
-    verdict = plan.policies.target.judge(plan.kernel_program)
+    verdict = plan.programs.policies.target.judge(plan.programs.of_a_lane)
     if not verdict.by_themselves:
         return verdict
     try:
@@ -137,7 +137,7 @@ def _judged(plan: Plan) -> Verdict:
 def _made(plan: Plan, *, counts: bool) -> Any:
     """A kernel, or why there is none."""
     try:
-        if plan.policies.target.processor is None:
+        if plan.programs.policies.target.processor is None:
             raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
         jit.check_there()
         module = module_of(plan, counts=counts, checked=CHECKED)
@@ -229,7 +229,7 @@ class KernelRunner:
 
     def stats(self, run: Run) -> RunStats:
         """The statistics of a run of a kernel that counts executions of blocks."""
-        program, plan = self.plan.kernel_program, self.plan
+        program, plan = self.plan.programs.of_a_lane, self.plan
         costs = block_costs(plan)
         blocks = [
             BlockStats(block.name, block.location, int(n), int(n), cost)
@@ -246,7 +246,7 @@ _FATE: Final = (1 << NUMBER) - 1
 
 def block_costs(plan: Plan) -> list[float]:
     """The cost of each block of the program that a lane runs."""
-    return [block_cost(plan.kernel_program, block) for block in plan.kernel_program.graph]
+    return [block_cost(plan.programs.of_a_lane, block) for block in plan.programs.of_a_lane.graph]
 
 
 def most_threads(plan: Plan) -> int:
@@ -257,7 +257,7 @@ def most_threads(plan: Plan) -> int:
 
 def result_types(plan: Plan) -> list[Any]:
     """The arrays that a kernel gives, without the axis of inputs; if lanes may fail, one is the failure's number."""
-    program = plan.kernel_program
+    program = plan.programs.of_a_lane
     return [physical(leaf) for v in program.vars_out for leaf in program.var_defs[v].tensor_leaves]
 
 
@@ -265,14 +265,14 @@ def kept_results(plan: Plan, results: Sequence[Any]) -> list[Any]:
     """The results without the number of the failure, which is part of an input's fate."""
     if not plan.specialized.failures:
         return list(results)
-    program = plan.kernel_program
+    program = plan.programs.of_a_lane
     after = sum(len(program.var_defs[v].tensor_leaves) for v in program.vars_out[-1:])
     return [*results[: -1 - after], *results[len(results) - after :]]
 
 
 def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
     """What is computed once for all lanes, of captured arrays and inputs, as they are stored."""
-    if not _computed(plan.kernel_program):
+    if not _computed(plan.programs.of_a_lane):
         return []
     given = [x if shared else None for x, shared in zip(inputs, plan.input_shared, strict=True)]
     run: Callable[..., list[Any]] = plan.executable("kernel shared", lambda: jax.jit(shared_function(plan)))
@@ -281,8 +281,8 @@ def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
 
 def shared_function(plan: Plan) -> Callable[..., list[Any]]:
     """The function of captured arrays and inputs that computes the shared values; it reads only shared inputs."""
-    program, count = plan.kernel_program, len(plan.kernel_captures.arrays)
-    layout = replace(plan.layout(plan.strategy(1, is_alone=False), 1), program=program)
+    program, count = plan.programs.of_a_lane, len(plan.kernel_captures.arrays)
+    layout = replace(plan.layout_of_one, program=program)
     wanted = set(_computed(program))
 
     def run(*given: Any) -> list[Any]:

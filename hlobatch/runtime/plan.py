@@ -30,7 +30,7 @@ from hlobatch.lowering.turns.dispatch import SWEEPS
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.programs import Programs
 from hlobatch.strategy.options import Options
-from hlobatch.strategy.plan_run import Policies, plan_run
+from hlobatch.strategy.plan_run import plan_run
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
@@ -111,41 +111,16 @@ class Plan:
         """The forms that the program takes on its way to the machine."""
         return Programs(self.specialized, self.shared, self.options)
 
-    @property
-    def program(self) -> Program:
-        """The optimized program, with calls."""
-        return self.programs.with_calls
-
-    @property
-    def lowered(self) -> Program:
-        """The program with explicit stacks, its blocks in the order in which they are run."""
-        return self.programs.lowered
-
-    @property
-    def machine(self) -> Program:
-        """The program that XLA's loop runs."""
-        return self.programs.machine
-
-    @property
-    def kernel_program(self) -> Program:
-        """The program that a lane runs by itself."""
-        return self.programs.of_a_lane
-
-    @property
-    def policies(self) -> Policies:
-        """How batches run, however large they are."""
-        return self.programs.policies
-
     @cached_property
     def states(self) -> States:
         """The states that runs have."""
-        return States(self.machine, self.options)
+        return States(self.programs.machine, self.options)
 
     def strategy(self, inputs: Any, *, is_alone: bool) -> Strategy:
         """How a batch of so many inputs runs; alone on a device of this machine, or wherever it is lowered for."""
         key = inputs, is_alone
         if key not in self._strategies:
-            self._strategies[key] = plan_run(self.policies, self.states, inputs, is_alone=is_alone)
+            self._strategies[key] = plan_run(self.programs.policies, self.states, inputs, is_alone=is_alone)
         return self._strategies[key]
 
     @cached_property
@@ -154,20 +129,25 @@ class Plan:
 
     def idiom(self, strategy: Strategy) -> Idiom:
         """The idiom of a run by itself."""
-        return self.states.idiom(strategy, self.policies.target)
+        return self.states.idiom(strategy, self.programs.policies.target)
 
     def layout(self, strategy: Strategy, depth: int, idiom: Idiom = PORTABLE, **how: bool) -> Layout:
         """The state of a run with so many frames per stack; ``how`` are attributes of ``Layout`` on how it ends."""
         return self.states.layout(strategy, idiom, depth, **how)
 
     @cached_property
+    def layout_of_one(self) -> Layout:
+        """The state of a run of one input, to ask what is true of all states of the program."""
+        return self.layout(self.strategy(1, is_alone=False), self.declared_depth)
+
+    @cached_property
     def captures(self) -> Captures:
-        return captures(self.machine)
+        return captures(self.programs.machine)
 
     @cached_property
     def kernel_captures(self) -> Captures:
         """The captures of the kernel's program, which may read other arrays, and in another order."""
-        return captures(self.kernel_program)
+        return captures(self.programs.of_a_lane)
 
     @cached_property
     def kernel_captured(self) -> tuple[Any, ...]:
@@ -182,28 +162,28 @@ class Plan:
     @cached_property
     def has_stacks(self) -> bool:
         """Whether any variable needs a stack."""
-        return Alloc.FULL in self.machine.var_alloc.values()
+        return Alloc.FULL in self.programs.machine.var_alloc.values()
 
     @property
     def has_effects(self) -> bool:
         """Whether lanes have the host do anything, such as to print."""
         return bool(self.specialized.effects)
 
-    @cached_property
+    @property
     def may_stop(self) -> bool:
-        """Whether a run can end before all inputs are done; the same for any number of them."""
-        return self.layout(self.strategy(1, is_alone=False), self.depth).may_stop
+        """Whether a run can end before all inputs are done."""
+        return self.layout_of_one.may_stop
 
     @cached_property
     def may_be_endless(self) -> bool:
         """Whether nothing is known that ends a run: one by itself goes in stretches then."""
-        return not never_goes_back(self.machine)
+        return not never_goes_back(self.programs.machine)
 
     def pace(self, inputs: int) -> Pace:
         """How many turns the loop makes in a stretch of a run of so many inputs."""
         if inputs not in self._paces:
             strategy = self.strategy(inputs, is_alone=True)
-            rounds = strategy.rounds if strategy.form in SWEEPS else 1 / len(self.block_costs)
+            rounds = strategy.policy.rounds if strategy.policy.form in SWEEPS else 1 / len(self.block_costs)
             self._paces[inputs] = Pace.guessed(strategy.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
         return self._paces[inputs]
 
@@ -217,7 +197,7 @@ class Plan:
 
         It may be large, or be computed by a library that only one thread may call at a time.
         """
-        program = self.machine
+        program = self.programs.machine
         if shared_library_calls(program):
             return True
         computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
@@ -226,16 +206,17 @@ class Plan:
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:
-        return tuple(block_cost(self.machine, block) for block in self.machine.graph)
+        return tuple(block_cost(self.programs.machine, block) for block in self.programs.machine.graph)
 
     def request(self, strategy: Strategy, layout: Layout, **how: Any) -> Request:
         """What to build for a strategy and its state; ``how`` are the other attributes of ``Request``."""
-        wanted, target = self.options.optimizations, self.policies.target
-        groups = strategy.groups(self.machine)
+        wanted, target = self.options.optimizations, self.programs.policies.target
+        groups = strategy.groups(self.programs.machine)
         few = widths(layout, target) if wanted.compaction else {}
         order = strategy.order(layout, groups, few, target.loop)
         how |= {"in_place": wanted.in_place, "light_ties": wanted.light_ties}
-        return Request(layout, strategy.form, groups, order, strategy.rounds, strategy.share, few, **how)
+        policy = strategy.policy
+        return Request(layout, policy.form, groups, order, policy.rounds, policy.share, few, **how)
 
     @property
     def declared_depth(self) -> int:

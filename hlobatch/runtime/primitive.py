@@ -186,7 +186,7 @@ def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> li
         check_registered()
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
-    threads = min(most_threads(plan), plan.policies.several.threads_for(size)) if is_for_one_cpu(ctx) else 1
+    threads = min(most_threads(plan), plan.programs.policies.several.threads_for(size)) if is_for_one_cpu(ctx) else 1
     record = Record.of(kernel, threads)
     with plan.as_typed():
         return lower_as_jax(ctx, calling(plan, record, size), operands)

@@ -69,33 +69,21 @@ def plan_run(policies: Policies, states: States, inputs: Any, *, is_alone: bool)
 def _strategy(policies: Policies, policy: Policy, inputs: Any, *, one_kernel: bool) -> Strategy:
     lanes = policy.lanes_for(inputs) if isinstance(inputs, int) else policies.options.lanes
     has_queue = lanes is not None and lanes < inputs if isinstance(inputs, int) else lanes is not None
-    strategy = Strategy(
-        inputs=inputs,
-        lanes=lanes if has_queue else inputs,
-        has_queue=has_queue,
-        form=policy.form,
-        schedule=policy.schedule,
-        rounds=policy.rounds,
-        share=policy.share,
-        one_kernel=one_kernel,
-        reason=policy.reason,
-        why_so_many=policy.why_so_many if has_queue else "",
-        undivided=policy.undivided,
-    )
-    return _swept(policies, strategy) or strategy
+    in_flight = lanes if has_queue else inputs
+    policy = _swept(policies, policy, in_flight, one_kernel=one_kernel) or policy
+    return Strategy(inputs, in_flight, has_queue, one_kernel, policy)
 
 
-def _swept(policies: Policies, strategy: Strategy) -> Strategy | None:
-    """The strategy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
+def _swept(policies: Policies, policy: Policy, lanes: Any, *, one_kernel: bool) -> Policy | None:
+    """The policy with all blocks run in each turn, if a test takes longer than all blocks do for so few lanes."""
     properties, options, costs = policies.properties, policies.options, policies.target.loop
-    is_open = options.in_loop.dispatch == options.schedule == "auto" and strategy.form != "sweep"
+    is_open = options.in_loop.dispatch == options.schedule == "auto" and policy.form != "sweep"
     most = int(costs.test_operations / max(properties.work, 1.0))
     if not (is_open and most and properties.repeats and not properties.has_inner_loops):
         return None
-    if not isinstance(strategy.lanes, int) or strategy.lanes > most:
+    if not isinstance(lanes, int) or lanes > most:
         return None
     reason = said_of(properties, f"up to {most:,} lanes run all blocks sooner than one test")
-    rounds = Case(properties, policies.target, strategy.one_kernel).rounds
-    return replace(
-        strategy, form="sweep", schedule="sweep", rounds=rounds, share=costs.cheap_lanes_per_done, reason=reason
-    )
+    rounds = Case(properties, policies.target, one_kernel).rounds
+    share = costs.cheap_lanes_per_done
+    return replace(policy, form="sweep", schedule="sweep", rounds=rounds, share=share, reason=reason)

@@ -18,7 +18,7 @@ from hlobatch.targets.target import Run
 def strategy_of(plan: Plan, inputs: Any, *, one_kernel: bool = False) -> Strategy:
     """How a run goes that is one kernel, or that is not."""
     with mock.patch.object(States, "fits_one_kernel", return_value=one_kernel):
-        return plan_run(plan.policies, plan.states, inputs, is_alone=True)
+        return plan_run(plan.programs.policies, plan.states, inputs, is_alone=True)
 
 
 def as_one_kernel(plan: Plan, layout: Layout, **processor: Any) -> Layout:

@@ -7,7 +7,7 @@ has is left out: releases of JAX differ in that.
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 from unittest import mock
@@ -17,6 +17,7 @@ import hlobatch as hb
 from benchmarks.registry import MODULES, find
 from hlobatch.runtime.plan import Plan
 from hlobatch.strategy.plan_run import Policies, plan_run
+from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.registry import target_of
 from hlobatch.targets.target import Target
 
@@ -51,6 +52,15 @@ def plan_of(name: str, size: Any) -> tuple[Plan, int]:
     return traced.plan, traced.call.size
 
 
+def _told(strategy: Strategy) -> dict[str, Any]:
+    """What a strategy says, by name."""
+    of_batch = {name: getattr(strategy, name) for name in ("inputs", "lanes", "has_queue")}
+    of_all = {name: getattr(strategy.policy, name) for name in ("form", "schedule", "rounds", "share")}
+    why = {"reason": strategy.policy.reason, "why_so_many": strategy.policy.why_so_many if strategy.has_queue else ""}
+    undivided = strategy.policy.undivided
+    return of_batch | of_all | {"one_kernel": strategy.one_kernel} | why | {"undivided": undivided}
+
+
 def lines(name: str) -> Iterator[str]:
     """What is decided of a workload."""
     for size in find(name).sizes:
@@ -59,8 +69,8 @@ def lines(name: str) -> Iterator[str]:
             policies = Policies.of(plan.programs.in_order, plan.options, target)
             threads = policies.several.threads_for(inputs)
             strategy = plan_run(policies, plan.states, -(-inputs // threads), is_alone=True)
-            verdict = target.judge(plan.kernel_program)
-            said = ", ".join(f"{field.name}={getattr(strategy, field.name)}" for field in fields(strategy))
+            verdict = target.judge(plan.programs.of_a_lane)
+            said = ", ".join(f"{name}={value}" for name, value in _told(strategy).items())
             said = COUNTED.sub("N operations", re.sub(r"up to [\d,]+ lanes", "up to N lanes", said))
             yield f"{name}, {size}, {machine}: by themselves {verdict.by_themselves}, {threads} threads, {said}\n"
 

@@ -196,9 +196,9 @@ def one_by_one(function: Any, *columns: Any) -> list[int]:
 @pytest.mark.parametrize("lanes", [None, 3])
 def test_with_frames_and_without_results_are_the_same(lanes: int | None) -> None:
     n = np.arange(12, dtype=np.int32)
-    assert not CallFrames(comes_back_to_a_join.trace(n).plan.lowered).is_framed("comes_back_to_a_join.n")
+    assert not CallFrames(comes_back_to_a_join.trace(n).plan.programs.lowered).is_framed("comes_back_to_a_join.n")
     joined = hb.batch(comes_back_to_a_join.function, lanes=lanes)(jnp.asarray(n))
     assert joined.tolist() == one_by_one(comes_back_to_a_join, n)
-    assert CallFrames(digits.trace(n, n + 3).plan.lowered).is_framed("digits.$return")
+    assert CallFrames(digits.trace(n, n + 3).plan.programs.lowered).is_framed("digits.$return")
     counted = hb.batch(digits.function, lanes=lanes)(jnp.asarray(n), jnp.asarray(n + 3))
     assert counted.tolist() == one_by_one(digits, n, n + 3)

@@ -110,9 +110,9 @@ def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.Monke
     request = request_of(plan, layout_of(plan, INPUTS, plan.depth))
     third = {LANES: 6, INPUTS: 14}[lanes]
     (index,) = (i for i, few in request.widths.items() if few == (third, 2 * third - 1))
-    computed = [primitives_time(plan.lowered, block) for block in plan.lowered.graph]
+    computed = [primitives_time(plan.programs.lowered, block) for block in plan.programs.lowered.graph]
     assert computed[index] == max(computed)
-    assert len(times(CallFrames(plan.lowered), (index,), lanes, 100.0, request.widths)) == 1, (
+    assert len(times(CallFrames(plan.programs.lowered), (index,), lanes, 100.0, request.widths)) == 1, (
         "the schedule waits for all of them"
     )
     assert widths(request.layout, target_of("gpu")).keys() & {index} == set()
@@ -147,19 +147,19 @@ def test_not_where_many_lanes_are_all_that_takes_long() -> None:
         return x
 
     plan = sines.trace(jnp.ones(3), jnp.arange(3, dtype=jnp.int32)).plan
-    dearest = max(primitives_time(plan.lowered, block) for block in plan.lowered.graph)
+    dearest = max(primitives_time(plan.programs.lowered, block) for block in plan.programs.lowered.graph)
     assert 10 < dearest < 1_000
-    layout = Layout(plan.lowered, inputs=10**6, lanes=10**6, depth=4)
+    layout = Layout(plan.programs.lowered, inputs=10**6, lanes=10**6, depth=4)
     assert widths(layout, target_of("cpu")) == {}
 
 
 def test_the_schedule_is_told_what_few_lanes_take() -> None:
     plan = walk.trace(*walks()).plan
-    calls = CallFrames(plan.lowered)
+    calls = CallFrames(plan.programs.lowered)
     few, everyone = times(calls, (0,), LANES, 100.0, {0: (ONE_IN_EIGHT,)})
-    computed = primitives_time(plan.lowered, plan.lowered.graph.blocks[0])
+    computed = primitives_time(plan.programs.lowered, plan.programs.lowered.graph.blocks[0])
     assert (few.lanes, everyone.lanes) == (ONE_IN_EIGHT, LANES)
-    assert everyone.taken == 100.0 + block_time(calls, plan.lowered.graph.blocks[0])
+    assert everyone.taken == 100.0 + block_time(calls, plan.programs.lowered.graph.blocks[0])
     assert everyone.taken - few.taken == pytest.approx(computed * 7 / 8)
     assert times(calls, (0,), LANES, 100.0, {}) == [everyone]
 

@@ -97,10 +97,10 @@ def test_lanes_run_one_side_of_a_branch() -> None:
 
     x = np.linspace(-3, 4, 80, dtype=np.float32).reshape(2, 40)
     plan = hb.batch(divides).trace(NUMBERS, NUMBERS + 1).plan
-    assert "select" in str(plan.machine)
-    assert "select" not in str(plan.kernel_program)
+    assert "select" in str(plan.programs.machine)
+    assert "select" not in str(plan.programs.of_a_lane)
     assert [*map(int, kernel(divides)(NUMBERS, NUMBERS + 1))] == [divides(int(n), int(n) + 1) for n in NUMBERS]
-    assert len(hb.batch(positive).trace(x).plan.kernel_program.graph.blocks) == 1
+    assert len(hb.batch(positive).trace(x).plan.programs.of_a_lane.graph.blocks) == 1
     np.testing.assert_allclose(kernel(positive)(x), [row[row > 0].sum() for row in x], rtol=1e-6)
 
 
@@ -651,7 +651,7 @@ def test_not_chosen_says_why() -> None:
 
 
 def test_targets() -> None:
-    program = hb.batch(fibonacci).trace(NUMBERS).plan.kernel_program
+    program = hb.batch(fibonacci).trace(NUMBERS).plan.programs.of_a_lane
     assert target_of("cpu").judge(program).by_themselves
     assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'")
 
@@ -739,6 +739,6 @@ def test_places_in_the_source() -> None:
 def test_code_without_the_host() -> None:
     """A program, what it takes, and a processor are all that the code is made of."""
     plan = kernel(fibonacci).trace(NUMBERS).plan
-    texts = [to_llvm(plan.kernel_program, "f", Operands((), (False,), ()), Options(p)).text for p in (CPU, NVPTX)]
+    texts = [to_llvm(plan.programs.of_a_lane, "f", Operands((), (False,), ()), Options(p)).text for p in (CPU, NVPTX)]
     assert "define i32 @run(" in texts[0]
     assert "define ptx_kernel void @kernel(" in texts[1]

@@ -137,7 +137,7 @@ def test_kernels_of_what_works_on_little_compute_the_same(body):
 
 
 def test_every_supported_primitive_is_among_the_examples() -> None:
-    programs = [looped(body).trace(*examples()).plan.lowered for body in BODIES]
+    programs = [looped(body).trace(*examples()).plan.programs.lowered for body in BODIES]
     primitives = [op for program in programs for op in program.ops if isinstance(op, PrimOp)]
     seen = frozenset().union(*(op.code.primitives for op in primitives))
     assert seen <= IN_KERNELS
@@ -254,7 +254,7 @@ def test_what_finds_the_next_block_stands_there_once():
     chain = hb.batch(fibonacci.function, dispatch="chain", schedule="most_lanes")
     plan = chain.trace(jnp.arange(90, dtype=jnp.int32)).plan
     several = layout_of(plan, 90, plan.depth)
-    groups = len(strategy_of(plan, 90).groups(plan.machine))
+    groups = len(strategy_of(plan, 90).groups(plan.programs.machine))
     greatest = f"stablehlo.maximum across dimensions = [0] : (tensor<{groups + 2}xi32>"  # of the lanes at each block
 
     def choices(layout, **how):

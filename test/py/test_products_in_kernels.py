@@ -27,7 +27,7 @@ def iterated(body, width):
             n = n - 1
         return x
 
-    return run.trace(jnp.ones((3, width), jnp.float32), jnp.arange(3)).plan.lowered
+    return run.trace(jnp.ones((3, width), jnp.float32), jnp.arange(3)).plan.programs.lowered
 
 
 def test_a_large_contraction_keeps_many_lanes_from_being_one_kernel():
@@ -74,7 +74,7 @@ def test_products_that_a_library_does_well_leave_one_kernel_where_each_block_run
             x = jnp.tanh(x @ weights)
         return x
 
-    program = layers.trace(jnp.ones((3, width)), jnp.ones((width, width))).plan.lowered
+    program = layers.trace(jnp.ones((3, width)), jnp.ones((width, width))).plan.programs.lowered
     assert fits_one_kernel(program, lanes, vector=16) == fits
 
 

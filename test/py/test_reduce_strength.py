@@ -16,7 +16,7 @@ POWERS = (1, 2, 8, 64)
 
 def primitives(function: Any, *args: Any) -> set[str]:
     """The names of the primitives of all statements, after all passes."""
-    ops = hb.batch(function).trace(*args).plan.lowered.ops
+    ops = hb.batch(function).trace(*args).plan.programs.lowered.ops
     return set().union(*(op.code.primitives for op in ops if isinstance(op, PrimOp)))
 
 
@@ -85,7 +85,9 @@ def test_everything_else_stays(function: Any) -> None:
 
 def test_it_can_be_switched_off() -> None:
     plain = hb.batch(lambda n: n // 2, optimizations=hb.Optimizations(reduce_strength=False))
-    found = [op.function.primitives for op in plain.trace(np.arange(4)).plan.lowered.ops if isinstance(op, PrimOp)]
+    found = [
+        op.function.primitives for op in plain.trace(np.arange(4)).plan.programs.lowered.ops if isinstance(op, PrimOp)
+    ]
     assert any("div" in names for names in found)
 
 

@@ -451,7 +451,7 @@ def halvings_of(n):
 )
 def test_a_loop_is_swept_unless_a_lane_passes_most_blocks_by(function, args, form: str) -> None:
     plan = function.trace(*args).plan
-    assert (plan.policies.one.form, plan.policies.several.form) == (form, "sweep")
+    assert (plan.programs.policies.one.form, plan.programs.policies.several.form) == (form, "sweep")
 
 
 @hb.batch(in_axes=(0, 0, None))
@@ -473,7 +473,7 @@ def test_on_a_gpu_few_lanes_run_all_blocks_of_what_is_dear() -> None:
 
     def form(inputs: int, platform: str, **options: Any) -> str:
         policies = Policies.of(plan.programs.in_order, Options(lanes=inputs, **options), target_of(platform))
-        return plan_run(policies, plan.states, inputs, is_alone=False).form
+        return plan_run(policies, plan.states, inputs, is_alone=False).policy.form
 
     assert [form(lanes, "gpu") for lanes in (1, 1_000, 10**8)] == ["sweep", "sweep", "chain"]
     assert [form(lanes, "cpu") for lanes in (1, 10**8)] == ["chain", "chain"]

@@ -180,8 +180,10 @@ def test_a_table_is_not_turned_around() -> None:
 
 def test_what_is_long_to_hand_over_is_not_divided() -> None:
     tables = np.zeros((4, 1000), np.float32)
-    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.policies.several
+    choice = hb.batch(search).trace(tables, tables[:, 7]).plan.programs.policies.several
     assert choice.threads_for(10**6) == 1
     assert choice.undivided == "`table` takes longer to hand over than what a turn computes"
-    assert hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.policies.several.threads_for(10**6) == 2
-    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.policies.several.threads_for(10**6) == 2
+    assert (
+        hb.batch(search, threads=2).trace(tables, tables[:, 7]).plan.programs.policies.several.threads_for(10**6) == 2
+    )
+    assert hb.batch(search).trace(tables[:, :8], tables[:, 7]).plan.programs.policies.several.threads_for(10**6) == 2

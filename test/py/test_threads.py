@@ -277,7 +277,7 @@ def test_auto_divides_what_is_worth_it() -> None:
         return jnp.sin(x) * 2
 
     assert parts_of(straight, np.ones(100_000, np.float32)) == 1
-    assert straight.trace(np.ones(4, np.float32)).plan.policies.several.threads_for(10**9) == 1
+    assert straight.trace(np.ones(4, np.float32)).plan.programs.policies.several.threads_for(10**9) == 1
 
 
 @pytest.mark.parametrize("how", ["captured", "shared"])
@@ -299,7 +299,7 @@ def test_a_large_matrix_is_not_fetched_by_each_core_for_few_lanes(how: str, colu
 
     x = jnp.ones((4, 512))
     traced = captured.trace(x) if how == "captured" else shared.trace(x, matrix)
-    choice = traced.plan.policies.several
+    choice = traced.plan.programs.policies.several
     assert [choice.threads_for(count) for count in (2 * least - 1, 2 * least)] == [1, 2]
 
 
@@ -343,7 +343,7 @@ def test_what_xla_calls_lapack_for_stays_in_one_thread(name: str) -> None:
     compiled = jax.jit(jax.vmap(operation)).lower(*[matrices(4)] * operands).compile()
     calls_lapack = 'custom_call_target="lapack' in compiled.as_text()
     for asked in ({}, {"threads": 2}):
-        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.policies.several
+        choice = grown_by(name, **asked).trace(matrices(4), np.ones(4, np.int32)).plan.programs.policies.several
         assert choice.threads_for(10**6) == (1 if calls_lapack else 2)
         assert (
             choice.undivided.endswith("calls LAPACK, where two threads may wait for each other for ever")
@@ -369,7 +369,7 @@ def test_foreign_functions_are_called_from_one_thread() -> None:
             matrix = matrix + factor
         return matrix.sum()
 
-    choice = factored.trace(matrices(4)).plan.policies.several
+    choice = factored.trace(matrices(4)).plan.programs.policies.several
     assert choice.threads_for(10**6) == 1
     assert choice.undivided.startswith("`ffi_call` calls a foreign function")
 

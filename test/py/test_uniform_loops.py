@@ -224,8 +224,8 @@ def test_a_program_without_other_loops_has_none_but_theirs() -> None:
     batched = hb.batch(either)
     lowered = batched.trace(X).lower()
     text = str(lowered.module())
-    assert never_goes_back(batched.trace(X).plan.lowered)
-    assert "so that each runs once" in batched.trace(X).plan.policies.several.reason
+    assert never_goes_back(batched.trace(X).plan.programs.lowered)
+    assert "so that each runs once" in batched.trace(X).plan.programs.policies.several.reason
     main = text[text.index("@main") : text.index("func.func private")]
     assert main.count("stablehlo.while") == 2  # each side, if anyone goes there
     assert_same_without(batched, (X,))
@@ -336,7 +336,7 @@ def as_often_as_asked(x):
 def test_how_often_every_lane_turns_in_a_loop_around_all_others(
     function: hb.BatchedFunction, turns: int | None
 ) -> None:
-    assert turns_of_all(function.trace(X).plan.lowered) == turns
+    assert turns_of_all(function.trace(X).plan.programs.lowered) == turns
 
 
 def test_lanes_that_take_about_as_long_take_new_inputs_all_at_once() -> None:
