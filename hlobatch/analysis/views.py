@@ -5,10 +5,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch.analysis.identity import Identity, Node, parts_of_type
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.types import TensorType, Type
 from hlobatch.jax_primitives import VIEWS
 
 
@@ -35,6 +39,20 @@ def viewed(variable: Any, defined: Mapping[Any, Any]) -> Any:
     return None if isinstance(variable, Literal) else variable
 
 
+def identity_with_views(one: TracedFunction) -> Identity:
+    """What a primitive says about objects, where views are parts of what they are views of."""
+    found = views(one.inlined)
+    if not found:
+        return one.identity
+    given, made = _tensor_nodes(one.in_types), _tensor_nodes(one.out_types)
+    sources = dict(one.identity.sources)
+    for result, argument in found.items():
+        node = made[result]
+        if node not in sources and node not in one.identity.fresh:
+            sources[node] = (given[argument],)
+    return replace(one.identity, sources=sources)
+
+
 def overwritten_views(code: ClosedJaxpr, updates: Sequence[int], array: Any) -> bool:
     """Whether one of several updates of an array, but the first, writes a view of what the array was before."""
     jaxpr: Any = code.jaxpr
@@ -50,3 +68,13 @@ def _is_array(variable: Any) -> bool:
 def _takes_one(equation: Any) -> bool:
     """Whether it is a gather at one index, as ``a[i]`` is, and not at an array of them."""
     return bool(equation.primitive.name == "gather" and equation.invars[1].aval.ndim == 1)
+
+
+def _tensor_nodes(types: Iterable[Type]) -> list[Node]:
+    """Where each tensor of some values is."""
+    return [
+        (index, path)
+        for index, type_ in enumerate(types)
+        for path, leaf in parts_of_type(type_.tensors)
+        if isinstance(leaf, TensorType)
+    ]

@@ -1,0 +1,333 @@
+"""A function -> which parts of its variables may be one object in Python, before each operation (may-alias analysis).
+
+::
+
+    b = a                      {(a, b)}
+    row = grid[1]              {(row, grid.1)}
+    items.append(row)          {(row, grid.1), (row, items.0)}
+    row = [0]                  {(grid.1, items.0)}
+
+A forward dataflow analysis on sets of pairs. What an operation does to objects was noted while it was traced
+(``identity.py``). A function is summed up by which parts of parameters are parts of its results, which become one
+object with each other, and which it changes; callers use the summary, so functions are analyzed until no summary
+changes.
+
+Reference: may-alias sets, as in Muchnick, Advanced Compiler Design and Implementation, chapter 10.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from hlobatch.analysis.dataflow import Dataflow, Solution, solve
+from hlobatch.analysis.identity import OPAQUE, Identity, Node, Path, parts_of_type
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.views import identity_with_views
+from hlobatch.diagnostics import Location
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.ops import HALT, FunctionCallOp, Op, PrimOp
+from hlobatch.ir.program import Block, Function, Program
+from hlobatch.ir.types import Static, TensorType, Type
+
+Part = tuple[str, Path]
+"""A variable, and where in it. ``"given 0"`` is a parameter as it was given; ``"outside NAME"`` is no variable."""
+Pair = tuple[Part, Part]
+"""Two parts that may be one object, the lesser first; one part twice, if it stands for several items of a container of
+which two may be one object."""
+State = frozenset[Pair]
+Traced = Callable[[str, str, int], TracedFunction | None]
+"""What was traced at a function, a block and a position in it."""
+
+_GIVEN: Final = "given "
+OUTSIDE: Final = "outside "
+"""How the variable of a part begins that stands outside of the function."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What a call of a function does to objects.
+
+    Attributes:
+        results: Parts of results and the parts of parameters that they may be.
+        repeated: Parts of results that stand for items of a container, of which two may be one object.
+        joined: Parts of parameters that may be one object afterwards.
+        changed: Parts of parameters that it changes, with the place that does.
+    """
+
+    results: frozenset[tuple[Node, Node]] = frozenset()
+    repeated: frozenset[Node] = frozenset()
+    joined: frozenset[tuple[Node, Node]] = frozenset()
+    changed: Mapping[Node, Location] = field(default_factory=dict)
+
+    @property
+    def known(self) -> tuple[object, ...]:
+        """What callers depend on."""
+        return self.results, self.repeated, self.joined, frozenset(self.changed)
+
+
+def summaries_of(program: Program, types: Mapping[str, Type], traced: Traced) -> dict[str, Summary]:
+    """What calls of each function do to objects."""
+    summaries = {function.name: Summary() for function in program.functions}
+    while True:
+        before = {name: summary.known for name, summary in summaries.items()}
+        for function in program.functions:
+            summaries[function.name] = Aliases(function, types, traced, summaries).summary()
+        if before == {name: summary.known for name, summary in summaries.items()}:
+            return summaries
+
+
+@dataclass(frozen=True)
+class Change:
+    """An object that an operation changes in place.
+
+    Attributes:
+        part: A part of one of the variables that the operation reads.
+        place: Where the change stands in the source.
+    """
+
+    part: Part
+    place: Location
+
+
+@dataclass(frozen=True)
+class _Effects:
+    """What an operation does to objects.
+
+    Attributes:
+        origins: For parts of its results, the parts of its operands that they may be.
+        alike: Pairs of parts of its results that are one object, whatever they are.
+        joined: Pairs of parts of its operands that may be one object after it.
+        views: Parts of its results that are views of what they come from, and not that object.
+        held: For parts of its results that stand for items of a container, what each of the items may be.
+    """
+
+    origins: dict[Part, set[Part]] = field(default_factory=dict)
+    alike: set[Pair] = field(default_factory=set)
+    joined: set[Pair] = field(default_factory=set)
+    views: set[Part] = field(default_factory=set)
+    held: dict[Part, list[set[Part]]] = field(default_factory=dict)
+
+
+@dataclass(eq=False)
+class Aliases:
+    """The aliases of one function.
+
+    Attributes:
+        function: The function; branches decided when the program is built are jumps in it.
+        types: Of the variables of the program.
+        traced: What was traced.
+        summaries: Of the functions that it may call.
+        made: For each pair that was found, where the two became one object.
+        surely: Pairs that are one object for sure.
+    """
+
+    function: Function
+    types: Mapping[str, Type]
+    traced: Traced
+    summaries: Mapping[str, Summary]
+    made: dict[Pair, Location] = field(default_factory=dict)
+    surely: set[Pair] = field(default_factory=set)
+
+    def summary(self) -> Summary:
+        """What a call of the function does."""
+        results, joined, changed = set[tuple[Node, Node]](), set[tuple[Node, Node]](), dict[Node, Location]()
+        repeated = set[Node]()
+        solution = self.solution()
+        for block in self.function.graph:
+            if HALT in block.terminator.successors:
+                for one, other in _both_ways(solution.after[block.name]):
+                    in_results = [(i, one[1]) for i, v in enumerate(self.function.vars_out) if v == one[0]]
+                    if one == other:
+                        repeated.update(in_results)
+                    if (node := _given(other)) is None:
+                        continue
+                    results.update((result, node) for result in in_results)
+                    if (origin := _given(one)) is not None:
+                        joined.add((origin, node))
+            for _, _, change, state in self.changes(block, solution.before[block.name]):
+                for other in (change.part, *partners(state, change.part)):
+                    if (node := _given(other)) is not None:
+                        changed.setdefault(node, change.place)
+        return Summary(frozenset(results), frozenset(repeated), frozenset(joined), changed)
+
+    def solution(self) -> Solution[State]:
+        """The pairs at the beginning and at the end of each block."""
+
+        def merge(states: Iterable[State]) -> State:
+            return frozenset().union(*states)
+
+        def transfer(block: Block, state: State) -> State:
+            for index, op in enumerate(block.instructions):
+                state = self._after(block, index, op, state)
+            return state
+
+        problem = Dataflow(forward=True, boundary=self._at_entry(), initial=frozenset(), merge=merge, transfer=transfer)
+        return solve(self.function.graph, problem)
+
+    def changes(self, block: Block, state: State) -> Iterator[tuple[int, Op, Change, State]]:
+        """The changes of a block, each with the position of the operation, the operation, and the pairs before it.
+
+        Args:
+            block: The block.
+            state: The pairs at its beginning.
+        """
+        for index, op in enumerate(block.instructions):
+            if isinstance(op, PrimOp):
+                one = self.traced(self.function.name, block.name, index)
+                for i, path in one.identity.changed if one is not None else ():
+                    yield index, op, Change((op.vars_in[i], path), op.location), state
+            elif isinstance(op, FunctionCallOp) and op.function in self.summaries:
+                for i, path in self.summaries[op.function].changed:
+                    yield index, op, Change((op.vars_in[i], path), op.location), state
+            state = self._after(block, index, op, state)
+
+    def identity(self, block: Block, index: int) -> Identity | None:
+        """What a primitive makes of objects, views included; None of any other operation."""
+        if not isinstance(block.instructions[index], PrimOp):
+            return None
+        one = self.traced(self.function.name, block.name, index)
+        return None if one is None else identity_with_views(one)
+
+    def place(self, part: Part, other: Part) -> Location | None:
+        """Where two parts became one object."""
+        return self.made.get(pair(part, other))
+
+    def _at_entry(self) -> State:
+        pairs = set[Pair]()
+        for index, name in enumerate(self.function.vars_in):
+            for path in _mutable(self.types.get(name)):
+                pairs.add(pair((name, path), (f"{_GIVEN}{index}", path)))
+        return frozenset(pairs)
+
+    # What operations do
+
+    def _effects(self, block: Block, index: int, op: Op) -> _Effects:
+        if isinstance(op, FunctionCallOp) and op.function in self.summaries:
+            return self._of_call(op, self.summaries[op.function])
+        identity = self.identity(block, index)
+        return self._of_primitive(block, index, op, identity) if identity is not None else _Effects()
+
+    def _of_primitive(self, block: Block, index: int, op: Op, identity: Identity) -> _Effects:
+        variables_in, variables_out = op.uses, op.defs
+        effects = _Effects()
+        one = self.traced(self.function.name, block.name, index)
+        noted = {} if one is None else one.identity.sources  # without views
+        for (result, path), nodes in identity.sources.items():
+            effects.origins[variables_out[result], path] = {(variables_in[i], p) for i, p in nodes}
+            if (result, path) not in noted:
+                effects.views.add((variables_out[result], path))
+        for (result, path), name in identity.outside.items():
+            effects.origins.setdefault((variables_out[result], path), set()).add((f"{OUTSIDE}{name}", ()))
+        for (i, p), (j, q) in identity.alike:
+            effects.alike.add(pair((variables_out[i], p), (variables_out[j], q)))
+        for (result, path), groups in identity.held.items():
+            effects.held[variables_out[result], path] = [{(variables_in[i], p) for i, p in nodes} for nodes in groups]
+        return effects
+
+    def _of_call(self, op: FunctionCallOp, summary: Summary) -> _Effects:
+        effects = _Effects()
+        for (result, path), (i, p) in summary.results:
+            effects.origins.setdefault((op.vars_out[result], path), set()).add((op.vars_in[i], p))
+        effects.alike.update(((op.vars_out[i], p), (op.vars_out[i], p)) for i, p in summary.repeated)
+        for part, nodes in effects.origins.items():
+            if _is_in_growing(self.types.get(part[0]), part[1]):
+                effects.held[part] = [{node} for node in nodes]
+        effects.joined.update(pair((op.vars_in[i], p), (op.vars_in[j], q)) for (i, p), (j, q) in summary.joined)
+        return effects
+
+    def _after(self, block: Block, index: int, op: Op, state: State) -> State:
+        """The pairs after an operation, given those before it."""
+        effects = self._effects(block, index, op)
+        origins, alike, joined = effects.origins, effects.alike, effects.joined
+        if not origins and not alike and not joined and not any(_mentions(pair, op.defs) for pair in state):
+            return state
+        state |= joined
+        kept = {pair for pair in state if not _mentions(pair, op.defs)}
+        new = _new_pairs(effects, state, op.defs)
+        self.surely |= alike | _same_objects(origins, effects.views)
+        for found in new | alike | joined:
+            self.made.setdefault(found, op.location)
+        return frozenset(kept | new | alike)
+
+
+def _new_pairs(effects: _Effects, state: State, written: Sequence[str]) -> set[Pair]:
+    """The pairs with parts of an operation's results, given the pairs of what it reads.
+
+    Args:
+        effects: Of the operation.
+        state: The pairs before it.
+        written: The variables that it writes.
+    """
+    origins = effects.origins
+    reached = {part: nodes.union(*(partners(state, node) for node in nodes)) for part, nodes in origins.items()}
+    new = {pair(part, other) for part, others in reached.items() for other in others if other[0] not in written}
+    new |= {(part, part) for part, nodes in origins.items() if any((node, node) in state for node in nodes)}
+    new |= {(part, part) for part, items in effects.held.items() if _may_repeat(items, state)}
+    for (part, others), (other, theirs) in itertools.combinations(reached.items(), 2):
+        if not others.isdisjoint(theirs):
+            new.add(pair(part, other))
+    return new
+
+
+def _same_objects(origins: Mapping[Part, set[Part]], views: Iterable[Part]) -> set[Pair]:
+    """Parts that hold one object for sure, given what each may be: that can be one thing only, and no view of it."""
+    by_object: dict[Part, list[Part]] = {}
+    for part, nodes in origins.items():
+        if len(nodes) == 1 and part not in views:
+            by_object.setdefault(next(iter(nodes)), []).append(part)
+    return {pair(*two) for parts in by_object.values() for two in itertools.combinations(parts, 2)}
+
+
+def _may_repeat(items: Sequence[set[Part]], state: State) -> bool:
+    """Whether two of what stands in a container may be one object, given what each may be."""
+    reached = [nodes.union(*(partners(state, node) for node in nodes)) for nodes in items]
+    return any(not one.isdisjoint(other) for one, other in itertools.combinations(reached, 2))
+
+
+def _is_in_growing(type_: Type | None, path: Path) -> bool:
+    """Whether a part of a value is one of all items of a container whose length differs between lanes."""
+    if type_ is None:
+        return False
+    around = (
+        part for outer, part in parts_of_type(type_.tensors) if len(outer) < len(path) and path[: len(outer)] == outer
+    )
+    return any(isinstance(part, Growing) for part in around)
+
+
+def _mutable(type_: Type | None) -> Iterator[Path]:
+    """The parts of a value of some type that can change."""
+    if type_ is None:
+        return
+    for path, part in parts_of_type(type_.tensors):
+        is_container = not isinstance(part, (TensorType, Static, tuple, type(None)))
+        is_pythons_own = isinstance(part, Static) and isinstance(part.value, OPAQUE)
+        if is_container or is_pythons_own or (isinstance(part, TensorType) and part.shape):
+            yield path
+
+
+def pair(one: Part, other: Part) -> Pair:
+    """Two parts as a pair."""
+    return (one, other) if one <= other else (other, one)
+
+
+def _both_ways(state: State) -> Iterator[Pair]:
+    for one, other in state:
+        yield one, other
+        yield other, one
+
+
+def partners(state: State, part: Part) -> set[Part]:
+    """What may be the same object as a part."""
+    return {other for one, other in _both_ways(state) if one == part and other != part}
+
+
+def _mentions(pair: Pair, variables: tuple[str, ...]) -> bool:
+    return pair[0][0] in variables or pair[1][0] in variables
+
+
+def _given(part: Part) -> Node | None:
+    """The part of a parameter that is meant, if one is."""
+    return (int(part[0].removeprefix(_GIVEN)), part[1]) if part[0].startswith(_GIVEN) else None
