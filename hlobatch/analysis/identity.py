@@ -16,7 +16,7 @@ from __future__ import annotations
 import collections
 import contextlib
 import contextvars
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -183,41 +183,76 @@ def identity_of(notes: _Notes, results: Sequence[Any], outside: Mapping[str, Any
         UnsupportedSyntaxError: It changes an item that is another one in each lane.
     """
     given = {id(part): node for node, part, _ in notes.given}
-    others_now = [part for part, before in notes.chosen if _holds_other(part, before)]
-    if others_now:
-        error = UnsupportedSyntaxError(
-            "this code changes an item of a list in place, which is another one in each lane",
-            help="assign to the item: `items[i] = [*items[i], x]`.",
-        )
-        error.about = _origins(others_now[0], notes, given)
-        raise error
-    named = {id(part): name for name, value in outside.items() for _, part in mutable_parts(value)}
-    made: dict[int, Node] = {}
-    sources: dict[Node, Sequence[Node]] = {}
-    others: dict[Node, str] = {}
-    fresh = set[Node]()
-    alike, held = list[tuple[Node, Node]](), dict[Node, Sequence[Sequence[Node]]]()
+    _check_chosen(notes, given)
+    found = _Found(notes, given, {id(p): name for name, value in outside.items() for _, p in mutable_parts(value)})
     for index, value in enumerate(results):
         for path, part in mutable_parts(value):
-            node = index, path
-            if items := list(_items(part, notes)):
-                held[node] = [_origins(item, notes, given) for item in items]
-                if len({id(item) for item in items}) < len(items):
-                    alike.append((node, node))
-            if id(part) in notes.fresh:
-                fresh.add(node)
-            elif found := _origins(part, notes, given):
-                sources[node] = found
-            elif id(part) in named:
-                others[node] = named[id(part)]
-            elif id(part) in made:
-                alike.append((node, made[id(part)]))
-            made.setdefault(id(part), node)
+            found.add((index, path), part)
     values = [*notes.changed, *(part for _, part, before in notes.given if _holds_other(part, before))]
-    changed = dict.fromkeys(node for value in values for node in _origins(value, notes, given))
-    if not (sources or alike or others or fresh or changed):
-        return NOTHING
-    return Identity(sources, alike, others, frozenset(fresh), tuple(changed), held)
+    return found.identity(dict.fromkeys(node for value in values for node in _origins(value, notes, given)))
+
+
+def _check_chosen(notes: _Notes, given: Mapping[int, Node]) -> None:
+    """Refuse a change of what stands for one of several containers."""
+    for part, before in notes.chosen:
+        if _holds_other(part, before):
+            error = UnsupportedSyntaxError(
+                "this code changes an item of a list in place, which is another one in each lane",
+                help="assign to the item: `items[i] = [*items[i], x]`.",
+            )
+            error.about = _origins(part, notes, given)
+            raise error
+
+
+@dataclass
+class _Found:
+    """What is found about the parts of a statement's results, which are added one after the other.
+
+    Attributes:
+        notes: What was noted while the statement was traced.
+        given: By their ids, the parts of what it is given.
+        outside: By their ids, the objects outside of the function, and their names.
+        first: By the ids of objects that are none of these, the first part of the results that is the object.
+        sources: As in ``Identity``, and so are those below.
+    """
+
+    notes: _Notes
+    given: Mapping[int, Node]
+    outside: Mapping[int, str]
+    first: dict[int, Node] = field(default_factory=dict)
+    sources: dict[Node, Sequence[Node]] = field(default_factory=dict)
+    alike: list[tuple[Node, Node]] = field(default_factory=list)
+    names: dict[Node, str] = field(default_factory=dict)
+    fresh: set[Node] = field(default_factory=set)
+    held: dict[Node, Sequence[Sequence[Node]]] = field(default_factory=dict)
+
+    def add(self, node: Node, part: Any) -> None:
+        """Find out what a part of the results is."""
+        self._add_items(node, part)
+        if id(part) in self.notes.fresh:
+            self.fresh.add(node)
+        elif sources := _origins(part, self.notes, self.given):
+            self.sources[node] = sources
+        elif id(part) in self.outside:
+            self.names[node] = self.outside[id(part)]
+        elif id(part) in self.first:
+            self.alike.append((node, self.first[id(part)]))
+        self.first.setdefault(id(part), node)
+
+    def _add_items(self, node: Node, part: Any) -> None:
+        """Note what the items of a container may be, if a part stands for all of them."""
+        items = list(_items(part, self.notes))
+        if items:
+            self.held[node] = [_origins(item, self.notes, self.given) for item in items]
+        if len({id(item) for item in items}) < len(items):
+            self.alike.append((node, node))
+
+    def identity(self, changed: Iterable[Node]) -> Identity:
+        """All that was found, and the parts of what the statement is given that it changes."""
+        changed = tuple(changed)
+        if not (self.sources or self.alike or self.names or self.fresh or changed):
+            return NOTHING
+        return Identity(self.sources, self.alike, self.names, frozenset(self.fresh), changed, self.held)
 
 
 def _items(part: Any, notes: _Notes) -> Iterator[Any]:

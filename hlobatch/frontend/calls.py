@@ -52,20 +52,21 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS:
         for argument in args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
-    if meaning is not None:
-        if meaning.uses_items:  # what an iterator gives is not known before
-            args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
-        kind = is_tracer if meaning.converts else _is_jax
-        if (
-            _holds(kind, (args, kwargs))
-            or any(isinstance(value, Growing) for value in args)
-            or (known in _CALLERS and _holds(callable, (args, kwargs)))
-        ):
-            return meaning.function(*args, **kwargs)
+    if meaning is not None and meaning.uses_items:  # what an iterator gives is not known before
+        args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
+    if meaning is not None and _has_to_be_meant(known, meaning, args, kwargs):
+        return meaning.function(*args, **kwargs)
     method = _method(function)
     if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
         return method(function.__self__, *args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
+
+
+def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether Python's function itself cannot be called with some arguments."""
+    holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
+    calls = function in _CALLERS and _holds(callable, (args, kwargs))
+    return holds_arrays or calls or any(isinstance(value, Growing) for value in args)
 
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")

@@ -75,8 +75,11 @@ def _item(container: Any, index: Any) -> Any:
         _check_slice(index)
     if isinstance(index, list) and is_array(container):
         index = jnp.asarray(index)
-    if not differs(index):
-        return container[index]
+    return _lane_item(container, index) if differs(index) else container[index]
+
+
+def _lane_item(container: Any, index: Any) -> Any:
+    """An item at an index, or of a key, that differs between lanes."""
     if isinstance(container, dict):
         place, found = _place(container, index)
         fails(KeyError, "there is no such key", logical_not(found))

@@ -187,48 +187,60 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
     """
     kind, key = step
     if kind == ".":
-        if hasattr(base, "_replace"):
-            return base._replace(**{key: value})
-        new = _copied(base, f"attribute {key!r}")
-        object.__setattr__(new, key, value)
-        return new
+        return _with_attribute(base, key, value)
     if is_array(base) and np.ndim(base):
         check_index(key, base)
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, Growing):
         return base.with_item(key, value, is_other=is_other)
     if isinstance(base, (list, tuple)):
-        new = list(base)
-        if is_lane_index(key):
-            within(key, len(new))
-            new = _all_chosen(new, key, value)
-            for one, old in zip(new, base, strict=True):
-                is_one_of(one, [old, value] if is_other else [old])
-        elif isinstance(key, (Span, Stretch)):
-            raise BatchTypeError(
-                "a slice of a list begins or ends where the lane says",
-                help="assign to one item after the other in a loop, or keep an array: `jnp.array(items)`.",
-            )
-        else:
-            new[_as_python(key)] = value
-        return _like(base, new)
+        return _with_list_item(base, key, value, is_other=is_other)
     if isinstance(base, dict):
-        if any(map(is_tracer, jax.tree.leaves(key))):
-            error = BatchTypeError(
-                "the key of a dict differs between lanes",
-                help="let all its keys be numbers, and no texts; or keep an array, and use the key for its index.",
-            )
-            error.about = places_of(base) or type(base)
-            raise error
-        new = copy.copy(base)
-        new[key] = value
-        return new
+        return _with_entry(base, key, value)
     if hasattr(type(base), "__setitem__") and not is_array(base):
         raise UnsupportedSyntaxError(
             f"this assigns to an item of a {type(base).__name__!r}, whose `__setitem__` is not followed",
             help="write a method of another name, and call it by that, as in `x.put(i, value)`.",
         )
     raise TypeError(f"{_kind(base)!r} object does not support item assignment")
+
+
+def _with_attribute(base: Any, name: str, value: Any) -> Any:
+    if hasattr(base, "_replace"):
+        return base._replace(**{name: value})
+    new = _copied(base, f"attribute {name!r}")
+    object.__setattr__(new, name, value)
+    return new
+
+
+def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, is_other: bool) -> Any:
+    if isinstance(key, (Span, Stretch)):
+        raise BatchTypeError(
+            "a slice of a list begins or ends where the lane says",
+            help="assign to one item after the other in a loop, or keep an array: `jnp.array(items)`.",
+        )
+    new = list(base)
+    if not is_lane_index(key):
+        new[_as_python(key)] = value
+        return _like(base, new)
+    within(key, len(new))
+    new = _all_chosen(new, key, value)
+    for one, old in zip(new, base, strict=True):
+        is_one_of(one, [old, value] if is_other else [old])
+    return _like(base, new)
+
+
+def _with_entry(base: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    if any(map(is_tracer, jax.tree.leaves(key))):
+        error = BatchTypeError(
+            "the key of a dict differs between lanes",
+            help="let all its keys be numbers, and no texts; or keep an array, and use the key for its index.",
+        )
+        error.about = places_of(base) or type(base)
+        raise error
+    new = copy.copy(base)
+    new[key] = value
+    return new
 
 
 def _copied(base: Any, what: str) -> Any:

@@ -129,36 +129,48 @@ class FunctionLowering(TryLowering):
 
     @statement.register
     def _expression(self, node: ast.Expr) -> None:
-        if isinstance(node.value, ast.Constant):
-            return
-        if isinstance(node.value, ast.NamedExpr):
-            self.simple(node.value)
-            return
-        if isinstance(node.value, (ast.IfExp, ast.BoolOp)):
-            self.statement(as_statement(node.value))
-            return
-        if is_sync(node.value, self.source, self.local):
-            if node.value.args or node.value.keywords:
-                raise UnsupportedSyntaxError(
-                    "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
-                )
-            self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
-        elif self.prints(node.value):
-            self.simple(node.value)
-        elif called := self.called(node.value):
-            assert isinstance(node.value, ast.Call)
-            self.call(node.value, called, self.temporary(DROPPED))
-        elif self._changes_growing_part(node.value):
-            call = self.simple(node.value)
-            assert isinstance(call, ast.Call)
-            body = changed(call, self.temporary)
-            self.primitive(body, self._bound(body), node, self.source.text(node))
-        elif self._has_host_do(node.value) or self._may_change_its_arguments(node.value):
-            if self._has_host_do(node.value):
-                self.blocks.finish()
-            self.assign(self.temporary(DROPPED), self.simple(node.value), node)
+        match node.value:
+            case ast.Constant():
+                return
+            case ast.NamedExpr():
+                self.simple(node.value)
+            case ast.IfExp() | ast.BoolOp():
+                self.statement(as_statement(node.value))
+            case ast.Call():
+                self._call(node.value, node)
+            case _:
+                raise self._without_use(node)
+
+    def _call(self, call: ast.Call, node: ast.Expr) -> None:
+        """Lower a call that is a statement."""
+        if is_sync(call, self.source, self.local):
+            self._sync(call, node)
+        elif self.prints(call):
+            self.simple(call)
+        elif called := self.called(call):
+            self.call(call, called, self.temporary(DROPPED))
+        elif self._changes_growing_part(call):
+            self._change_growing_part(call, node)
+        elif self._has_host_do(call):
+            self.blocks.finish()
+            self.assign(self.temporary(DROPPED), self.simple(call), node)
+        elif self._may_change_its_arguments(call):
+            self.assign(self.temporary(DROPPED), self.simple(call), node)
         else:
             raise self._without_use(node)
+
+    def _sync(self, call: ast.Call, node: ast.Expr) -> None:
+        if call.args or call.keywords:
+            raise UnsupportedSyntaxError(
+                "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
+            )
+        self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
+
+    def _change_growing_part(self, call: ast.Call, node: ast.Expr) -> None:
+        simple = self.simple(call)
+        assert isinstance(simple, ast.Call)
+        body = changed(simple, self.temporary)
+        self.primitive(body, self._bound(body), node, self.source.text(node))
 
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
         """The error for an expression whose value is not used, and which does nothing that a lane can do."""
@@ -172,13 +184,13 @@ class FunctionLowering(TryLowering):
             what, instead = "the value of this expression is not used", instead_of_effect(node.value)
         return UnsupportedSyntaxError(what, self.location(node), help=instead)
 
-    def _has_host_do(self, node: ast.expr) -> bool:
-        """Whether an expression is a call of a function of JAX that is there for what the host does."""
-        return isinstance(node, ast.Call) and has_host_do(static_value(node.func, self.source, self.local))
+    def _has_host_do(self, node: ast.Call) -> bool:
+        """Whether a function of JAX is called that is there for what the host does."""
+        return has_host_do(static_value(node.func, self.source, self.local))
 
-    def _changes_growing_part(self, node: ast.expr) -> bool:
+    def _changes_growing_part(self, node: ast.Call) -> bool:
         """Whether a method changes an item that has another length in each lane, of a variable that holds several."""
-        if not is_change(node) or not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+        if not is_change(node) or not isinstance(node.func, ast.Attribute):
             return False
         root = root_of(node.func.value)
         if not isinstance(node.func.value, ast.Subscript) or not isinstance(root, ast.Name):
@@ -186,9 +198,9 @@ class FunctionLowering(TryLowering):
         grown = (self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in (1, 2, 3))
         return root.id in self.local and any(grown)
 
-    def _may_change_its_arguments(self, node: ast.expr) -> bool:
-        """Whether an expression calls what may change a variable in place; tracing finds out what it does."""
-        return isinstance(node, ast.Call) and (self.may_be_followed(node) or self.changes_argument(node))
+    def _may_change_its_arguments(self, node: ast.Call) -> bool:
+        """Whether a call may change a variable in place; tracing finds out what it does."""
+        return self.may_be_followed(node) or self.changes_argument(node)
 
     @statement.register
     def _global(self, node: ast.Global) -> None:

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
+from hlobatch.ir.evaluation import variables_among
 from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
@@ -238,41 +239,18 @@ class Emitter(Text):
         """The code of a jaxpr, given the values of its constants and inputs."""
         equations = updates_last(jaxpr.eqns)
         from_the_end = counted_from_the_end(equations)
-        last: dict[Any, int] = {}
-        uses: Counter[Any] = Counter()
-        for at, variables in enumerate([*(e.invars for e in equations), jaxpr.outvars]):
-            named = [v for v in variables if not isinstance(v, Literal)]
-            last |= dict.fromkeys(named, at)
-            uses.update(named)
-        environment: dict[Any, Value] = {}
-
-        def define(variables: Sequence[Any], values: Sequence[Value]) -> None:
-            for v, value in zip(variables, values, strict=True):
-                if v in last:
-                    environment[v] = self.forced(value) if uses[v] > 1 and not value.is_cheap else value
-
-        def read(v: Any) -> Value:
-            if isinstance(v, Literal):
-                aval: Any = v.aval
-                return self.constant(np.asarray(v.val, aval.dtype))
-            return environment[v]
-
-        define(jaxpr.constvars, constants)
-        define(jaxpr.invars, values)
+        variables = _Variables(self, [*(e.invars for e in equations), jaxpr.outvars])
+        variables.define(jaxpr.constvars, constants)
+        variables.define(jaxpr.invars, values)
         for at, equation in enumerate(equations):
-            operands = [read(v) for v in equation.invars]
-            for v in {v for v in equation.invars if not isinstance(v, Literal)}:
-                if last[v] == at:
-                    environment.pop(v)
-            if may_update(equation):
-                with self.protecting(list(environment.values())):
-                    results = self.equation(equation, operands)
-            else:
+            operands = [variables.read(v) for v in equation.invars]
+            variables.drop(at, equation.invars)
+            with self.protecting(variables.values if may_update(equation) else []):
                 results = self.equation(equation, operands)
             for v in from_the_end.keys() & set(equation.outvars):
                 self.from_the_end[results[0].ref] = operands[1].ref, from_the_end[v]
-            define(equation.outvars, results)
-        return [read(v) for v in jaxpr.outvars]
+            variables.define(equation.outvars, results)
+        return [variables.read(v) for v in jaxpr.outvars]
 
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:
         """The code of an equation, given the values of its operands."""
@@ -303,3 +281,48 @@ def may_update(equation: Any) -> bool:
     """Whether an array of its operands may be updated in place by it."""
     name = equation.primitive.name
     return name in UPDATES or name in WITH_CODE or called_by(equation) is not None
+
+
+class _Variables:
+    """The values of a jaxpr's variables while the code of its equations is made, each as long as it is still read."""
+
+    def __init__(self, emitter: Emitter, reads: Sequence[Sequence[Any]]) -> None:
+        """No values yet.
+
+        Args:
+            emitter: What makes the code.
+            reads: The atoms that each equation reads, in order, and behind them those that the jaxpr gives back.
+        """
+        self._emitter = emitter
+        self._last: dict[Any, int] = {}
+        self._uses: Counter[Any] = Counter()
+        for at, atoms in enumerate(reads):
+            variables = variables_among(atoms)
+            self._last |= dict.fromkeys(variables, at)
+            self._uses.update(variables)
+        self._known: dict[Any, Value] = {}
+
+    @property
+    def values(self) -> list[Value]:
+        """The values that are still read."""
+        return list(self._known.values())
+
+    def define(self, variables: Sequence[Any], values: Sequence[Value]) -> None:
+        """Keep the values that are read. One that is read more than once is computed now, unless that is cheap."""
+        for v, value in zip(variables, values, strict=True):
+            if v in self._last:
+                is_kept = self._uses[v] > 1 and not value.is_cheap
+                self._known[v] = self._emitter.forced(value) if is_kept else value
+
+    def read(self, atom: Any) -> Value:
+        """The value of a variable or a literal."""
+        if isinstance(atom, Literal):
+            aval: Any = atom.aval
+            return self._emitter.constant(np.asarray(atom.val, aval.dtype))
+        return self._known[atom]
+
+    def drop(self, at: int, atoms: Sequence[Any]) -> None:
+        """Forget the variables that an equation is the last to read."""
+        for v in set(variables_among(atoms)):
+            if self._last[v] == at:
+                self._known.pop(v)
