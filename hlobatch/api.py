@@ -208,7 +208,7 @@ class BatchedFunction(Generic[P, R]):
             execute(plan, call.physical())
 
     def _call(self, args: Any, kwargs: Any) -> Any:
-        """The same, whatever the arguments are."""
+        """Call the function: plainly, as part of a trace of JAX's, by a shortcut, or on a batch."""
         if _disabled.get():
             return self.function(*args, **kwargs)
         if is_one_lane():

@@ -1,4 +1,14 @@
-"""Growing sets and dicts: what the user's code is given, while it is traced, for those whose keys differ by lane."""
+"""Growing sets and dicts: what the user's code is given, while it is traced, if their keys differ between lanes.
+
+::
+
+    seen = set()                 seen = GrowingSet(keys=i32[64], size=0)
+    seen.add(n)          ==>     the next free row = n, unless a row has it; size = size + 1
+    n in seen                    any(keys == n, among rows in use)
+
+They have the methods of Python's classes, which change the object, as it lives for one statement; the variable holds
+its arrays afterwards (``tables.py``).
+"""
 
 from __future__ import annotations
 

@@ -1,11 +1,14 @@
-"""Ring buffers: items of one type in arrays, which growing lists and deques are made of.
+"""Ring buffers: items of one type in rows of arrays, and which rows are in use; growing lists and deques are rings.
 
 ::
 
     items  [capacity, *event]     …  c  d  .  .  .  a  b      start = capacity - 2, size = 4
+    popleft()                     …  c  d  .  .  .  .  b      start = capacity - 1, size = 3
 
-A ring has a ``start`` only if the program takes items from its beginning. With ``TensorType`` in place of arrays, a
-ring is the type of a variable that holds one.
+A ring has a ``start`` only if the program takes items from its beginning; all others begin at the first row. With
+``TensorType`` in place of arrays, a ring is the type of a variable that holds one.
+
+Invariant: rows that are not in use may hold anything; whatever goes over all rows masks them (``in_use``).
 """
 
 from __future__ import annotations

@@ -1,11 +1,15 @@
-"""Growing tables: keys, and values of one type, in arrays, which growing sets and dicts are made of.
+"""Growing tables: keys, and values of one type, in rows of arrays; growing sets and dicts are tables.
 
 ::
 
-    last[c] = i         the row of c, or the next one, becomes (c, i)
-    c in last           whether a row in use has that key
+    last[c] = i         the row with the key c, or the next row that is free, becomes (c, i)
+    c in last           whether a row in use has the key c
+    del last[c]         the rows behind that of c move up
 
-Keys are numbers, or tuples of them. They are kept in the order in which they came, and looked for in all rows at once.
+Keys are numbers, or tuples of numbers. Rows are in the order in which keys were added, as in Python's dict, and a key
+is looked for in all rows at once.
+
+With ``TensorType`` in place of arrays, a table is the type of a variable that holds one.
 """
 
 from __future__ import annotations

@@ -43,10 +43,12 @@ class Span:
 
 @dataclass(frozen=True)
 class Stretch:
-    """A slice of which the lane says where it begins, and where it ends.
+    """A slice whose bounds differ between lanes.
 
     Attributes:
-        lower: As of a slice, a scalar or None; likewise ``upper`` and ``step``.
+        lower: Where it begins: a scalar, or None as in a slice.
+        upper: Where it ends, a scalar or None.
+        step: Its step, a scalar or None.
     """
 
     lower: Any

@@ -1,7 +1,13 @@
-"""What the frontend puts in place of Python's own control on values: truth, ``not``, chained comparison.
+"""A test, ``not`` and a chained comparison on values -> functions that straight-line code calls in their place.
 
-Each works on Python objects at trace time, so that a static condition folds, and on traced scalars. The errors raised
-here have no place; whoever traces the code adds it.
+::
+
+    while x:          branch on __hb_truth(x)
+    not x             __hb_not(x)
+    a < b < c         __hb_and(a < b, b < c)
+
+Each function takes Python objects, for which it gives what Python gives, so that a static condition is decided when the
+program is built; and traced scalars. Its errors have no place: whoever traces the code adds that.
 """
 
 from __future__ import annotations

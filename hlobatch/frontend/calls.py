@@ -1,8 +1,15 @@
 """A call in code that is being traced -> its value, with the meaning that the function has in Python.
 
-Python's own functions, and those of its library and of NumPy, need numbers. What they mean on values that differ
-between lanes is said in tables, function -> function on traced values, one module for each subject. What is called is
-found by the object and not by its name, and where no value differs between lanes the function itself is called.
+::
+
+    sum(xs)                      __hb_call(sum, xs)
+    math.isqrt(n)        ==>     __hb_call(math.isqrt, n)
+    best.get(k, 0)               __hb_call(best.get, k, 0)
+
+Functions of Python, of its library and of NumPy need numbers that are known. What they mean on values that differ
+between lanes stands in tables, from a function to a function on traced values; there is a module of them for each
+subject. The function is found by the object, and not by its name. If no value differs between lanes, the function
+itself is called.
 """
 
 from __future__ import annotations

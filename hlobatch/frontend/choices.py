@@ -1,7 +1,12 @@
-"""``a if c else b``, ``and``, ``or``, chained comparison in a lambda or a comprehension, which is straight-line code.
+"""``a if c else b``, ``and``, ``or`` and chained comparisons in lambdas and comprehensions -> selects.
 
-What depends on the lane is computed on both sides, and one is chosen. Of what is known when the program is built, only
-the side that is taken is evaluated.
+::
+
+    [x if x > 0 else 0 for x in xs]    ==>    [__hb_choose(x > 0, lambda: x, lambda: 0) for x in xs]
+
+Elsewhere these are control flow; a lambda or a comprehension is straight-line code, which Python runs as it is traced.
+If the condition differs between lanes, both sides are computed and one is selected. If it is known when the program is
+built, only the side that is taken is evaluated.
 """
 
 from __future__ import annotations

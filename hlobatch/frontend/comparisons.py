@@ -1,8 +1,8 @@
-"""Comparisons of whole numbers as Python and NumPy make them: of the numbers, whatever dtypes they have.
+"""A comparison of two whole numbers -> whether it holds of the numbers, whatever dtypes they have, as in Python.
 
-JAX makes one dtype of both sides first. A number that is written out becomes what the array is, and 300 is 44 then
-beside a ``uint8``; of a ``uint32`` and an ``int32`` both become ``int32``, where it has none of 64 bits. What JAX
-compares as Python does, it is left.
+JAX first converts both sides to one dtype. A number that is written out becomes what the array is, so that beside a
+``uint8`` 300 becomes 44; a ``uint32`` and an ``int32`` both become ``int32``, if JAX has no integers of 64 bits. A
+comparison that JAX makes as Python does is left to JAX.
 """
 
 from __future__ import annotations

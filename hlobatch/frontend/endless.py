@@ -1,4 +1,4 @@
-"""Iterators of Python, which may have no end -> their items, or an error: code that is being traced goes over all."""
+"""An iterator of Python's -> its items, or an error if it may have no end: code that is being traced goes over all."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def finite(items: Iterable[Any]) -> Iterator[Any]:
     """The items, one by one.
 
     Raises:
-        BatchTypeError: They are of an iterator, and so many that it may have no end.
+        BatchTypeError: They come from an iterator that gives more than ``MOST_ITEMS`` of them, and may have no end.
     """
     if not isinstance(items, Iterator):
         yield from items

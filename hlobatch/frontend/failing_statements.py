@@ -7,7 +7,7 @@
                                  %$if = prim "has failed" (%$status)
                                  branch %$if, wrong, right
                                wrong:
-                                 %$failure, %$details = prim "items.pop()" ()        which records the IndexError
+                                 %$failure, %$details = prim "x = items.pop()" ()    which records the IndexError
                                  jump failed
                                right:
                                  …

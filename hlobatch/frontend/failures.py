@@ -1,4 +1,12 @@
-"""What code that is being traced does where a lane fails: it keeps which failure it was, and what its text needs."""
+"""A ``raise``, as code that is being traced sees it -> the number of the failure, and the values that its text needs.
+
+::
+
+    raise ValueError(f"{x} is negative")     ==>     (3, the words of x)       for the third ``raise`` of the program
+
+A lane has no exceptions. The words come back to the host with the results of the lane; ``Recorder.exception`` then runs
+the user's expression on them. ``raising.py`` and ``try_statements.py`` put the functions of this module into programs.
+"""
 
 from __future__ import annotations
 
@@ -29,10 +37,10 @@ class Raises:
 
 @dataclass(frozen=True, slots=True)
 class Words:
-    """The fact that the exceptions of a program are made of so many words of 32 bits, at most.
+    """The fact that an exception of the program needs a number of words of 32 bits for its values.
 
     Attributes:
-        size: How many.
+        size: The number of words, of the exception that needs most.
     """
 
     size: int

@@ -1,6 +1,8 @@
 """The source of a function that is traced as a whole -> its code, which means on traced values what it does in Python.
 
-What a name stands for is asked when the code runs, since the code is kept.
+It is rewritten as statements of programs are (``meanings.py``), but keeps its control flow, which Python runs while the
+function is traced. The code is kept for later calls, so it asks what a name stands for when it runs, and not when it is
+made.
 """
 
 from __future__ import annotations

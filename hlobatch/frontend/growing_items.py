@@ -1,7 +1,12 @@
-"""Functions that go over all items, on lists whose length differs between lanes: all rows at once, with a mask.
+"""Functions that go over all items of a container of another length in each lane -> operations on all of its rows.
 
-Here are also the ways in which such a list comes about: by ``hb.capacity``, of a comprehension whose ``if`` differs
-between lanes, of a display with another one in it.
+::
+
+    sum(xs)                         the sum of all rows, with 0 for those that are not in use
+    [x for x in xs if x > 0]        the rows for which the test holds, moved to the front
+
+The module also makes such containers: by ``hb.capacity``, of a comprehension whose ``if`` differs between lanes, and of
+a display (``[*a, b]``) with such a list in it.
 """
 
 from __future__ import annotations

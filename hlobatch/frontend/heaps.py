@@ -1,11 +1,13 @@
-"""``heapq`` on lists whose length differs between lanes: the same items in the same places as CPython has them.
+"""``heapq`` on lists whose length differs between lanes -> items in the places where CPython has them.
 
-    heappush: an item moves up from the end, past those that it is less than
-    heappop:  the last item takes the place of the first: the lesser child moves up, down to a leaf, and from there
-              the item moves up again, past those that it is less than
+::
 
-The places on the way are at most as many as a heap of the list's capacity has levels; what is known of a capacity is
-written out, level by level, and all that has moved is written at once.
+    heappush      the new item moves up from the end, past items that it is less than
+    heappop       the last item takes the place of the first: the lesser child moves up, down to a leaf, and from there
+                  the item moves up again, past items that it is less than
+
+An item passes at most as many places as a heap of the list's capacity has levels. These levels are written out in the
+code, and all that has moved is written at once.
 """
 
 from __future__ import annotations

@@ -1,7 +1,13 @@
-"""``container[index]`` where the index, or what is indexed, differs between lanes.
+"""``container[index]``, if the index or what is indexed differs between lanes -> the lane's item.
 
-A list, a tuple, a dict or a range holds Python objects, and a NumPy array takes no index that is not known: the items
-are gathered from an array of all of them.
+::
+
+    primes[n]         a gather from an array of all numbers
+    colours[n]        a choice among the objects, if they are alike
+    prices[key]       the place of the key among all keys, then a gather
+
+A list, a tuple, a dict or a range holds Python objects, and a NumPy array takes no index that is traced. So the items
+are put together as an array, and the lane's item is taken from it; among a few items it is selected.
 """
 
 from __future__ import annotations

@@ -1,7 +1,12 @@
-"""What a ``for`` goes over, as code that is being traced sees it: how many items there are, and each by its turn.
+"""What a ``for`` goes over, as code that is being traced sees it -> the number of its items, and the item of each turn.
 
-``loops.py`` puts these functions into programs. Where the items cannot be had by a turn that is not known, the turns
-have to be written out, and tracing says so.
+::
+
+    for x in xs:       ==>       items = __hb_items(xs); turns = __hb_turns(__hb_length(items))
+        …                        in turn t:  x = __hb_item_of(items, t)
+
+``loops.py`` puts these functions into programs. If the items are of several types, an item cannot be had by a turn that
+is not known: the turns have to be written out, and tracing says so by a fact.
 """
 
 from __future__ import annotations

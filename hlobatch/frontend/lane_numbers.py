@@ -1,7 +1,7 @@
-"""Python's numbers where they differ between lanes: made of arrays, brought together, and chosen between.
+"""Python's numbers that differ between lanes: made of arrays, brought to one type, and chosen between.
 
-JAX has them as weak arrays without axes, which adopt the dtype of what they meet. What a function of Python's gives is
-one of these, whatever the dtype of the array that it was given.
+JAX has them as weak arrays without axes, which adopt the dtype of what they meet. A function of Python's gives such a
+number, whatever the dtype of the array that it was given.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""``operator``, ``functools``, ``itertools`` and ``cmath`` -> what they mean on values that differ between lanes.
+"""``operator``, ``functools``, ``itertools`` and ``cmath`` -> what their functions mean on values that differ by lane.
 
-Most of them work as they are, on whatever they are given; of those that call a function it is enough that this has its
-meaning. What is here compares, chooses, or needs numbers.
+Most of them work on any values, and are called as they are; if they call a function, it is enough that this function
+means what it should. This module has the others, which compare, choose, or need numbers.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a table says of a function that means something else on values that differ between lanes."""
+"""``Meaning``: an entry of a table from a function to what it means on values that differ between lanes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,12 @@
-"""``value.name`` of a number or an array that differs between lanes, where JAX's arrays have no such attribute.
+"""``value.name`` of a number or an array that differs between lanes -> the attribute that Python's or NumPy's has.
 
-Python's numbers and NumPy's arrays have methods that JAX's have not, or have only where a value is known.
+::
+
+    n.bit_count()         the number of ones of |n|
+    row.tolist()          the elements as Python's numbers, in lists
+
+JAX's arrays have not all methods of Python's numbers and of NumPy's arrays, and have some of them only for known
+values.
 """
 
 from __future__ import annotations

@@ -230,7 +230,7 @@ class _Part:
 
     @property
     def defaults(self) -> dict[str, ast.expr]:
-        """Those that are computed where it is defined, by the variable that each is kept in."""
+        """The defaults that are computed where the function is defined, by the variable that each is kept in."""
         return {d.name: e for d, e in _defaults(self.node) if isinstance(d, Default)}
 
 

@@ -1,6 +1,6 @@
-"""Functions on integers that JAX has not, on values that differ between lanes: exact, in as many bits as a number has.
+"""Functions on integers that JAX has not (``gcd``, ``isqrt``, ``comb``, …) -> code on values that differ between lanes.
 
-A result that has more bits than that wraps around, as that of a product does.
+Results are exact in as many bits as an integer has. A result with more bits wraps around, as that of a product does.
 """
 
 from __future__ import annotations

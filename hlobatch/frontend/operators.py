@@ -1,4 +1,4 @@
-"""Operators of the syntax tree -> what the module ``operator`` calls them; between underscores, those are methods."""
+"""Operators of the syntax tree -> their names in the module ``operator``; between underscores, those of methods."""
 
 from __future__ import annotations
 

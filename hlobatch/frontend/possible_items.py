@@ -1,7 +1,11 @@
-"""Items of a comprehension whose ``if`` differs between lanes: each has a flag that says whether it is there.
+"""Items of a comprehension whose ``if`` differs between lanes -> items with a flag that says whether each is there.
 
-Functions that go over items, such as ``sum``, ``any`` and ``min``, leave out those that are not. There is no list of
-them: its length would differ between lanes.
+::
+
+    sum(x for x in xs if x > 0)      ==>      sum of Possible(x, is_there=x > 0)
+
+Functions that go over items, such as ``sum``, ``any`` and ``min``, leave out the items that are not there. They make no
+list of the others, as its length would differ between lanes.
 """
 
 from __future__ import annotations
@@ -39,7 +43,7 @@ def possible(conditions: Sequence[Any], item: Callable[[], Any]) -> Any:
 
 
 def possible_now(conditions: Sequence[Any], value: Any) -> Any:
-    """The same of an item that is computed whether it is there or not."""
+    """An item under conditions, as ``possible`` gives it, whose value has been computed already."""
     return possible(conditions, lambda: value)
 
 

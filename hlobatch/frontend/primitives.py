@@ -1,7 +1,11 @@
-"""Straight-line code -> the Python function of a ``PrimOp``.
+"""Straight-line code -> the Python function of a ``PrimOp``, from the variables it reads to a tuple of those it writes.
 
-The function takes the variables the code reads and returns a tuple of those it writes. It is compiled from the user's
-own syntax nodes, under the user's file name and lines, so a traceback or a profiler shows the user's source.
+::
+
+    y = x * 2         ==>       def f(x): y = x * 2; return (y,)
+
+The function is compiled from the user's own syntax nodes, under the user's file name and lines, so a traceback or a
+profiler shows the user's source.
 """
 
 from __future__ import annotations

@@ -1,4 +1,10 @@
-"""A call of a function of the program -> a ``FunctionCallOp``, and what takes back the arguments that it changes."""
+"""A call of a function of the program -> a ``FunctionCallOp``, which gives back the arguments that it changes, too.
+
+::
+
+    k = partition(a, lo, hi)        ==>       %k, %a = call @partition(%a, %lo, %hi)       if it changes ``a`` in place
+    sort(rows[i])                             %$1 = …rows[i]; %$2, %$3 = call @sort(%$1); rows[i] = %$3
+"""
 
 from __future__ import annotations
 

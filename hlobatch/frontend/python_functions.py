@@ -1,4 +1,7 @@
-"""Python's own functions -> what they mean on values that differ between lanes."""
+"""Python's own functions, such as ``int``, ``sum`` and ``sorted`` -> what they mean on values that differ by lane.
+
+Each takes what Python's takes, and gives a Python number where Python does: a weak array, as in ``lane_numbers.py``.
+"""
 
 from __future__ import annotations
 

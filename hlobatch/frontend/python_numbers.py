@@ -1,7 +1,12 @@
-"""Python's operators and functions on the arrays that stand for its numbers, where JAX means something else.
+"""Python's operators on arrays that stand for its numbers -> what Python makes of them, where JAX differs.
 
-``meanings.py`` puts them in place of the user's. They run as the code is traced; the errors raised here have no place,
-and whoever traces the code adds it.
+::
+
+    n // k        rounded down for negative numbers too; a ZeroDivisionError if the program asks for it
+    2 ** -n       refused: of which kind the result is, an integer or a float, depends on the lane
+
+``meanings.py`` puts these functions in the place of the user's operators. They run as the code is traced. Their errors
+have no place: whoever traces the code adds that.
 """
 
 from __future__ import annotations
@@ -80,7 +85,10 @@ def _as_number(value: Any) -> Any:
 
 
 def augment(operation: str, target: Any, value: Any) -> Any:
-    """``target += value`` and the like; a list or a dict is another one, which stands for the one that there was."""
+    """``target += value`` and the like, if the target is a name.
+
+    A list or a dict becomes another object, which stands for the one that it was; ``identity.py`` is told.
+    """
     if isinstance(target, (list, dict)):
         new = getattr(operator, f"i{operation}")(copy.copy(target), value)
         identity.has_changed(target)
@@ -90,7 +98,7 @@ def augment(operation: str, target: Any, value: Any) -> Any:
 
 
 def augment_in_place(operation: str, target: Any, value: Any) -> Any:
-    """The same where a list or a dict is changed as Python does it; an array is another one, likewise."""
+    """``target += value`` and the like, if Python changes a list or a dict in place; an array becomes another one."""
     new = operate(f"i{operation}", target, value)
     if is_array(target) and np.ndim(target):
         identity.has_changed(target)

@@ -1,10 +1,9 @@
-"""What the frontend puts in place of ``for … in range(…)``: the number of turns, whether there is one left, its item.
+"""``for … in range(…)`` on values that differ between lanes -> the number of turns, whether one is left, and its item.
 
-Each works on Python's numbers at trace time and on traced scalars. The errors raised here have no place; whoever traces
-the code adds it.
+The functions take Python's numbers and traced scalars. Their errors have no place: whoever traces the code adds that.
 
-Bounds are compared and subtracted as the numbers they are, whatever their dtypes: JAX would make 4294967295 of a -1
-that meets a ``uint32``, and a float of an ``int64`` that does a ``uint64``.
+Bounds are compared and subtracted as the numbers they are, whatever their dtypes. JAX would make 4294967295 of a -1
+beside a ``uint32``, and a float of an ``int64`` beside a ``uint64``.
 """
 
 from __future__ import annotations

@@ -1,6 +1,12 @@
-"""Comparisons of what has items, and membership, where items differ between lanes -> what Python makes of them.
+"""Comparison of sequences and membership, if items differ between lanes -> what Python makes of them.
 
-Two tuples compare as their first items that are not equal. All items are compared: which of them decide is a choice.
+::
+
+    (a, b) < (c, d)        a < c, or a == c and b < d
+    n in (2, 3, 5)         whether n is equal to any of them
+
+Two sequences compare as their first items that are not equal. Which items these are differs between lanes, so all items
+are compared.
 """
 
 from __future__ import annotations
@@ -88,7 +94,7 @@ def equal(left: Any, right: Any) -> Any:
 
 
 def less(left: Any, right: Any) -> Any:
-    """Whether one value is less than another, likewise."""
+    """Whether one value is less than another, as a bool or as one that differs between lanes."""
     return truth(compare("lt", left, right))
 
 

@@ -1,4 +1,7 @@
-"""Items in a list of known length -> the same in order, as ``sorted`` has them: equal ones stay as they were."""
+"""Items of a list of known length -> the items in the order of ``sorted``, in which equal items keep their order.
+
+A few items are exchanged with their neighbours until all are in order; more are put into an array and sorted by JAX.
+"""
 
 from __future__ import annotations
 

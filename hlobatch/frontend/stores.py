@@ -1,9 +1,13 @@
-"""A value and what is assigned to a part of it -> the value that it is then.
+"""A value, and what is assigned to a part of it -> the value after the assignment.
 
-    stored(a, v, ("[]", i))     what ``a`` is after ``a[i] = v``: of an array another array, of a list another list, …
+::
 
-Nothing is changed in place: containers on the way to the place are copied, all else is shared. The code runs as it is
-traced; errors of Python's own are explained by whoever traces it.
+    a[i] = v           a = stored(a, v, ("[]", i))         of an array another array, of a list another list, …
+    grid[y].x = v      grid = stored(grid, v, ("[]", y), (".", "x"))
+
+A value never changes: containers on the way to the place are copied, all else is shared. ``identity.py`` is told which
+object of Python's the new value stands for. The code runs as it is traced; errors of Python's own are explained by
+whoever traces it.
 """
 
 from __future__ import annotations
@@ -333,7 +337,10 @@ def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
 
 
 def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
-    """The same, and Python's own numbers are of one kind too: of integers and a float, all are floats."""
+    """Leaves as arrays of the type that all of them have together, and of one dtype.
+
+    Python's own numbers keep their kind in ``_of_one_type``; of integers and a float, all are floats here.
+    """
     numbers = _of_one_type(leaves)
     dtype = jnp.result_type(*dict.fromkeys(number.dtype for number in numbers))
     return [number if number.dtype == dtype else weakly(number, dtype) for number in numbers]

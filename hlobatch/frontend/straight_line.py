@@ -1,4 +1,13 @@
-"""Straight-line code of a function -> ``PrimOp``s in the blocks that are being built."""
+"""Straight-line code of a function -> ``PrimOp``s in the blocks that are being built.
+
+::
+
+    y = x * 2         ==>       %f.y = prim "x * 2" (%f.x)
+
+The class is the base of those that lower expressions and statements. It knows which names are local, and has the ways
+to emit a primitive, a jump and a branch. A primitive that fails in some lanes gets a test behind it
+(``failing_statements.py``).
+"""
 
 from __future__ import annotations
 

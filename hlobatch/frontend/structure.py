@@ -1,6 +1,11 @@
-"""Questions that ``match`` asks of a subject: answered by what it is made of, which is the same in every lane.
+"""Questions that a ``match`` asks of its subject -> answers from what the subject is made of, which all lanes share.
 
-They run as the code is traced. ``patterns.py`` puts them into programs.
+::
+
+    case [x, *rest]:          __hb_is_sequence(subject, 1, …); x = subject[0]; rest = __hb_middle(subject, 1, 0)
+    case Point(x=0):          __hb_is_of_class(subject, Point, …)
+
+``patterns.py`` puts these functions into programs; they run as the code is traced.
 
 Reference: PEP 634.
 """

@@ -1,6 +1,14 @@
-"""Statements -> control flow graph: one function of a program.
+"""Statements of a function -> its control flow graph, as a function of a program.
 
-The graph leaves by ``HALT`` with the value returned in the variable ``$result``. A call in tail position writes
+::
+
+    while n > 0:              entry:   jump while
+        n = step(n)    ==>    while:   %$if1 = prim "n > 0" (%n); branch %$if1, body, after_while
+    return n                  body:    %n = call @step(%n); jump after_step
+                              after_step: jump while
+                              after_while: %$result = prim "n" (%n); halt
+
+The graph leaves by ``HALT``, with the value returned in the variable ``$result``. A call in tail position writes
 ``$result`` directly and its block goes to ``HALT``, which is how later passes know it.
 """
 

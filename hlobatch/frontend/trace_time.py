@@ -1,4 +1,11 @@
-"""Lambdas and comprehensions -> what Python runs as it is traced, or loops where it cannot."""
+"""Lambdas and comprehensions -> straight-line code that Python runs as it is traced, or loops, if it calls the program.
+
+::
+
+    [x * 2 for x in xs]          stays as it is: the code of one primitive
+    [f(x) for x in xs]           a loop, if ``f`` is a function of the program (``comprehensions.py``)
+    any(f(x) for x in xs)        a loop that is left early (``reductions.py``)
+"""
 
 from __future__ import annotations
 

@@ -248,7 +248,7 @@ class JaxprCode(Code):
         return list(run(*tensors))
 
     def with_out_types(self, out_types: tuple[Type, ...]) -> Self:
-        """The same tensors, in results of other types."""
+        """The code with results of other types, which hold the same tensors."""
         return replace(self, out_types=out_types)
 
     @property

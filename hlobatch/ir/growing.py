@@ -65,7 +65,11 @@ class Growing(ABC):
 
     @abstractmethod
     def with_capacity(self, bound: int | None) -> Growing:
-        """The same with room for some number of items, and for no more."""
+        """The container with room for a number of items.
+
+        Args:
+            bound: The number, if the user gave one.
+        """
 
     @abstractmethod
     def turn(self, number: Any) -> Any:

@@ -86,7 +86,12 @@ def nearest(indices: Sequence[Any], shape: Sequence[int]) -> Any:
 
 
 def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
-    """The same, but for indices that there are not a place that is none of the table's."""
+    """Where something is in a table that is found by some indices, as ``nearest``; -1 or past the table, if it is not.
+
+    Args:
+        indices: Python's numbers, which are in range, or scalars.
+        shape: How many parts there are on each level, and after that how many numbers such a part has.
+    """
     found = list[Any]()
     inside: Any = True
     for level, (index, size) in enumerate(zip(indices, shape, strict=False)):

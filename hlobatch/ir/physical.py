@@ -63,7 +63,7 @@ def rebuild(arrays: list[Any], type_: Type) -> Any:
 
 
 def user_value(arrays: list[Any], type_: Type) -> Any:
-    """The same as who called the batched function gets it, with objects of the user's classes."""
+    """The value of a type that is stored in ``arrays``, as the caller is given it: with objects out of their boxes."""
     return unboxed(rebuild(arrays, type_))
 
 

@@ -298,7 +298,7 @@ class Program:
                 yield op
 
     def primitives_in_loop(self, block: Block) -> list[PrimOp]:
-        """Those of them that compute."""
+        """The primitives among ``ops_in_loop``."""
         return [op for op in self.ops_in_loop(block) if isinstance(op, PrimOp)]
 
     def __str__(self) -> str:

@@ -25,7 +25,14 @@ def are_same(left: Any, right: Any) -> bool:
 
 
 def _are_same(left: Any, right: Any, around: frozenset[tuple[int, int]]) -> bool:
-    """The same, for objects in others; what is compared already is, unless a difference is found elsewhere."""
+    """Whether two objects are the same, as parts of other objects.
+
+    Args:
+        left: One object.
+        right: Another one.
+        around: Pairs of ids that are being compared, of objects that these are parts of. A pair that comes again counts
+            as the same: it differs only if a difference is found elsewhere.
+    """
     if left is right:
         return True
     if type(left) is not type(right) or isinstance(left, (np.ndarray, jax.Array)):

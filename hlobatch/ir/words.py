@@ -27,7 +27,12 @@ class Unkept:
 
 
 def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType, bool]]:
-    """The leaves of some types, in order, and whether there is room for each, in so many words."""
+    """The leaves of some types, in order, and whether there is room for each.
+
+    Args:
+        types: The types.
+        room: Words of 32 bits that there are for all.
+    """
     found = list[tuple[TensorType, bool]]()
     for leaf in (leaf for type_ in types for leaf in type_.tensor_leaves):
         size = words_for(leaf)

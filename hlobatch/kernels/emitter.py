@@ -1,9 +1,16 @@
 """The jaxpr of a primitive for one lane -> LLVM IR that computes it, equation by equation, by the rules for primitives.
 
+::
+
+    b = mul a 2.0                          loop over i:
+    c = add b d                     ==>      %1 = load a[i]; %2 = fmul %1, 2.0
+                                             %3 = load d[i]; %4 = fadd %2, %3; store %4 to c[i]
+
 A number is a register, an array is row-major memory. An array that is computed element by element and used once is not
-stored: its elements are computed where they are used (fusion). An array is updated in place if no other value that is
-still needed lies in the same memory. This is decided for the memory and not for the variable, since a reshaped array
-lies in the memory of the original.
+stored: its elements are computed where they are used (fusion).
+
+An array is updated in place if no other value that is still needed lies in its memory. This is decided for the memory
+and not for the variable, since a reshaped array lies in the memory of the original.
 """
 
 from __future__ import annotations
@@ -82,7 +89,10 @@ class Emitter(Text):
         return self.from_the_end.get(index, (index, 0))[0]
 
     def again(self, index: str, dtype: Any) -> str:
-        """The same index; one that counts from the end is computed here, so that it is not where nobody asks for it."""
+        """An index, computed again if it may count from the end.
+
+        It is written as the user has it until something asks for it, so that nothing is computed for nobody.
+        """
         written, more = self.from_the_end.get(index, (index, 0))
         if not more:
             return index

@@ -138,12 +138,12 @@ class Record:
     FRAMES: Final = 1
     """What it is told of frames."""
     MEMORY: Final = 2
-    """Bytes that a thread takes, of which the first are …"""
+    """Bytes of memory that a thread takes, for its arrays and behind them its stacks."""
     LOCAL: Final = 3
-    """… those of its arrays."""
+    """Bytes of a thread's arrays."""
     THREADS: Final = 4
     CHUNKS: Final = 5
-    """So many parts each thread takes, at least."""
+    """Times that each thread takes inputs, at least."""
     FIELDS: Final = 6
 
 

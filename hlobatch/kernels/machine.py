@@ -450,9 +450,9 @@ class Call:
     IS_LAST: Final = 9
     """Whether it is to stop when the fuel is used up."""
     FUEL: Final = 10
-    """Turns until one looks whether it is to stop, and …"""
+    """Turns that are left until the thread looks whether the run is to stop."""
     REFILL: Final = 11
-    """… how many there are between two looks."""
+    """Turns between two such looks."""
     COUNTS: Final = 12
     """How often each block ran, ``i64[blocks]``."""
     FIELDS: Final = 13

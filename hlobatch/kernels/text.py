@@ -155,7 +155,12 @@ class Text:
         self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
 
     def check(self, i: Index, within: int | None) -> None:
-        """Go on if a place is one of so many, where that is checked."""
+        """Emit, if accesses are checked, that a lane stops unless a place is within an array.
+
+        Args:
+            i: The place.
+            within: How many places there are; None if it need not be checked.
+        """
         if not self.checked or within is None:
             return
         if isinstance(i, int):

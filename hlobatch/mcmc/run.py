@@ -21,35 +21,34 @@ from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.store import Store
 from hlobatch.mcmc.windows import Window, windows
 
-SHORT: Final = 0.1
-"""Seconds that a call shall take in a run that has just begun: between two calls, the progress is told and draws are
-put away. A batched function that ends within about that time has nothing to go on with, and the program for going on is
-not compiled."""
+FIRST_SECONDS: Final = 0.1
+"""Seconds that a call is to take in a run that has just begun. Between two calls, the progress is shown and draws are
+put away. A run that ends within about that time needs no program that goes on from a state, and does not compile it."""
 
-WORTH: Final = 3.0
-"""Seconds of calls after which longer ones are worth that program."""
+WORTH_SECONDS: Final = 3.0
+"""Seconds of calls after which a program that goes on, and so allows longer calls, is worth compiling."""
 
 TRAJECTORIES: Final = 10
-"""Of the longest ones, so many fit into a call then. At its end chains wait for those that have begun another one: in
-calls of one or two trajectories they would be in lockstep."""
+"""Trajectories of the longest kind that such a call has time for. At the end of a call, chains wait for those that have
+begun another trajectory: in calls of one or two trajectories they would be in lockstep."""
 
-SHARE: Final = 0.1
-"""How much of what the run took so far a call shall take then, if that is more …"""
+SHARE_OF_RUN: Final = 0.1
+"""Share of the time that the run took so far which a longer call may take, up to ``LONG_SECONDS``."""
 
-LONG: Final = 1.0
-"""… but not more than so many seconds …"""
+LONG_SECONDS: Final = 1.0
+"""Seconds that a call takes at most if its trajectories are short."""
 
-LONGEST: Final = 10.0
-"""… and how many at most, however long trajectories are."""
+MOST_SECONDS: Final = 10.0
+"""Seconds that a call takes at most, however long trajectories are."""
 
 FIRST_LEAPFROGS: Final = 100
-"""Of each chain in the first calls, when it is not known yet how long one takes."""
+"""Leapfrog steps of each chain in the first calls, when it is not known yet how long a step takes."""
 
 MOST_LEAPFROGS: Final = 2**30
-"""Of each chain in a call at most: they are counted in 32 bits."""
+"""Leapfrog steps of each chain in a call at most: they are counted in 32 bits."""
 
-FASTER: Final = 4.0
-"""Times as many as in the last call, at most."""
+MOST_GROWTH: Final = 4.0
+"""Times as many leapfrog steps as the last call that a call has at most."""
 
 Integers = NDArray[np.int64]
 
@@ -176,7 +175,7 @@ class Run:
             self.seconds += seconds
             of_leapfrog = seconds / float(steps.sum(axis=1).max())
             wanted = wanted_seconds(self.seconds, of_leapfrog * float(steps.max())) / of_leapfrog
-            self.leapfrogs = int(min(max(wanted, 1.0), FASTER * self.leapfrogs, MOST_LEAPFROGS))
+            self.leapfrogs = int(min(max(wanted, 1.0), MOST_GROWTH * self.leapfrogs, MOST_LEAPFROGS))
         self.is_warm = True
 
     def learned(self, state: State) -> State:
@@ -225,9 +224,9 @@ def wanted_seconds(gone: float, trajectory: float) -> float:
         gone: Seconds that calls have taken so far.
         trajectory: Seconds that the longest trajectory takes.
     """
-    if max(gone / WORTH, trajectory / SHORT) < 1.0:
-        return SHORT
-    return min(max(SHORT, TRAJECTORIES * trajectory, min(SHARE * gone, LONG)), LONGEST)
+    if max(gone / WORTH_SECONDS, trajectory / FIRST_SECONDS) < 1.0:
+        return FIRST_SECONDS
+    return min(max(FIRST_SECONDS, TRAJECTORIES * trajectory, min(SHARE_OF_RUN * gone, LONG_SECONDS)), MOST_SECONDS)
 
 
 def _counted(numbers: Integers) -> Array:

@@ -161,5 +161,5 @@ class Lanes:
         return self.are_enough(waiting) | ((following >= self.layout.leave) & (waiting > 0))
 
     def are_enough(self, waiting: Any) -> Any:
-        """Whether so many lanes wait for a turnover that it should come before other lanes run on."""
+        """Whether enough lanes wait for a turnover that it should come before other lanes run on."""
         return waiting * self.share >= self.layout.lanes
