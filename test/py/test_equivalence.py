@@ -167,12 +167,22 @@ def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
     return {}
 
 
+NEIGHBORS = 12
+"""Programs in a row that share the single operations that JAX has compiled: those of all take a gigabyte."""
+
+
 @functools.lru_cache(maxsize=1)
 def forget_others(program: ZooProgram) -> None:
     """Drop what was compiled for other programs: that of some hundred tests takes gigabytes."""
-    jax.clear_caches()
     variant.cache_clear()
     block_code_cache.cache_clear()
+    forget_operations(ZOO.index(program) // NEIGHBORS)
+
+
+@functools.lru_cache(maxsize=1)
+def forget_operations(neighborhood: int) -> None:
+    """Drop what was compiled for programs elsewhere in the zoo."""
+    jax.clear_caches()
 
 
 def run_stackless(backend: stackless.Backend) -> Run:
