@@ -47,7 +47,7 @@ _disabled: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_disab
 
 @contextlib.contextmanager
 def disable_batching() -> Iterator[None]:
-    """Within it, batched functions are the plain Python they were written as, and run on one example.
+    """A context in which batched functions run as the plain Python that they were written as, on one example.
 
     Examples:
         >>> import hlobatch as hb
@@ -68,7 +68,11 @@ def disable_batching() -> Iterator[None]:
 def truthy(value: Any) -> Any:
     """A condition, for programs written for the predecessor.
 
-    In batched code conditions are scalars and this changes nothing; in a dry run a one-element array becomes a bool.
+    Args:
+        value: A scalar, as conditions are in batched code; or, in a dry run, an array of one element.
+
+    Returns:
+        The scalar as it is; the element as a Python bool.
     """
     if is_tracer(value) or np.ndim(value) == 0:
         return value
@@ -76,7 +80,23 @@ def truthy(value: Any) -> Any:
 
 
 def sync() -> None:
-    """Marks a point worth waiting at: lanes gather here before the code that follows runs."""
+    """Mark a point at which it is worth waiting for other lanes.
+
+    Lanes gather here before the code that follows runs, under any schedule that chooses among blocks. Results are the
+    same with it and without.
+
+    Examples:
+        >>> import hlobatch as hb, jax.numpy as jnp
+        >>> @hb.batch
+        ... def roots(x, n):
+        ...     while n > 0:
+        ...         hb.sync()
+        ...         x = jnp.sqrt(x)
+        ...         n -= 1
+        ...     return x
+        >>> roots(jnp.array([16.0, 81.0]), jnp.array([2, 1])).tolist()
+        [2.0, 9.0]
+    """
 
 
 setattr(sync, SYNC_MARK, True)
@@ -84,15 +104,16 @@ setattr(sync, SYNC_MARK, True)
 
 @dataclass(eq=False)
 class BatchedFunction(Generic[P, R]):
-    """A function whose arguments and results have a batch axis; made by ``hb.batch``.
+    """A function whose arguments and results have a batch axis; made by ``hb.batch``, which says what the options mean.
 
     Attributes:
-        function: The single-example Python function.
-        in_axes: Where the batch axis of each argument is; None shares an argument between lanes.
-        static: Names of parameters that are Python objects.
-        type_inference: The user's word on the result type, checked against what is inferred.
-        options: How it runs.
-        follow: Whether functions without a decorator that branch on what differs between lanes become parts of it.
+        function: The function of one example.
+        in_axes: The batch axis of each argument, as for ``jax.vmap``; None shares an argument between all lanes.
+        static: Names of the parameters that are Python objects, known when the program is built.
+        type_inference: A callable that gives the result's type, which is checked against what is inferred, or None.
+        options: How the function runs.
+        follow: Whether functions without a decorator that branch on what differs between lanes become parts of the
+            program.
     """
 
     function: Callable[P, R]
@@ -118,15 +139,15 @@ class BatchedFunction(Generic[P, R]):
         self: BatchedFunction[Concatenate[S, Q], R], instance: S, owner: type | None = None
     ) -> BoundFunction[Q, R]: ...
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
-        """As a method of an object, which is its first argument."""
+        """The function as a method of an object, which is its first argument."""
         return self if instance is None else BoundFunction(self, instance)
 
     def __deepcopy__(self, memo: Any) -> Self:
-        """As functions are, it is a value that does not change."""
+        """The function itself: like Python's own functions, it does not change."""
         return self
 
     def __reduce__(self) -> str | tuple[Any, ...]:
-        """By the name that it can be imported by, as functions are; else what it is made of."""
+        """The name by which the function can be imported, as of Python's own functions; else what it is made of."""
         return reduced(self, {name: getattr(self, name) for name in _PARTS})
 
     def __setstate__(self, state: Mapping[str, Any]) -> None:
@@ -141,21 +162,26 @@ class BatchedFunction(Generic[P, R]):
         return self.type_inference
 
     def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Run the batch.
+        """Run the function on a batch.
 
         Args:
-            *args: Pytrees of arrays; along their batch axes all have the same size.
-            **kwargs: Likewise.
+            *args: The arguments, each a pytree of arrays ``[batch, *event]``, or with the batch axis that ``in_axes``
+                names. All have one batch size.
+            **kwargs: Arguments by keyword.
 
         Returns:
-            The function's result, every array ``[batch, *event]``.
+            The function's result for each example: a pytree of arrays ``[batch, *event]``.
 
         Raises:
-            BatchTypeError: The arguments do not fit together or do not fit the code.
+            BatchTypeError: The arguments do not fit together, or do not fit the code.
             UndefinedVariableError: A variable may be read before it has a value.
             UnsupportedSyntaxError: The code has a construct that is not supported.
-            StepLimitError: Some inputs used up ``max_steps``.
-            StackOverflowError: Some lane wants more stack than there can be.
+            KernelError: ``dispatch="kernel"`` was asked for, and the program has no code of its own.
+            LaneError: Some inputs raised an exception; the results of all others are in the error.
+            StepLimitError: Some inputs used up ``max_steps``; the results of all others are in the error.
+            StackOverflowError: Some inputs need more stack than there can be; the results of all others are in the
+                error.
+            Interrupted: The user pressed Ctrl-C; what was finished is in the error.
         """
         error: HloBatchError
         try:  # a decorator would take a fifth of what a call like an earlier one takes here
@@ -227,10 +253,17 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def with_stats(self, *args: P.args, **kwargs: P.kwargs) -> tuple[R, RunStats]:
-        """Run the batch and count what ran.
+        """Run the function on a batch, and count what ran.
+
+        Args:
+            *args: As for a call.
+            **kwargs: As for a call.
 
         Returns:
-            The result, and how often each block ran and how many lanes it served.
+            The result of a call, and how often each block ran and how many lanes it served.
+
+        Raises:
+            HloBatchError: It is called inside a JAX transformation; and whatever a call raises.
         """
         if is_tracing():
             raise HloBatchError("with_stats cannot be traced", caller(), help="call it outside jax.jit.")
@@ -241,7 +274,18 @@ class BatchedFunction(Generic[P, R]):
 
     @hiding_internal_frames
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """The program for these arguments, arrays or ``jax.ShapeDtypeStruct``."""
+        """Build the program for arguments of some types, and run nothing.
+
+        Args:
+            *args: As for a call: arrays or ``jax.ShapeDtypeStruct`` with the batch axis, and static arguments.
+            **kwargs: As for a call.
+
+        Returns:
+            The program, which can be printed and lowered.
+
+        Raises:
+            HloBatchError: What a call raises of the code or the types.
+        """
         call, plan = self._planned(args, kwargs, abstract=True)
         return Traced(plan, call, self._bind)
 
@@ -322,18 +366,21 @@ class BoundFunction(Generic[Q, R]):
     __self__: Any
 
     def __call__(self, *args: Q.args, **kwargs: Q.kwargs) -> R:
-        """``BatchedFunction.__call__``."""
+        """Run the function on a batch, as ``BatchedFunction.__call__`` does."""
         return self.__func__(self.__self__, *args, **kwargs)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return BoundFunction, (self.__func__, self.__self__)
 
     def with_stats(self, *args: Q.args, **kwargs: Q.kwargs) -> tuple[R, RunStats]:
-        """``BatchedFunction.with_stats``."""
+        """Run the function on a batch, and count what ran, as ``BatchedFunction.with_stats`` does."""
         return self.__func__.with_stats(self.__self__, *args, **kwargs)
 
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
-        """``BatchedFunction.trace``; what is compiled of it takes arguments as this does, without the object."""
+        """Build the program, as ``BatchedFunction.trace`` does.
+
+        What is compiled of it takes arguments as this does, without the object.
+        """
         traced = self.__func__.trace(self.__self__, *args, **kwargs)
         return replace(traced, bind=lambda args, kwargs: traced.bind((self.__self__, *args), kwargs))
 
@@ -407,37 +454,44 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     optimizations: Optimizations = ALL,
     **others: Any,
 ) -> Any:
-    """Turn a single-example function into one of a batch. A decorator, with or without options.
+    """Turn a function of one example into a function of a batch. A decorator, with or without options.
 
-    The function is ordinary Python: branches, loops, early returns, recursion. Arguments and results are pytrees of
-    arrays whose axis 0 is the batch; the code itself never sees that axis.
+    The function is ordinary Python: branches, loops, early returns, recursion. Its arguments and its result are pytrees
+    of arrays. The batched function takes and gives them with a batch axis, which the code itself never sees: an array
+    is ``[*event]`` in the code and ``[batch, *event]`` outside.
 
     Args:
         fun: The function.
-        in_axes: As for ``jax.vmap``: the axis of the batch, for all arguments or one by one; None shares an argument
-            between all lanes without copying it.
-        static_argnames: Parameters that are Python objects, known when the program is built.
-        type_inference: Optional; a callable from argument types to the result's ``Type``. Types are inferred; this is
-            checked.
+        in_axes: The batch axis of all arguments, or of each, as for ``jax.vmap``. None shares an argument between all
+            lanes without copying it.
+        static_argnames: Names of parameters that are Python objects, known when the program is built.
+        type_inference: A callable from the types of the arguments to the ``Type`` of the result. Types are inferred
+            without it; what it gives is checked.
         follow: Whether functions of yours that have no decorator, and branch on what differs between lanes, become
-            parts of the program, as if they had one. Other functions are traced by JAX, and so are all of libraries.
-        max_stack_depth: Frames each stack holds to begin with. Stacks grow while running, to 65,536 frames if that is
-            more, except inside ``jax.jit``.
+            parts of the program. Other functions are traced by JAX, and so are all functions of libraries.
+        max_stack_depth: Depth of each stack at first, in frames. A stack that is full grows while the function runs, to
+            65,536 frames if that is more; inside ``jax.jit`` it does not.
         max_stack_bytes: Memory that all stacks together may grow to, in bytes; None for as much as there is.
-        max_steps: Blocks one input may run before it is stopped; None for no limit. Code of its own for each lane has
-            other blocks than the loop over all.
-        lanes: Inputs in flight at once; the rest wait in a queue. None: as many as keep the machine busy.
-        threads: Parts of the batch that run side by side, each in a thread of its own, when the function is called by
-            itself and not inside another JAX transformation. None: on a CPU one per core where that pays, else one.
+        max_steps: Number of blocks that one input may run before it is stopped; None for no limit. Code of its own for
+            each lane has other blocks than the loop over all lanes.
+        lanes: Number of inputs in flight at once; all others wait in a queue. None for as many as keep the machine
+            busy.
+        threads: Number of parts of the batch that run side by side, each in a thread, when the function is called by
+            itself and not inside another JAX transformation. None for one per core on a CPU, if that pays, else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
-        dispatch: How the loop picks blocks: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or ``"sweep"``; or
-            ``"kernel"`` for code of its own for each lane instead of that loop, on a CPU.
+        dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
+            ``"sweep"``; or ``"kernel"``, on a CPU, for code of its own for each lane in place of that loop.
         optimizations: Passes to switch off, for measurement.
-        **others: Those of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
+        **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:
         The batched function. It may be called, traced, lowered and compiled, and used inside ``jax.jit``, ``jax.vmap``,
         ``jax.lax.scan``, ``jax.shard_map`` and ``jax.export``.
+
+    Raises:
+        BatchTypeError: An option is unknown, or one of JAX's; the message says what to write instead.
+        TypeError: ``fun`` is no function.
+        ValueError: An option has a value that it cannot have.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp
@@ -449,7 +503,9 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         >>> fibonacci(jnp.array([6, 7, 8, 9])).tolist()
         [13, 21, 34, 55]
 
-    Reference: Radul et al. (2020), "Automatically batching control-intensive programs for modern accelerators".
+    Reference:
+        Radul, Patton, Maclaurin, Hoffman and Saurous, "Automatically batching control-intensive programs for modern
+        accelerators", MLSys 2020.
     """
     if others:
         raise refused(others, fun, BatchOptions.__annotations__, caller())

@@ -25,7 +25,7 @@ class ContextFunction:
     """A batched function that takes the predecessor's options when it is called.
 
     Attributes:
-        batched: The same function as ``hb.batch`` makes it.
+        batched: The function as ``hb.batch`` makes it.
     """
 
     batched: BatchedFunction[..., Any]
@@ -54,13 +54,20 @@ class ContextFunction:
         """Run the function.
 
         Args:
-            *args: Arguments with a batch axis; in a dry run, one example.
-            dry_run: Run the plain Python.
-            stackless: Run the paper's local static autobatching (algorithm 1), eagerly.
-            max_stack_depth: Frames per stack to begin with.
-            backend: Run eagerly on this array library: stackless, or on the virtual machine (algorithm 2).
+            *args: Arguments with a batch axis, arrays ``[batch, *event]``; in a dry run, of one example.
+            dry_run: Whether to run the plain Python.
+            stackless: Whether to run the paper's local static autobatching (algorithm 1), eagerly.
+            max_stack_depth: Depth of each stack at first, in frames; None for that of the function's options.
+            backend: The array library to run on eagerly, stackless or on the virtual machine (algorithm 2); None
+                compiles.
             block_code_cache: Compiled straight-line code of the eager executors, kept between calls.
-            **kwargs: Further arguments.
+            **kwargs: Arguments by keyword.
+
+        Returns:
+            The result, arrays ``[batch, *event]``; in a dry run, of one example.
+
+        Raises:
+            HloBatchError: Whatever a call of a batched function raises.
         """
         if dry_run:
             with disable_batching():
@@ -121,7 +128,15 @@ class Context:
     def batch_uncurried(
         self, function: Callable[..., Any], type_inference: Callable[..., Any] | None = None
     ) -> ContextFunction:
-        """Batch a function; what ``batch`` does, without the currying."""
+        """Batch a function, as ``batch`` does, in one call.
+
+        Args:
+            function: The function of one example.
+            type_inference: From a list of argument types to the result's type; checked against inference.
+
+        Returns:
+            The batched function, which is also kept in ``functions``.
+        """
         made = ContextFunction(batch(function, type_inference=type_inference))
         self.functions.append(made)
         return made

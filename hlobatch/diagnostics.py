@@ -299,7 +299,10 @@ class Interrupted(KeyboardInterrupt):
 
 
 class KernelError(HloBatchError):
-    """A function was to run as code of its own, with ``dispatch="kernel"``, and cannot. The message says why."""
+    """A function was to run as code of its own, with ``dispatch="kernel"``, and cannot. The message says why.
+
+    Fix: leave ``dispatch`` out, or rewrite what the message names.
+    """
 
 
 class ArtifactError(HloBatchError):

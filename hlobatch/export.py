@@ -51,8 +51,8 @@ class Artifact:
     """An exported batched function.
 
     Attributes:
-        manifest: What it says of itself.
-        exported: What runs.
+        manifest: What the file says of the function: name, parameters, types, format.
+        exported: The module that ``call`` runs.
         stablehlo: The bare portable artifact, as bytes, for a CPU: operands ``[sizes…, inputs…]``, results
             ``[results…, stopped, status]``. Results of stopped inputs are NaN, or the least number, or ``False``. None
             where some operation has no form in StableHLO.
@@ -81,14 +81,19 @@ class Artifact:
         """Run on arguments of the exported types, the batch along the same axes.
 
         Args:
-            *args: As the function takes them. Python objects, such as defaults, may be left out.
-            **kwargs: Likewise.
+            *args: The arguments as the function takes them, arrays ``[batch, *event]``. Python objects, such as
+                defaults, may be left out.
+            **kwargs: Arguments by keyword.
+
+        Returns:
+            The function's result, arrays ``[batch, *event]``.
 
         Raises:
             ArtifactError: It was exported for another platform, or XLA does not compile it.
             BatchTypeError: The arguments do not fit what was exported.
             HloBatchError: It is called inside a JAX transformation.
-            StackOverflowError: A lane needed more stack frames than were exported.
+            LaneError: Some inputs raised an exception; the results of all others are in the error.
+            StackOverflowError: An input needed more stack frames than were exported.
             StepLimitError: Some inputs used up their steps.
         """
         if is_tracing():
@@ -149,9 +154,18 @@ class Artifact:
         return str(self.exported.mlir_module())
 
     def save(self, path: str | Path) -> Path:
-        """Write the artifact to a file; returns its path.
+        """Write the artifact to a file.
 
-        A file that is there is replaced once all is written, and stays as it is where that fails.
+        A file of that name is replaced once all is written, and stays as it is if that fails.
+
+        Args:
+            path: The file.
+
+        Returns:
+            The path of the file.
+
+        Raises:
+            OSError: The file cannot be written.
         """
         path = Path(path)
         write_whole(path, self._packed())
@@ -162,11 +176,11 @@ class Artifact:
         return pack(parts if self.stablehlo is None else {**parts, STABLEHLO: self.stablehlo})
 
     def __reduce__(self) -> Any:
-        """As what its file would hold, and the classes of namedtuples, which pickle imports as it does any others."""
+        """The content of its file, and the classes of namedtuples, which pickle imports as it does any others."""
         return _unpacked, (self._packed(), classes_of(self.argument_types, self.result_type))
 
     def __deepcopy__(self, memo: Any) -> Artifact:
-        """It does not change."""
+        """The artifact itself, as it does not change."""
         return self
 
     def __copy__(self) -> Artifact:
@@ -176,16 +190,19 @@ class Artifact:
 def load(path: str | Path, *, classes: Collection[type] = (), untrusted: bool = False) -> Artifact:
     """Read an artifact that ``Artifact.save`` wrote.
 
-    Nothing is imported for it, and nothing in it is run before it is called. Whatever was damaged is found. It is a
-    program all the same: somebody who means harm can write one that never ends or takes all memory when it is called,
-    and one that ends the process when MLIR reads it, or XLA compiles it. With ``untrusted``, the last is tried
-    elsewhere.
+    Nothing is imported for it, and nothing in it is run before it is called. Damage to the file is found. An artifact
+    is a program all the same: somebody who means harm can write one that never ends or takes all memory when it is
+    called, or one that ends the process when MLIR reads it or XLA compiles it. With ``untrusted``, reading and
+    compiling are tried in another process first.
 
     Args:
         path: The file.
-        classes: Classes of namedtuples among its arguments and results, which it knows by their names. Those of modules
-            that are imported are found without; for others, namedtuples of the same fields stand in.
+        classes: Classes of namedtuples among the arguments and results, which the file has by their names. Classes in
+            modules that are imported already are found without; for others, namedtuples of the same fields stand in.
         untrusted: Whether it is read, and compiled for a CPU, in another process of Python first, which takes seconds.
+
+    Returns:
+        The artifact.
 
     Raises:
         ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
@@ -217,14 +234,17 @@ def export(
     """Export a batched function for arguments of given types.
 
     Args:
-        f: A batched function; one for a batch of size 0 takes batches of any size.
-        *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct``, also with a symbolic batch size from
-            ``jax.export.symbolic_shape``, and static arguments.
-        platforms: What to export for: ``"cpu"``, ``"cuda"``, ``"rocm"`` or ``"tpu"``, or several; the default device if
-            None.
-        target_version: StableHLO version of the bare artifact; by default the oldest that consumers of the last months
-            need (12 weeks back).
-        **keywords: Its arguments by keyword.
+        f: The batched function.
+        *avals: Its arguments: arrays or ``jax.ShapeDtypeStruct`` ``[batch, *event]``, and static arguments. The batch
+            size may be symbolic, from ``jax.export.symbolic_shape``. A batch of size 0 stands for batches of any size.
+        platforms: The platforms to export for, one or several of ``"cpu"``, ``"cuda"``, ``"rocm"`` and ``"tpu"``; None
+            for that of the default device.
+        target_version: StableHLO version of the bare artifact; None for the version of 12 weeks ago, which consumers of
+            the last months can read.
+        **keywords: Arguments by keyword.
+
+    Returns:
+        The artifact, which can be saved and called.
 
     Raises:
         ArtifactError: The arguments or the result hold something that cannot be described in a file, the program has

@@ -34,9 +34,9 @@ class Traced:
     """A batched function for arguments of given types.
 
     Attributes:
-        plan: What it became.
-        call: The arguments' types and batch.
-        bind: Checks later calls.
+        plan: The program and its options, with all that it takes to run it.
+        call: The types of the arguments, and the size of the batch.
+        bind: Checks the arguments of later calls.
     """
 
     plan: Plan
@@ -55,11 +55,14 @@ class Traced:
 
     @property
     def machine_program(self) -> Program:
-        """The same as it runs: a block asks what the next one would, and results are in parts."""
+        """The program that runs.
+
+        It is ``lowered_program``, in which a block does what small blocks behind it would do, and results are in parts.
+        """
         return self.plan.programs.machine
 
     def lower(self) -> Lowered:
-        """Generate StableHLO."""
+        """Generate the StableHLO module."""
         return Lowered(self.plan, self.call, self.bind, self.plan.depth)
 
 
@@ -68,10 +71,10 @@ class Lowered:
     """A batched function as a StableHLO module.
 
     Attributes:
-        plan: What it became.
-        call: The arguments' types and batch.
-        bind: Checks later calls.
-        depth: Frames per stack.
+        plan: The program and its options, with all that it takes to run it.
+        call: The types of the arguments, and the size of the batch.
+        bind: Checks the arguments of later calls.
+        depth: Depth of each stack, in frames.
     """
 
     plan: Plan
@@ -128,16 +131,20 @@ class Lowered:
         """The module as text.
 
         Args:
-            dialect: ``"autobatch"`` for the program with explicit stacks, ``"stablehlo"`` for the module that
-                ``compile`` compiles (where that makes a kernel, for the loop in its place), ``"hlo"`` for the same as
-                XLA reads it, ``"portable"`` for StableHLO for any platform, ``"llvm"`` for the code of one lane in LLVM
-                IR. Of a batch of symbolic size, which nothing compiles, ``"stablehlo"`` is that, too.
+            dialect: One of
+
+                - ``"autobatch"``: the program with explicit stacks.
+                - ``"stablehlo"``: the module that ``compile`` compiles; if that makes a kernel, the loop over all lanes
+                  in its place. For a batch of symbolic size, which is not compiled here, the portable module.
+                - ``"hlo"``: the module of ``"stablehlo"`` as XLA reads it.
+                - ``"portable"``: StableHLO for any platform.
+                - ``"llvm"``: the code of one lane, in LLVM IR.
             debug_info: Whether StableHLO operations carry their places in the source.
 
         Raises:
-            BatchTypeError: For ``"hlo"``, the batch has a symbolic size; or it is empty, and nothing is run for it.
-            KernelError: For ``"llvm"``, something in the program has no code there.
-            ValueError: Another dialect.
+            BatchTypeError: The batch is empty, so that nothing is run for it; or, for ``"hlo"``, its size is symbolic.
+            KernelError: For ``"llvm"``, something in the program has no code of its own.
+            ValueError: ``dialect`` is none of these.
         """
         if dialect not in DIALECTS:
             raise ValueError(f"dialect is {', '.join(map(repr, DIALECTS[:-1]))} or {DIALECTS[-1]!r}, not {dialect!r}")
@@ -151,10 +158,13 @@ class Lowered:
         return str(self._jax.as_text(dialect, debug_info=debug_info))
 
     def module(self, *, keep_state: bool = False) -> Any:
-        """The StableHLO module for any platform, results ``[results…, stopped, status]``, or the state for the status.
+        """The StableHLO module for any platform. Its results are ``[results…, stopped, status]``.
+
+        Args:
+            keep_state: Whether the module gives back the state of the run in place of ``status``.
 
         Raises:
-            BatchTypeError: The batch is empty, of which nothing is run.
+            BatchTypeError: The batch is empty, so that nothing is run for it.
         """
         self._check_size()
         with self.plan.as_typed():
@@ -171,10 +181,10 @@ class Lowered:
 
     @hiding_internal_frames
     def compile(self) -> Compiled:
-        """Compile for where a call would run, and as it would: for a part of a batch that is divided among threads.
+        """Compile for where a call would run, and as it would run. One part of a divided batch is compiled.
 
         Raises:
-            BatchTypeError: The batch has a symbolic size.
+            BatchTypeError: The size of the batch is symbolic.
         """
         with self.plan.as_typed():
             division = self._division
@@ -187,15 +197,15 @@ class Lowered:
 
 @dataclass(frozen=True)
 class Compiled:
-    """A batched function compiled for one batch size. Stacks that run full still grow: that compiles again.
+    """A batched function compiled for one batch size. A stack that is full still grows, which compiles again.
 
     Attributes:
-        plan: What it became.
-        call: The arguments' types and batch.
-        bind: Checks later calls.
-        depth: Frames per stack.
+        plan: The program and its options, with all that it takes to run it.
+        call: The types of the arguments, and the size of the batch.
+        bind: Checks the arguments of later calls.
+        depth: Depth of each stack at first, in frames.
         division: How the batch is divided among threads.
-        executable: What each of them runs, or the kernel.
+        executable: What each thread runs, or the kernel.
     """
 
     plan: Plan
@@ -207,12 +217,17 @@ class Compiled:
 
     @property
     def threads(self) -> int:
-        """Parts of the batch that run side by side; what XLA says of itself is about one of them."""
+        """Number of parts of the batch that run side by side. What XLA says of the executable is about one of them."""
         return most_threads(self.plan) if isinstance(self.executable, KernelRunner) else self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Run on arguments of the types and batch size it was compiled for."""
+        """Run on arguments of the types and the batch size that it was compiled for.
+
+        Raises:
+            BatchTypeError: The arguments have other types, or another batch size.
+            HloBatchError: Whatever else a call of the function raises.
+        """
         with self.plan.as_typed():
             return self._run(self.bind(args, kwargs))
 
@@ -231,7 +246,7 @@ class Compiled:
         return self.plan.result(course.results)
 
     def as_text(self) -> str:
-        """The optimized HLO, of one part of the batch; of a kernel, its machine code."""
+        """The optimized HLO of one part of the batch; of a kernel, its machine code."""
         return str(self.executable.as_text())
 
     def cost_analysis(self) -> Any:

@@ -34,10 +34,10 @@ class Bijector:
     """Unconstrained coordinates `x` <-> a parameter `y`.
 
     Attributes:
-        name: As it is written.
-        forward: `x -> (y, log_det)`, the parameter and the logarithm of the Jacobian's determinant, a scalar.
-        inverse: `y -> x`. Not finite where `y` is not in the support.
-        unconstrained_shape: Shape of `y` -> shape of `x`.
+        name: What the bijector is written as.
+        forward: `x -> (y, log_det)`: the parameter, and the logarithm of the determinant of the Jacobian, a scalar.
+        inverse: `y -> x`. Not finite if `y` is not in the support.
+        unconstrained_shape: The shape of `y` -> the shape of `x`.
     """
 
     name: str
@@ -54,7 +54,10 @@ def _same(shape: Shape) -> Shape:
 
 
 def above(low: float) -> Bijector:
-    """Above a number.
+    """A parameter above a number.
+
+    Args:
+        low: The number.
 
     Examples:
         >>> y, log_det = above(1.0).forward(jnp.float32(0.0))
@@ -65,7 +68,16 @@ def above(low: float) -> Bijector:
 
 
 def below(high: float) -> Bijector:
-    """Below a number."""
+    """A parameter below a number.
+
+    Args:
+        high: The number.
+
+    Examples:
+        >>> y, _ = below(1.0).forward(jnp.float32(0.0))
+        >>> float(y)
+        0.0
+    """
     return _half_line(float(high), -1.0, f"below({high:g})")
 
 
@@ -82,10 +94,19 @@ def _half_line(bound: float, sign: float, name: str) -> Bijector:
 
 @functools.cache
 def interval(low: float, high: float) -> Bijector:
-    """Between two numbers.
+    """A parameter between two numbers.
+
+    Args:
+        low: The lesser number.
+        high: The greater number.
 
     Raises:
-        ValueError: There is nothing between them.
+        ValueError: Nothing is between the numbers.
+
+    Examples:
+        >>> y, _ = interval(-1.0, 3.0).forward(jnp.float32(0.0))
+        >>> float(y)
+        1.0
     """
     if not low < high:
         raise ValueError(f"interval({low}, {high}) is empty: the first number has to be the smaller one.")

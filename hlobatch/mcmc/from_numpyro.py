@@ -19,8 +19,11 @@ def from_numpyro(model: Callable[..., Any], *args: Any, **kwargs: Any) -> Model:
 
     Args:
         model: The model. Sites with finite support are summed over, as numpyro does it.
-        *args: Of the model, such as data.
-        **kwargs: Likewise.
+        *args: Arguments of the model, such as data.
+        **kwargs: Arguments of the model by keyword.
+
+    Returns:
+        A log density of unconstrained parameters, where to start, and what makes draws of the model of them.
 
     Raises:
         ImportError: numpyro is not installed.

@@ -20,6 +20,9 @@ def from_tfp(joint: Any) -> Model:
         joint: The distribution of one chain's parameters, without a batch shape. Data are pinned:
             `joint.experimental_pin(y=y)`.
 
+    Returns:
+        A log density of unconstrained parameters, where to start, and what makes draws of the distribution of them.
+
     Examples:
         model = mcmc.from_tfp(joint.experimental_pin(y=y))
         mcmc.sample(model.log_density, model.init, key, chains=64, jitter=2.0, postprocess=model.postprocess)

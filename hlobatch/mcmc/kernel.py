@@ -75,11 +75,14 @@ class Nuts:
         """The kernel of a log density.
 
         Args:
-            logdensity_fn: Of a pytree of real arrays.
-            step_size: Of the integrator.
+            logdensity_fn: The log density of one chain: a pytree of real arrays -> a scalar, up to a constant.
+            step_size: The step size of the integrator, a scalar.
             inverse_mass_matrix: Variances, `Float[Array, "dim"]`, or covariances, `Float[Array, "dim dim"]`, of the
                 elements of the position, leaf by leaf.
-            max_num_doublings: Of a trajectory.
+            max_num_doublings: The number of doublings of a trajectory, at most.
+
+        Returns:
+            `init`, from a position to a state, and `step`, from a key and a state to the next state.
         """
         kernel = self.build_kernel()
 
@@ -128,7 +131,7 @@ def _step(
 
 @functools.lru_cache(maxsize=16)
 def _transition(logdensity_fn: LogDensity, parameters: Parameters, max_depth: int) -> Transition:
-    """The same one for the same function, so that it is traced once."""
+    """The batched transition of a log density, made once for each so that it is traced once."""
     return make_transition(parameters.log_density(logdensity_fn), max_depth)
 
 

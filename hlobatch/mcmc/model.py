@@ -10,9 +10,10 @@ class Model(NamedTuple):
     """A model, as `mcmc.sample` takes it.
 
     Attributes:
-        log_density: Of unconstrained parameters.
-        init: Where all of these are zero, a pytree; numpyro starts up to 2 from there, `jitter=2.0`.
-        postprocess: Unconstrained parameters -> a draw as the library has it, deterministic parts too.
+        log_density: Unconstrained parameters of one chain, a pytree -> the log density, a scalar, up to a constant.
+        init: The unconstrained parameters of one chain, all zero. numpyro starts up to 2 from there: `jitter=2.0`.
+        postprocess: Unconstrained parameters of one draw -> the draw as the library has it, with its deterministic
+            parts.
     """
 
     log_density: Callable[[Any], Any]

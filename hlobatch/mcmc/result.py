@@ -38,9 +38,9 @@ class Result:
         stats: Of each draw, `[chains, draws]`: `diverging`; `energy`, the Hamiltonian, in nats; `acceptance_rate`, the
             mean Metropolis probability along the trajectory; `tree_depth`, in doublings; `n_steps`, leapfrog steps;
             `lp`, the log density with the Jacobian; `step_size`.
-        state: From which `sample` goes on.
-        seconds: How long it took, compilation included.
-        interrupted: Whether Ctrl-C ended it. Then each chain has as many draws as the one that was the least far.
+        state: The chains as they stand, from which `sample` goes on.
+        seconds: Time that the run took, in seconds, compilation included.
+        interrupted: Whether Ctrl-C ended the run. Then each chain has as many draws as the chain that had fewest.
     """
 
     draws: Any
@@ -51,7 +51,7 @@ class Result:
 
     @property
     def step_size(self) -> Array:
-        """Of each chain, `Float[Array, "chains"]`, as it is now."""
+        """The step size of each chain as it is now, `Float[Array, "chains"]`."""
         return jnp.exp(self.state.chains.step.log_step)
 
     def to_arviz(self, **kwargs: Any) -> Any:

@@ -22,10 +22,11 @@ from hlobatch.mcmc.start import parameters_of, starting_points
 from hlobatch.mcmc.store import Store
 
 POOLED_FROM: Final = 8
-"""Chains that learn together, if nothing is said: each draws less from the covariance of so many than it loses."""
+"""Chains from which all learn one metric and one step size, unless `pool` says otherwise. Chosen by judgement
+(2026-11), not measured."""
 
-NOISE_BYTES: Final = 2**26
-"""What the noise of one call may take."""
+MOST_BYTES_OF_NOISE: Final = 2**26
+"""Bytes that the noise of one call may take."""
 
 MOST_ROWS: Final = 64
 """Draws of each chain in one call, at most."""
@@ -54,42 +55,45 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     state: State | None = None,
     batch_options: Mapping[str, Any] | None = None,
 ) -> Result:
-    """Draws from a log density by the No-U-Turn Sampler.
+    """Draw from a log density by the No-U-Turn Sampler.
 
-    It compiles once for a log density, the shapes of parameters and data, and the options; called again with the same
-    function, not again. With the same key, a chain draws the same in however many lanes and threads chains run and,
-    unless `pool`, among whichever others, up to what the rounding of another compilation makes of it.
+    It compiles once for a log density, the shapes of parameters and data, and the options; a second call with the same
+    function compiles nothing. For one key, a chain draws the same values in any number of lanes and threads and, unless
+    `pool`, among any other chains, except for the rounding of another compilation.
 
     Args:
-        log_density: Of the parameters of one chain, and of `data`: `log_density(parameters, *data)`, a scalar, up to a
-            constant. JAX differentiates it. Arrays that it closes over are shared by all chains, too.
-        init: The parameters, a pytree of real arrays with an axis of chains in front. With `chains`, the parameters of
-            one chain, around which all start, or a function from a key to those of one chain.
+        log_density: The log density of one chain, up to a constant: `log_density(parameters, *data)`, a scalar. JAX
+            differentiates it. Arrays that it closes over are shared by all chains.
+        init: The parameters, a pytree of real arrays `[chains, ...]`. With `chains`, the parameters of one chain,
+            around which all start, or a function from a key to the parameters of one chain.
         key: A typed key, `jax.random.key(0)`.
-        data: Passed on to `log_density`, as they are for all chains.
-        num_warmup: Draws of each chain by which step size and metric are adapted, and which are not kept.
-        num_samples: Draws of each chain that are kept.
-        chains: How many, if `init` does not say so.
-        thin: Of so many draws one is kept.
-        progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. By default
-            a bar, if standard error is a terminal.
-        constraints: Bijectors for those parameters that may not be any number, as in `{"tau": mcmc.positive}`: a pytree
-            like that of the parameters, in which what is not constrained is None, or missing in a dict.
-        postprocess: What to keep of the parameters of one draw, as a pytree of arrays; by default the parameters.
-        jitter: How far around `init` chains start, up and down in each unconstrained coordinate.
-        pool: Whether all chains learn one metric and one step size together; else each its own. By default with 8
-            chains or more.
-        dense: Whether the metric has correlations, `dim**2` numbers; else standard deviations alone.
-        target_acceptance: What the step size is adapted to, between 0 and 1. Higher, for fewer divergences.
-        max_depth: Doublings of a trajectory at most.
-        data_per_chain: Whether arrays of `data` have an axis of chains in front: each chain samples another posterior.
-        folder: Where draws and statistics are written as `.npy` files while it runs, and mapped into memory.
-        state: The `state` of a result of the same density, to go on from: its chains, their keys, what they have
-            learned, and the rest of its warm-up, if that was not finished. Of `init` only shapes matter then.
-        batch_options: Of `hb.batch`, such as `lanes` and `threads`.
+        data: Arguments of `log_density` behind the parameters, shared by all chains.
+        num_warmup: Number of draws of each chain that adapt step size and metric, and are not kept.
+        num_samples: Number of draws of each chain that are kept.
+        chains: Number of chains, if `init` does not say.
+        thin: Number of draws of which one is kept.
+        progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. None for a
+            bar if standard error is a terminal.
+        constraints: Bijectors for parameters that may not be any number, as in `{"tau": mcmc.positive}`: a pytree like
+            that of the parameters, in which an unconstrained parameter is None, or missing in a dict.
+        postprocess: From the parameters of one draw to what is kept of it, a pytree of arrays; None keeps the
+            parameters.
+        jitter: Distance from `init`, up and down in each unconstrained coordinate, within which chains start.
+        pool: Whether all chains learn one metric and one step size together; else each learns its own. None for
+            together, from 8 chains on.
+        dense: Whether the metric has correlations, `dim**2` numbers; else it has standard deviations alone.
+        target_acceptance: The mean acceptance rate that the step size is adapted to, between 0 and 1. A higher one
+            makes fewer divergences.
+        max_depth: Number of doublings of a trajectory, at most.
+        data_per_chain: Whether arrays of `data` are `[chains, ...]`, so that each chain samples another posterior.
+        folder: A folder in which draws and statistics are written as `.npy` files while the run goes on; they are
+            mapped into memory. None keeps them in memory.
+        state: The `state` of a result of the same density, from which to go on: its chains, their keys, what they have
+            learned, and the rest of the warm-up, if that was not finished. Of `init` only shapes matter then.
+        batch_options: Options of `hb.batch`, such as `lanes` and `threads`.
 
     Returns:
-        Draws and statistics of each. After Ctrl-C, those that are finished, with `interrupted` set.
+        Draws, and statistics of each. After Ctrl-C, the draws that are finished, with `interrupted` set.
 
     Raises:
         InitialValueError: Some chain starts where the density or its gradient is not finite.
@@ -180,5 +184,5 @@ def rows_for(chains: int, dim: int, max_depth: int) -> int:
 
     However many draws a run is to make, it is the same, so that another run does not have to compile.
     """
-    fit = NOISE_BYTES // (4 * chains * (dim + 2 * max_depth + len(STATISTICS)))
+    fit = MOST_BYTES_OF_NOISE // (4 * chains * (dim + 2 * max_depth + len(STATISTICS)))
     return max(1, min(fit, MOST_ROWS))
