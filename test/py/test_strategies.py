@@ -17,3 +17,8 @@ def test_strategies_of_benchmarks(name: str) -> None:
     wanted = [line for line in GOLDEN.read_text().splitlines() if line.startswith(f"{name}, ")]
     assert "".join(lines(name)).splitlines() == wanted
     assert wanted
+
+
+def test_every_workload_is_in_the_file() -> None:
+    named = {line.split(", ")[0] for line in GOLDEN.read_text().splitlines()}
+    assert named == set(MODULES), "python test/py/strategies.py"
