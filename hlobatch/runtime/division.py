@@ -22,7 +22,6 @@ import numpy as np
 
 from hlobatch import config
 from hlobatch._jax import (
-    Compilation,
     default_device,
     is_jit_disabled,
     is_out_of_memory,
@@ -34,12 +33,12 @@ from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.state.log import Entry, entries
 from hlobatch.lowering.state.narrowing import Narrowing
+from hlobatch.runtime.entry_points import donated_of, entry_of, entry_point, jitted, layout_alone, state_position
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Executables, Plan, Room
-from hlobatch.runtime.primitive import run_p
 from hlobatch.runtime.tail import Tail, width_for
 from hlobatch.runtime.threads import together
 from hlobatch.strategy.strategy import Strategy
@@ -114,7 +113,7 @@ class Division:
     def layout(self, room: Room) -> Layout:
         """The state of a part."""
         if room not in self._layouts:
-            self._layouts[room] = _layout(self.plan, self.strategy, room, stats=self.stats)
+            self._layouts[room] = layout_alone(self.plan, self.strategy, room, stats=self.stats)
         return self._layouts[room]
 
     @cached_property
@@ -174,7 +173,7 @@ class Division:
             return None
         if (room, width) not in self._tails:
             strategy = self.plan.strategy(width, is_alone=True)
-            narrow = _layout(self.plan, strategy, room)
+            narrow = layout_alone(self.plan, strategy, room)
             tail = Tail(self.plan, strategy, Narrowing(wide, narrow), self.size, self.threads, self._shares)
             self._tails[room, width] = None if narrow.queue else tail
         return self._tails[room, width]
@@ -193,7 +192,7 @@ class Division:
             tail = self.tail(room, width)
             assert tail is not None
             narrow = tail.narrowing.narrow
-            compiled: Callable[..., Any] = _jitted(tail, self.plan, narrow, busy=False).lower(*arguments).compile()
+            compiled: Callable[..., Any] = jitted(tail, self.plan, narrow, busy=False).lower(*arguments).compile()
             return compiled
 
         return self.plan.executable(self._key_of_few(room, width), make)
@@ -321,10 +320,10 @@ class Division:
     def _jitted(self, room: Room, *, resume: bool) -> Any:
         """The jitted function of a part's number and the whole batch."""
         layout = self.layout(room)
-        part = partial(self._part, _entry(self.plan, self.strategy, layout, resume, shared_given=self._shares))
-        first = 1 + _state_position(self.plan, layout, shared_given=self._shares)
-        donated = _donated(layout, first) if resume else ()
-        return _jitted(
+        part = partial(self._part, entry_of(self.plan, self.strategy, layout, resume, shared_given=self._shares))
+        first = 1 + state_position(self.plan, layout, shared_given=self._shares)
+        donated = donated_of(layout, first) if resume else ()
+        return jitted(
             part, self.plan, layout, busy=self.threads == self.plan.programs.policies.several.threads, donated=donated
         )
 
@@ -373,79 +372,10 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
 
 
-def entry_point(
-    plan: Plan, size: Any, room: Room, *, stats: bool = False, resume: bool = False, spread: bool = False
-) -> Callable[..., Any]:
-    """The jitted function of a whole batch of a size that may be symbolic."""
-
-    def make() -> Any:
-        strategy = plan.strategy(size, is_alone=not spread)
-        layout = _layout(plan, strategy, room, stats=stats)
-        donated = _donated(layout, _state_position(plan, layout)) if resume else ()
-        return _jitted(_entry(plan, strategy, layout, resume), plan, layout, busy=False, donated=donated)
-
-    return plan.executable((size, room, stats, resume, spread), make)
-
-
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     """The jitted function of captured arrays and inputs to shared values."""
     count, given = len(plan.captured), Inputs(plan.layout_of_one)
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
-
-
-def _layout(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
-    """The state of a run by itself."""
-    how = {"stats": stats, "grows": room.grows, "stretches": plan.may_be_endless}
-    return plan.layout(strategy, room.depth, plan.idiom(strategy), **how)
-
-
-def _entry(
-    plan: Plan, strategy: Strategy, layout: Layout, resume: bool, *, shared_given: bool = False
-) -> Callable[..., list[Any]]:
-    keep_state = layout.may_stop or layout.stats
-    how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "strategy": strategy}
-    run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
-    count, packing = plan.result_arrays, Packing.of(layout)
-
-    def entry(*operands: Any) -> list[Any]:
-        outputs = run(*operands)
-        if not keep_state:
-            return list(outputs[:count])
-        return [*outputs[:count], *packing.pack(outputs[count], outputs[count + 1 :])]
-
-    return entry
-
-
-def _state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) -> int:
-    """The position among a run's operands of the first array of the state that it goes on from."""
-    return len(plan.captured) + len(plan.input_shared) + (len(layout.shared_slots) if shared_given else 0)
-
-
-def _donated(layout: Layout, first: int) -> tuple[int, ...]:
-    """Positions of the operands to donate: arrays of a state, which a run changes in place instead of copying them.
-
-    Not donated are the arrays that say what became of the inputs, which are read if the run is interrupted. Of a small
-    state, nothing is donated.
-
-    Args:
-        layout: The layout of the state.
-        first: The position of its first array.
-    """
-    if Packing.of(layout).packed:
-        return ()
-    told = fates.told_by(layout)
-    return tuple(first + i for i, slot in enumerate(layout.slots) if slot not in told)
-
-
-def _jitted(
-    function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()
-) -> Any:
-    """The function, jitted with the compiler options for its run; ``busy`` says that every core has a run."""
-    whole = busy or plan.states.is_small(layout)
-    is_one = layout.idiom.is_one_kernel
-    how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))
-    options = plan.programs.policies.target.compiler_options(how)
-    return jax.jit(function, donate_argnums=donated, compiler_options=options)
 
 
 @partial(jax.jit, static_argnums=0)

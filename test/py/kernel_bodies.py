@@ -7,7 +7,8 @@ from runs import as_one_kernel, layout_of, request_of
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
-from hlobatch.runtime.division import divide, entry_point
+from hlobatch.runtime.division import divide
+from hlobatch.runtime.entry_points import entry_point
 from hlobatch.runtime.plan import Room
 
 KERNEL = 'inlineable="false",xla_cpu_small_call="true"'

@@ -1,0 +1,88 @@
+"""A plan, the size of a batch and room on the stacks -> the jitted function of a run, which JAX lowers and compiles."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+
+from hlobatch._jax import Compilation
+from hlobatch.lowering.state import fates
+from hlobatch.lowering.state.layout import Layout
+from hlobatch.runtime.packing import Packing
+from hlobatch.runtime.plan import Plan, Room
+from hlobatch.runtime.primitive import run_p
+from hlobatch.strategy.strategy import Strategy
+
+
+def entry_point(
+    plan: Plan, size: Any, room: Room, *, stats: bool = False, resume: bool = False, spread: bool = False
+) -> Callable[..., Any]:
+    """The jitted function of a whole batch of a size that may be symbolic."""
+
+    def make() -> Any:
+        strategy = plan.strategy(size, is_alone=not spread)
+        layout = layout_alone(plan, strategy, room, stats=stats)
+        donated = donated_of(layout, state_position(plan, layout)) if resume else ()
+        return jitted(entry_of(plan, strategy, layout, resume), plan, layout, busy=False, donated=donated)
+
+    return plan.executable((size, room, stats, resume, spread), make)
+
+
+def layout_alone(plan: Plan, strategy: Strategy, room: Room, *, stats: bool = False) -> Layout:
+    """The state of a run by itself."""
+    how = {"stats": stats, "grows": room.grows, "stretches": plan.may_be_endless}
+    return plan.layout(strategy, room.depth, plan.idiom(strategy), **how)
+
+
+def entry_of(
+    plan: Plan, strategy: Strategy, layout: Layout, resume: bool, *, shared_given: bool = False
+) -> Callable[..., list[Any]]:
+    """The function of a run: of captured arrays, inputs, shared values if they are given, and a state that it resumes.
+
+    It gives back the results and, of a run that may have to go on, what stopped it and the state, packed.
+    """
+    keep_state = layout.may_stop or layout.stats
+    how = {"room": Room(layout.depth, layout.grows), "stats": layout.stats, "strategy": strategy}
+    run = partial(run_p.bind, plan=plan, shared_given=shared_given, resume=resume, keep_state=keep_state, **how)
+    count, packing = plan.result_arrays, Packing.of(layout)
+
+    def entry(*operands: Any) -> list[Any]:
+        outputs = run(*operands)
+        if not keep_state:
+            return list(outputs[:count])
+        return [*outputs[:count], *packing.pack(outputs[count], outputs[count + 1 :])]
+
+    return entry
+
+
+def state_position(plan: Plan, layout: Layout, *, shared_given: bool = False) -> int:
+    """The position among a run's operands of the first array of the state that it goes on from."""
+    return len(plan.captured) + len(plan.input_shared) + (len(layout.shared_slots) if shared_given else 0)
+
+
+def donated_of(layout: Layout, first: int) -> tuple[int, ...]:
+    """Positions of the operands to donate: arrays of a state, which a run changes in place instead of copying them.
+
+    Not donated are the arrays that say what became of the inputs, which are read if the run is interrupted. Of a small
+    state, nothing is donated.
+
+    Args:
+        layout: The layout of the state.
+        first: The position of its first array.
+    """
+    if Packing.of(layout).packed:
+        return ()
+    told = fates.told_by(layout)
+    return tuple(first + i for i, slot in enumerate(layout.slots) if slot not in told)
+
+
+def jitted(function: Callable[..., Any], plan: Plan, layout: Layout, *, busy: bool, donated: Sequence[int] = ()) -> Any:
+    """The function, jitted with the compiler options for its run; ``busy`` says that every core has a run."""
+    whole = busy or plan.states.is_small(layout)
+    is_one = layout.idiom.is_one_kernel
+    how = Compilation(whole, is_one, little_unrolled=not is_one or bool(layout.lane_axis))
+    options = plan.programs.policies.target.compiler_options(how)
+    return jax.jit(function, donate_argnums=donated, compiler_options=options)
