@@ -106,17 +106,16 @@ def _ready(function: Any, args: Sequence[Any]) -> Callable[[], Any]:
     return run
 
 
-def operations_and_kernels(lanes: Sequence[int]) -> dict[str, float]:
+def operations_and_kernels(all_turns: Sequence[Turns], times: Sequence[float]) -> dict[str, float]:
     """What an operation takes, and a step besides: the slope and the start of a line through times by lanes."""
-    all_turns = [Turns(n, max(200, 2**21 // n), one_kernel=False) for n in lanes]
-    times = [turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0)) for turns in all_turns]
-    slope, start = np.polyfit(lanes, times, 1)
-    steps = all_turns[0].steps / all_turns[0].turns
-    measured = {"operation_ns": slope / all_turns[0].work, "kernel_ns": start / steps}
-    if min(lanes) < max(LANES_OF_HOSTS):
-        return measured
-    busy = [n for n, time in zip(lanes, times, strict=True) if time < 2 * min(times)]
-    return measured | {"busy_lanes": max(busy)}
+    slope, start = np.polyfit([turns.lanes for turns in all_turns], times, 1)
+    first = all_turns[0]
+    return {"operation_ns": slope / first.work, "kernel_ns": start * first.turns / first.steps}
+
+
+def busy(lanes: Sequence[int], times: Sequence[float]) -> int:
+    """The most lanes with which a turn takes less than twice as long as with few."""
+    return max(n for n, time in zip(lanes, times, strict=True) if time < 2 * min(times))
 
 
 def find(operation_ns: float) -> float:
@@ -165,11 +164,14 @@ def profile() -> Profile:
     """
     platform = jax.default_backend()
     target = target_of(platform)
-    measured: dict[str, Any] = operations_and_kernels(LANES_OF_HOSTS if target.is_host else LANES_OF_DEVICES)
+    lanes = LANES_OF_HOSTS if target.is_host else LANES_OF_DEVICES
+    all_turns = [Turns(n, max(200, 2**21 // n), one_kernel=False) for n in lanes]
+    times = [turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0)) for turns in all_turns]
+    measured: dict[str, Any] = operations_and_kernels(all_turns, times)
     if target.is_host:
         measured |= {"find_ns": find(measured["operation_ns"]), **caches()}
     else:
-        measured["test_ns"] = test()
+        measured |= {"test_ns": test(), "busy_lanes": busy(lanes, times)}
     if target.divides and target.threads > 1:
         measured["thread_ns"] = thread()
     absurd = [name for name, value in measured.items() if value <= 0]

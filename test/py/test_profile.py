@@ -151,7 +151,10 @@ def test_calibration_finds_what_a_machine_takes(tmp_path: Path, monkeypatch: pyt
 def test_calibration_says_that_the_machine_is_busy(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    monkeypatch.setattr(calibrate, "operations_and_kernels", lambda lanes: {"operation_ns": -0.02, "kernel_ns": 300.0})
+    monkeypatch.setattr(
+        calibrate, "operations_and_kernels", lambda turns, times: {"operation_ns": -0.02, "kernel_ns": 300.0}
+    )
+    monkeypatch.setattr(calibrate, "LANES_OF_HOSTS", ())
     monkeypatch.setattr(calibrate, "find", lambda operation_ns: 50.0)
     monkeypatch.setattr(calibrate, "thread", lambda: 10_000.0)
     with pytest.raises(SystemExit, match="1"):
@@ -161,6 +164,10 @@ def test_calibration_says_that_the_machine_is_busy(
         in capsys.readouterr().err
     )
     assert not (tmp_path / "it.json").exists()
+
+
+def test_lanes_that_keep_a_device_busy_are_those_up_to_which_time_stands_still() -> None:
+    assert calibrate.busy((1, 4, 16, 64), [10.0, 10.5, 19.0, 70.0]) == 16
 
 
 def test_calibration_prints_every_quantity() -> None:
