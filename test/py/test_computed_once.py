@@ -79,7 +79,8 @@ def test_what_is_dear_is_computed_once():
         args = jnp.full(40, -1.5), jnp.full(40, 1.5), c
         assert is_one_kernel(bisection, *args)
         turns = 1 + dispatch.TURNS_BETWEEN_TESTS  # the loop is one block, which turns several times between two tests
-        assert compiled_text(bisection, *args).count(" sine(") == 2 + turns  # two before it
+        written = 2 + turns  # two before it
+        assert compiled_text(bisection, *args).count(" sine(") <= written, "XLA computes some sine again"
         np.testing.assert_allclose(jnp.sin(bisection(*args)), c, atol=2e-9)
 
 
