@@ -12,12 +12,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeGuard
 
-from hlobatch.analysis.facts import MayBeNone
-from hlobatch.analysis.lane_failures import CanFail
-from hlobatch.analysis.optional import NOT_NONE
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import (
     Note,
@@ -26,37 +22,19 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import heaps, special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
+from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
 from hlobatch.frontend.source import Source
-from hlobatch.frontend.straight_line import TEMPORARY, StraightLineLowering
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
-from hlobatch.ir.ops import PrimOp
 
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
-@dataclass(frozen=True)
-class _Asked:
-    """A test for None.
-
-    Attributes:
-        name: The variable.
-        condition: The test, as an expression without control.
-        if_true: Whether there is a value where the test holds.
-        is_known: Whether the variable is None in some lanes, so that it matters.
-    """
-
-    name: str
-    condition: ast.expr
-    if_true: bool
-    is_known: bool
-
-
-class ExpressionLowering(StraightLineLowering):
+class ExpressionLowering(ConditionLowering):
     """Lowers the expressions of one function into the blocks it builds."""
 
     # Expressions
@@ -75,15 +53,15 @@ class ExpressionLowering(StraightLineLowering):
             case ast.Call() if called := self.called(node):
                 return load(self.call(node, called, self.temporary()), node)
             case ast.IfExp():
-                return load(self._choose(node), node)
+                return load(self.choose(node), node)
             case ast.BoolOp():
-                return load(self._short_circuit(node), node)
+                return load(self.short_circuit(node), node)
             case ast.UnaryOp(op=ast.Not()):
-                return helper("__hb_not", [self.simple(self._asked(node.operand))], node)
-            case ast.Compare() if self._is_conditional(node):
-                return self.simple(self._as_conjunction(node))
+                return helper("__hb_not", [self.simple(self.asked(node.operand))], node)
+            case ast.Compare() if self.is_conditional(node):
+                return self.simple(self.as_conjunction(node))
             case ast.Compare() if len(node.ops) > 1:
-                return self._chained(node)
+                return self.chained(node)
             case ast.NamedExpr(target, value):
                 self.store(target.id, value, node)
                 return load(target.id, node)
@@ -123,7 +101,7 @@ class ExpressionLowering(StraightLineLowering):
         is_inverse = isinstance(node, ast.Compare) and isinstance(node.ops[0], ast.NotIn)
         return helper("__hb_not", [result], node) if is_inverse else result
 
-    def _asked(self, test: ast.expr) -> ast.expr:
+    def asked(self, test: ast.expr) -> ast.expr:
         """A condition; a variable whose truth a method of the user's says is what that gives."""
         if not isinstance(test, ast.Name) or not self.callees.facts.all_of(Overloaded):
             return test
@@ -222,60 +200,6 @@ class ExpressionLowering(StraightLineLowering):
         found = (name for name, template in lambdas if _returned(template.source.node) is function.body)
         return next(found, None)
 
-    def _chained(self, node: ast.Compare) -> ast.expr:
-        """``a < b < c`` with ``b`` evaluated once."""
-        values = self.in_order([node.left, *node.comparators])
-        middle = [load(self.as_variable(value, node), node) for value in values[1:-1]]
-        values = [values[0], *middle, values[-1]]
-        links: list[ast.expr] = [
-            ast.copy_location(ast.Compare(left, [op], [right]), node)
-            for left, op, right in zip(values, node.ops, values[1:], strict=False)
-        ]
-        return helper("__hb_and", links, node)
-
-    def _is_conditional(self, node: ast.expr) -> bool:
-        """Whether a chained comparison has an operand with control of its own that may not be reached."""
-        if not isinstance(node, ast.Compare):
-            return False
-        others = node.comparators[1:]
-        may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
-        return not all(map(self.is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
-
-    def _as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
-        """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
-        left, middle = self.in_order([node.left, node.comparators[0]])
-        middle = load(self.as_variable(middle, node), node)
-        first = ast.Compare(left, node.ops[:1], [middle])
-        rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
-        links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
-        return ast.copy_location(ast.BoolOp(ast.And(), links), node)
-
-    def _choose(self, node: ast.IfExp) -> str:
-        """``a if c else b`` as two blocks that write one variable."""
-        result = self.temporary()
-        names = [self.blocks.name(stem) for stem in ("choose", "otherwise", "chosen")]
-        self.branch(node.test, names[0], names[1])
-        for name, value in zip(names, (node.body, node.orelse), strict=False):
-            self.blocks.start(name, self.location(value))
-            self.store(result, value, value)
-            self.go(names[2], node)
-        self.blocks.start(names[2], self.location(node))
-        return result
-
-    def _short_circuit(self, node: ast.BoolOp) -> str:
-        """``a and b`` as Python means it: the value of the operand that decided."""
-        result = self.temporary()
-        done = self.blocks.name("decided")
-        for value in node.values[:-1]:
-            self.store(result, value, value)
-            rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
-            targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
-            self.branch(load(result, value), *targets)
-            self.blocks.start(rest, self.location(value))
-        self.store(result, node.values[-1], node.values[-1])
-        self.blocks.start(done, self.location(node))
-        return result
-
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for any expression; a call writes its result there directly."""
         if isinstance(value, ast.Call) and (called := self.called(value)):
@@ -316,71 +240,6 @@ class ExpressionLowering(StraightLineLowering):
         loops = (loop for loop in ast.walk(self.source.node) if isinstance(loop, (ast.For, ast.While)))
         return any({id(node), id(other)} <= {id(part) for part in ast.walk(loop)} for loop in loops)
 
-    # Control
-
-    def branch(self, test: ast.expr, true: str, false: str) -> None:
-        """End the open block by a branch on any expression, short-circuiting."""
-        match test:
-            case ast.BoolOp():
-                for value in test.values[:-1]:
-                    rest = self.blocks.name("and" if isinstance(test.op, ast.And) else "or")
-                    targets = (rest, false) if isinstance(test.op, ast.And) else (true, rest)
-                    self.branch(value, *targets)
-                    self.blocks.start(rest, self.location(value))
-                self.branch(test.values[-1], true, false)
-            case ast.UnaryOp(op=ast.Not()):
-                self.branch(test.operand, false, true)
-            case ast.Compare() if self._is_conditional(test):
-                self.branch(self._as_conjunction(test), true, false)
-            case _:
-                self._branch_on_value(self._asked(test), true, false)
-
-    def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
-        """End the open block by a branch on an expression that has no control of its own for a branch."""
-        asked = self._asked_for_none(test)
-        condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
-        text = self.source.text(test)
-        if asked is None or not asked.is_known:
-            self.branch_on(condition, true, false, test, text)
-        elif asked.if_true:
-            there = self.blocks.name("there")
-            self.branch_on(condition, there, false, test, text)
-            self._go_with_value(asked.name, there, true, test)
-        else:
-            there = self.blocks.name("there")
-            self.branch_on(condition, true, there, test, text)
-            self._go_with_value(asked.name, there, false, test)
-
-    def _go_with_value(self, name: str, there: str, onward: str, test: ast.expr) -> None:
-        """Emit the block in which a variable has turned out not to be None, so that it holds the value alone."""
-        self.blocks.start(there, self.location(test))
-        variable = (self.variable(name),)
-        self.blocks.add(PrimOp(variable, variable, NOT_NONE, f"{name} is there", location=self.location(test)))
-        self.go(onward, test)
-
-    def _asked_for_none(self, test: ast.expr) -> _Asked | None:
-        """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
-        match test:
-            case ast.Compare(ast.Name(name) as read, [operator], [ast.Constant(None)]) if self._is_variable(name):
-                if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
-                    return None
-                if_true = isinstance(operator, (ast.IsNot, ast.NotEq))
-            case ast.Name(name) as read if self._is_variable(name):
-                if_true = True
-            case _:
-                return None
-        variable = self.variable(name)
-        is_known = self.callees.facts.of(MayBeNone, MayBeNone(variable).site) is not None
-        unknown = [] if is_known else [literal(variable, test)]
-        if isinstance(test, ast.Name):
-            asked = test if is_known else helper("__hb_asked", [read, *unknown], test)
-            return _Asked(name, asked, True, is_known)
-        condition = helper("__hb_is_none", [read if is_known else helper("__hb_asked", [read, *unknown], test)], test)
-        return _Asked(name, helper("__hb_not", [condition], test) if if_true else condition, if_true, is_known)
-
-    def _is_variable(self, name: str) -> bool:
-        return name in self.local or name.startswith(TEMPORARY)
-
     # Calls
 
     def called(self, node: ast.AST) -> Called | None:
@@ -415,11 +274,6 @@ class ExpressionLowering(StraightLineLowering):
 def _roots(node: ast.Call) -> Iterator[ast.expr]:
     """What the arguments of a call, and what is called, are parts of."""
     return (root_of(part) for part in (*node.args, *(k.value for k in node.keywords), node.func))
-
-
-def _is_looked_up(node: ast.expr) -> bool:
-    """Whether an expression may fail by itself."""
-    return any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node))
 
 
 def _returned(node: ast.FunctionDef) -> ast.expr | None:

@@ -13,33 +13,26 @@ whoever traces it.
 from __future__ import annotations
 
 import copy
-import functools
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
+from hlobatch._jax import is_tracer
+from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
-from hlobatch.analysis.lifting import lift
-from hlobatch.analysis.optional import any_optional, is_optional
-from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, check_index, gathered, within
-from hlobatch.frontend.lane_numbers import NUMBERS
-from hlobatch.ir.boxed import mapped, unboxed
+from hlobatch.frontend.list_stores import all_chosen, in_lists
+from hlobatch.ir.boxed import mapped
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, written_at
-from hlobatch.ir.types import Static, TensorType, Type
 
 Step = tuple[str, Any]
 """``("[]", key)`` or ``(".", name)``, as ``places.py`` writes them."""
@@ -62,8 +55,8 @@ def item(value: Any, key: Any) -> Any:
 
 def stored(root: Any, value: Any, *steps: Step) -> Any:
     """What a value is after an assignment to the part of it that steps lead to."""
-    in_lists = _in_lists(root, value, steps)
-    return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if in_lists is None else in_lists
+    new = in_lists(root, value, _keys(steps))
+    return _changed(root, steps, lambda base, step: _assigned(base, step, value)) if new is None else new
 
 
 def part(root: Any, *steps: Step) -> Any:
@@ -100,40 +93,13 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
         is_element = is_array(base) and step[0] == "[]"
         return array_stores.put(base, step[1], value) if is_element else _assigned(base, step, value)
 
-    in_lists = _in_lists(root, value, steps)
-    return _changed(root, steps, assigned) if in_lists is None else in_lists
+    new = in_lists(root, value, _keys(steps))
+    return _changed(root, steps, assigned) if new is None else new
 
 
 def _keys(steps: Sequence[Step]) -> list[Any]:
     """The indices that steps are; of an attribute, one that there is not."""
     return [key if kind == "[]" else None for kind, key in steps]
-
-
-def _in_lists(root: list[Any], value: Any, steps: Sequence[Step]) -> list[Any] | None:
-    """Lists in which another number is at a lane's indices, if that is what steps lead to."""
-    if any_optional([value, root]) or not (is_array(value) or isinstance(value, NUMBERS)) or np.ndim(value):
-        return None
-    lists = Lists.of(root, _keys(steps), _are_alike)
-    if lists is None:
-        return None
-    for _, key in steps:
-        is_there(key, "an item at")
-    number, *numbers = _of_one_dtype([value, *lists.numbers])
-    for one in lists.around:
-        has_changed(one)
-    new = replace(lists, numbers=numbers).stored(number)
-    for one, old in zip(new, root, strict=True):
-        is_one_of(one, [old])
-    is_now(new, root)
-    return new
-
-
-def _are_alike(values: Sequence[Any]) -> bool:
-    """Whether values are numbers of one type, enough of them to be worth an array."""
-    if len(values) < LEAST_NUMBERS_JOINED or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
-        return False
-    kind, *others = {widened_leaf(leaf_type(value)) for value in values}
-    return not others and isinstance(kind, TensorType) and kind.shape == ()
 
 
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
@@ -228,7 +194,7 @@ def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, 
         new[_as_python(key)] = value
         return _like(base, new)
     within(key, len(new))
-    new = _all_chosen(new, key, value)
+    new = all_chosen(new, key, value)
     for one, old in zip(new, base, strict=True):
         is_one_of(one, [old, value] if is_other else [old])
     return _like(base, new)
@@ -265,94 +231,6 @@ def _like(base: Any, items: list[Any]) -> Any:
     return type(base)(*items) if hasattr(base, "_fields") else tuple(items)
 
 
-def _all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
-    """Items of a list after the one at a lane's index is assigned to."""
-    if any_optional([value, *items]):
-        raise UnsupportedSyntaxError(
-            "an item is chosen by the lane, and items are None in some lanes",
-            help="keep a number in place of None, or a list of flags beside the items.",
-        )
-    size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
-    value, *olds = _with_lengths([value, *olds])
-    tree: Any = jax.tree.structure(value)
-    other = next((item for item in olds if jax.tree.structure(item) != tree), None)
-    if other is not None:
-        raise _of_several_types(type_of(value), type_of(other))
-    numbers = [leaf for old in olds for leaf in jax.tree.leaves(old)]
-    if tree.num_leaves and _are_alike(numbers) and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(value)):
-        count = tree.num_leaves
-        both = _of_one_dtype([*jax.tree.leaves(value), *numbers])
-        place = exact([within(index, size)], (size, count))
-        parts = in_parts(written_at(as_one(both[count:]), place, _row(both[:count])))
-        return [unboxed(jax.tree.unflatten(tree, parts[k * count : (k + 1) * count])) for k in range(size)]
-    columns = []
-    for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, olds), strict=True):
-        new, *others = _of_one_type(column)
-        columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(others)])
-    if not columns:
-        return list(items)
-    return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
-
-
-def _row(numbers: Sequence[Any]) -> Any:
-    return as_one(numbers) if len(numbers) > 1 else jnp.reshape(numbers[0], (1,))
-
-
-def _with_lengths(values: Sequence[Any]) -> list[Any]:
-    """Values, whose containers are of one type in all if they have another length in each lane."""
-    types = [Type(jax.tree.map(leaf_type, value)) for value in values]
-    if not any(type_.grows for type_ in types):
-        return list(values)
-    try:
-        joined = functools.reduce(join, types)
-    except DisagreementError:
-        raise _of_several_types(types[0], types[1]) from None
-    return [lift(value, joined) for value in values]
-
-
-def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves as arrays of the type that all of them have together.
-
-    Raises:
-        BatchTypeError: There is none.
-    """
-    types = [Type(leaf) for leaf in dict.fromkeys(map(leaf_type, leaves))]
-    if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for kind in types for leaf in kind.leaves):
-        raise BatchTypeError(
-            "an item is chosen by an index that differs between lanes, and the items are no numbers",
-            help="number them, and do in each branch what depends on it.",
-        )
-    joined = types[0]
-    for other in types[1:]:
-        try:
-            joined = join(joined, other)
-        except DisagreementError:
-            raise _of_several_types(joined, other) from None
-    kind = widened_leaf(joined.leaves[0])
-    assert isinstance(kind, TensorType)
-    written = {
-        leaf: _converted(leaf.value, kind) for type_ in types for leaf in type_.leaves if isinstance(leaf, Static)
-    }
-    return [_converted(leaf, kind) if is_array(leaf) else written[Static(leaf)] for leaf in leaves]
-
-
-def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
-    """Leaves as arrays of the type that all of them have together, and of one dtype.
-
-    Python's own numbers keep their kind in ``_of_one_type``; of integers and a float, all are floats here.
-    """
-    numbers = _of_one_type(leaves)
-    dtype = jnp.result_type(*dict.fromkeys(number.dtype for number in numbers))
-    return [number if number.dtype == dtype else weakly(number, dtype) for number in numbers]
-
-
-def _converted(leaf: Any, kind: TensorType) -> Any:
-    """A number as one of the type of all; Python's own stay what they are where that is one of Python's too."""
-    if is_array(leaf) and leaf.dtype == kind.dtype:
-        return leaf
-    return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)
-
-
 def own(value: Any) -> Any:
     """An argument that is changed: if it is static, an object of the function's own; the caller's stays as it is."""
     if not is_boxable(value):
@@ -373,19 +251,6 @@ def _copied_with_its_objects(value: Any) -> Any:
         )
         object.__setattr__(new, name, own_part)
     return new
-
-
-def type_of(value: Any) -> Type:
-    """The type of a value, for messages."""
-    return Type(jax.tree.map(leaf_type, boxed(value, ())))
-
-
-def _of_several_types(left: Type, right: Type) -> BatchTypeError:
-    return BatchTypeError(
-        f"an item of a list is chosen by an index that differs between lanes, and the items are of several types: "
-        f"one is {left}, another {right}",
-        help="make them of one type, and of one shape.",
-    )
 
 
 def _is_number(key: Any) -> bool:

@@ -22,22 +22,20 @@ from typing import Final, TypeVar
 
 from hlobatch.analysis.facts import Grows
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend import special_methods
+from hlobatch.frontend.assignments import AssignmentLowering
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
-from hlobatch.frontend.places import assignments, augmented, changed, unpacked
+from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
-from hlobatch.frontend.scopes import places_in, root_of, target_names
+from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
-from hlobatch.frontend.syntax import assigned, helper, literal, load
-from hlobatch.frontend.try_statements import TryLowering
-from hlobatch.ir.code import DELETION
-from hlobatch.ir.ops import HALT, PrimOp
+from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.ir.ops import HALT
 from hlobatch.ir.program import Function
 
 T = TypeVar("T")
@@ -46,7 +44,7 @@ DROPPED: Final = "dropped"
 """How temporaries begin that hold the value of an expression that is a statement."""
 
 
-class FunctionLowering(TryLowering):
+class FunctionLowering(AssignmentLowering):
     """Lowers the statements of one function."""
 
     def __init__(self, callee: Callee, callees: Callees) -> None:
@@ -96,12 +94,7 @@ class FunctionLowering(TryLowering):
     @statement.register
     def _function(self, node: ast.FunctionDef) -> None:
         self._check_decorators(node)
-        self._define(node.name, node)
-
-    def _define(self, name: str, node: ast.stmt) -> None:
-        """A function inside of this one: nothing happens where it is defined but that its defaults are computed."""
-        for kept, default in self.scope[name].defaults.items():
-            self.store(kept, default, node)
+        self.define(node.name, node)
 
     def _check_decorators(self, node: ast.FunctionDef) -> None:
         for decorator in node.decorator_list:
@@ -178,7 +171,7 @@ class FunctionLowering(TryLowering):
         simple = self.simple(call)
         assert isinstance(simple, ast.Call)
         body = changed(simple, self.temporary)
-        self.primitive(body, self._bound(body), node, self.source.text(node))
+        self.primitive(body, self.bound(body), node, self.source.text(node))
 
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
         """The error for an expression whose value is not used, and which does nothing that a lane can do."""
@@ -222,125 +215,23 @@ class FunctionLowering(TryLowering):
 
     @statement.register
     def _delete(self, node: ast.Delete) -> None:
-        for target in node.targets:
-            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
-                if isinstance(part, ast.Subscript):
-                    self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
-                    statement = ast.copy_location(ast.Delete([self.simple(part)]), node)
-                    self.primitive([statement], [], node, self.source.text(statement))
-                    continue
-                if not isinstance(part, ast.Name):
-                    raise self.unsupported(node)
-                place = self.location(part)
-                self.blocks.add(PrimOp((), (self.variable(part.id),), DELETION, f"del {part.id}", location=place))
+        self.delete_statement(node)
+
+    @statement.register
+    def _assign(self, node: ast.Assign) -> None:
+        self.assign_statement(node)
+
+    @statement.register
+    def _annotated(self, node: ast.AnnAssign) -> None:
+        self.annotated_assignment(node)
+
+    @statement.register
+    def _augmented(self, node: ast.AugAssign) -> None:
+        self.augmented_assignment(node)
 
     @statement.register
     def _match(self, node: ast.Match) -> None:
         MatchLowering(self, node).lower()
-
-    @statement.register
-    def _assign(self, node: ast.Assign) -> None:
-        if any(True for target in node.targets for _ in places_in(target)):
-            self._assign_places(node.targets, node.value, node)
-            return
-        if isinstance(node.value, ast.Lambda) and (name := self.name_of(node.value)) is not None:
-            self._define(name, node)
-            return
-        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
-            self.store(node.targets[0].id, node.value, node)
-            return
-        statement = ast.copy_location(ast.Assign(node.targets, self.simple(node.value)), node)
-        names = [name for target in node.targets for name in target_names(target)]
-        self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
-
-    def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
-        """Assign to items and attributes, among others, of what names stand for."""
-        for target in targets:
-            self._check_places(target)
-        given = self.simple(value)
-        if not all(map(self.is_simple, targets)):
-            self._assign_one_by_one(targets, given, node)
-            return
-        text = self.source.text(ast.copy_location(ast.Assign(targets, given), node))
-        body = list[ast.stmt]()
-        if len(targets) > 1:
-            name = self.temporary()
-            body = [assigned(name, given, node)]
-            given = load(name, node)
-        body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
-        self.primitive(body, self._bound(body), node, text)
-
-    def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
-        """Assign where what is on the way to a place has control of its own: it runs when Python comes there."""
-        given = self.temporary()
-        self.assign(given, value, node)
-        for target in targets:
-            pattern, parts = unpacked(target, self.temporary)
-            unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
-            self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
-            for part, name in parts:
-                body = assignments(self.simple(part), load(name, part), self.temporary)
-                self.primitive(body, self._bound(body), part, self.source.text(part))
-
-    def _bound(self, body: list[ast.stmt]) -> list[str]:
-        """The user's names that statements assign to."""
-        targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
-        names = dict.fromkeys(name for target in targets for name in target_names(target))
-        return [name for name in names if name in self.local]
-
-    @statement.register
-    def _annotated(self, node: ast.AnnAssign) -> None:
-        if node.value is None:
-            return
-        if isinstance(node.target, ast.Name):
-            self.store(node.target.id, node.value, node)
-        else:
-            self._assign_places([node.target], node.value, node)
-
-    @statement.register
-    def _augmented(self, node: ast.AugAssign) -> None:
-        if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
-            names, operation = special
-            if self.is_overloaded(names, node):
-                operand = load(node.target.id, node)
-                self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
-                return
-        if isinstance(node.target, ast.Name):
-            statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
-            text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
-            self.primitive([statement], [node.target.id], node, text)
-            return
-        self._check_places(node.target)
-        target, value = self.simple(node.target), self.simple(node.value)
-        assert isinstance(target, (ast.Subscript, ast.Attribute))
-        statement = ast.copy_location(ast.AugAssign(target, node.op, value), node)
-        body = augmented(statement, value, self.temporary)
-        self.primitive(body, self._bound(body), node, self.source.text(statement))
-
-    def _check_places(self, target: ast.expr) -> None:
-        """Refuse to change what is no part of a variable of the function."""
-        for part in places_in(target):
-            root = root_of(part)
-            if isinstance(root, ast.Name) and root.id in self.local:
-                continue
-            if isinstance(root, ast.Name):
-                is_nested = part.value is not root
-                copied = f"copy.deepcopy({root.id})" if is_nested else f"{root.id}.copy()"
-                raise UnsupportedSyntaxError(
-                    f"this changes {root.id!r}, which stands outside of the function, once for all lanes and turns",
-                    self.location(part),
-                    help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
-                )
-            raise UnsupportedSyntaxError(
-                "this changes a part of a value that has no name",
-                self.location(part),
-                help="give the value a name first, and assign to a part of that.",
-            )
-
-    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
-        """Let an item or an attribute be what a callee made of it."""
-        target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
-        self._assign_places([target], load(name, node), ast.copy_location(ast.Expr(node), node))
 
     @statement.register
     def _return(self, node: ast.Return) -> None:

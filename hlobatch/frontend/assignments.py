@@ -1,0 +1,150 @@
+"""Assignments, augmented assignments and ``del`` -> primitives that give names their values.
+
+::
+
+    a, b = b, a + b          %a, %b = prim "a, b = (b, a + b)" (%b, %a)
+    grid[y].x = v            %grid = prim "grid[y].x = v" (%grid, %v, %y)
+    total += x               %total = prim "total + x" (%total, %x)
+
+An item or an attribute is assigned to by giving the name another value (``places.py``, ``stores.py``).
+"""
+
+from __future__ import annotations
+
+import ast
+
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.frontend import special_methods
+from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.scopes import places_in, root_of, target_names
+from hlobatch.frontend.syntax import assigned, load
+from hlobatch.frontend.try_statements import TryLowering
+from hlobatch.ir.code import DELETION
+from hlobatch.ir.ops import PrimOp
+
+
+class AssignmentLowering(TryLowering):
+    """Lowers statements that give names values."""
+
+    def define(self, name: str, node: ast.stmt) -> None:
+        """A function inside of this one: nothing happens where it is defined but that its defaults are computed."""
+        for kept, default in self.scope[name].defaults.items():
+            self.store(kept, default, node)
+
+    def assign_statement(self, node: ast.Assign) -> None:
+        """Lower ``a = b = …``."""
+        if any(True for target in node.targets for _ in places_in(target)):
+            self._assign_places(node.targets, node.value, node)
+            return
+        if isinstance(node.value, ast.Lambda) and (name := self.name_of(node.value)) is not None:
+            self.define(name, node)
+            return
+        if len(node.targets) == 1 and isinstance(node.targets[0], ast.Name):
+            self.store(node.targets[0].id, node.value, node)
+            return
+        statement = ast.copy_location(ast.Assign(node.targets, self.simple(node.value)), node)
+        names = [name for target in node.targets for name in target_names(target)]
+        self.primitive([statement], list(dict.fromkeys(names)), node, self.source.text(statement))
+
+    def _assign_places(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
+        """Assign to items and attributes, among others, of what names stand for."""
+        for target in targets:
+            self._check_places(target)
+        given = self.simple(value)
+        if not all(map(self.is_simple, targets)):
+            self._assign_one_by_one(targets, given, node)
+            return
+        text = self.source.text(ast.copy_location(ast.Assign(targets, given), node))
+        body = list[ast.stmt]()
+        if len(targets) > 1:
+            name = self.temporary()
+            body = [assigned(name, given, node)]
+            given = load(name, node)
+        body += [statement for target in targets for statement in assignments(target, given, self.temporary)]
+        self.primitive(body, self.bound(body), node, text)
+
+    def _assign_one_by_one(self, targets: list[ast.expr], value: ast.expr, node: ast.stmt) -> None:
+        """Assign where what is on the way to a place has control of its own: it runs when Python comes there."""
+        given = self.temporary()
+        self.assign(given, value, node)
+        for target in targets:
+            pattern, parts = unpacked(target, self.temporary)
+            unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
+            self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
+            for part, name in parts:
+                body = assignments(self.simple(part), load(name, part), self.temporary)
+                self.primitive(body, self.bound(body), part, self.source.text(part))
+
+    def bound(self, body: list[ast.stmt]) -> list[str]:
+        """The user's names that statements assign to."""
+        targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
+        names = dict.fromkeys(name for target in targets for name in target_names(target))
+        return [name for name in names if name in self.local]
+
+    def annotated_assignment(self, node: ast.AnnAssign) -> None:
+        """Lower ``a: annotation = …``."""
+        if node.value is None:
+            return
+        if isinstance(node.target, ast.Name):
+            self.store(node.target.id, node.value, node)
+        else:
+            self._assign_places([node.target], node.value, node)
+
+    def augmented_assignment(self, node: ast.AugAssign) -> None:
+        """Lower ``a += …`` and the like."""
+        if isinstance(node.target, ast.Name) and (special := special_methods.augmented(node)):
+            names, operation = special
+            if self.is_overloaded(names, node):
+                operand = load(node.target.id, node)
+                self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
+                return
+        if isinstance(node.target, ast.Name):
+            statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
+            text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
+            self.primitive([statement], [node.target.id], node, text)
+            return
+        self._check_places(node.target)
+        target, value = self.simple(node.target), self.simple(node.value)
+        assert isinstance(target, (ast.Subscript, ast.Attribute))
+        statement = ast.copy_location(ast.AugAssign(target, node.op, value), node)
+        body = augmented(statement, value, self.temporary)
+        self.primitive(body, self.bound(body), node, self.source.text(statement))
+
+    def _check_places(self, target: ast.expr) -> None:
+        """Refuse to change what is no part of a variable of the function."""
+        for part in places_in(target):
+            root = root_of(part)
+            if isinstance(root, ast.Name) and root.id in self.local:
+                continue
+            if isinstance(root, ast.Name):
+                is_nested = part.value is not root
+                copied = f"copy.deepcopy({root.id})" if is_nested else f"{root.id}.copy()"
+                raise UnsupportedSyntaxError(
+                    f"this changes {root.id!r}, which stands outside of the function, once for all lanes and turns",
+                    self.location(part),
+                    help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
+                )
+            raise UnsupportedSyntaxError(
+                "this changes a part of a value that has no name",
+                self.location(part),
+                help="give the value a name first, and assign to a part of that.",
+            )
+
+    def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
+        """Let an item or an attribute be what a callee made of it."""
+        target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
+        self._assign_places([target], load(name, node), ast.copy_location(ast.Expr(node), node))
+
+    def delete_statement(self, node: ast.Delete) -> None:
+        """Lower ``del``."""
+        for target in node.targets:
+            for part in target.elts if isinstance(target, (ast.Tuple, ast.List)) else [target]:
+                if isinstance(part, ast.Subscript):
+                    self._check_places(ast.copy_location(ast.Subscript(part.value, part.slice, ast.Store()), part))
+                    statement = ast.copy_location(ast.Delete([self.simple(part)]), node)
+                    self.primitive([statement], [], node, self.source.text(statement))
+                    continue
+                if not isinstance(part, ast.Name):
+                    raise self.unsupported(node)
+                place = self.location(part)
+                self.blocks.add(PrimOp((), (self.variable(part.id),), DELETION, f"del {part.id}", location=place))

@@ -1,0 +1,187 @@
+"""Conditions, choices and chained comparisons -> branches and blocks.
+
+::
+
+    if a and not f(b):         branch %a, and, else
+                       ==>     and: %$1 = call @f(%b); branch %$1, else, then
+    x = y if c else z          branch %c, choose, otherwise; each block gives %$2 a value
+    if best is None:           branch "not is_there" (%best), then, there; in ``there`` %best is the value alone
+
+Operands are evaluated in Python's order, and only if Python would evaluate them.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlobatch.analysis.facts import MayBeNone
+from hlobatch.analysis.lane_failures import CanFail
+from hlobatch.analysis.optional import NOT_NONE
+from hlobatch.frontend.straight_line import TEMPORARY, StraightLineLowering
+from hlobatch.frontend.syntax import helper, literal, load
+from hlobatch.ir.ops import PrimOp
+
+
+@dataclass(frozen=True)
+class _Asked:
+    """A test for None.
+
+    Attributes:
+        name: The variable.
+        condition: The test, as an expression without control.
+        if_true: Whether there is a value where the test holds.
+        is_known: Whether the variable is None in some lanes, so that it matters.
+    """
+
+    name: str
+    condition: ast.expr
+    if_true: bool
+    is_known: bool
+
+
+class ConditionLowering(StraightLineLowering):
+    """Lowers what decides which code runs next."""
+
+    def simple(self, node: ast.expr) -> ast.expr:
+        """Lower the control in an expression; what comes back is straight-line code."""
+        raise NotImplementedError
+
+    def is_simple(self, node: ast.expr) -> bool:
+        """Whether an expression is straight-line code as it stands."""
+        raise NotImplementedError
+
+    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
+        """Operands without their control, as they are when Python evaluates them."""
+        raise NotImplementedError
+
+    def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
+        """Emit ``name = value`` for any expression."""
+        raise NotImplementedError
+
+    def asked(self, test: ast.expr) -> ast.expr:
+        """A condition; a variable whose truth a method of the user's says is what that gives."""
+        raise NotImplementedError
+
+    def chained(self, node: ast.Compare) -> ast.expr:
+        """``a < b < c`` with ``b`` evaluated once."""
+        values = self.in_order([node.left, *node.comparators])
+        middle = [load(self.as_variable(value, node), node) for value in values[1:-1]]
+        values = [values[0], *middle, values[-1]]
+        links: list[ast.expr] = [
+            ast.copy_location(ast.Compare(left, [op], [right]), node)
+            for left, op, right in zip(values, node.ops, values[1:], strict=False)
+        ]
+        return helper("__hb_and", links, node)
+
+    def is_conditional(self, node: ast.expr) -> bool:
+        """Whether a chained comparison has an operand with control of its own that may not be reached."""
+        if not isinstance(node, ast.Compare):
+            return False
+        others = node.comparators[1:]
+        may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
+        return not all(map(self.is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
+
+    def as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
+        """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
+        left, middle = self.in_order([node.left, node.comparators[0]])
+        middle = load(self.as_variable(middle, node), node)
+        first = ast.Compare(left, node.ops[:1], [middle])
+        rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
+        links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]
+        return ast.copy_location(ast.BoolOp(ast.And(), links), node)
+
+    def choose(self, node: ast.IfExp) -> str:
+        """``a if c else b`` as two blocks that write one variable."""
+        result = self.temporary()
+        names = [self.blocks.name(stem) for stem in ("choose", "otherwise", "chosen")]
+        self.branch(node.test, names[0], names[1])
+        for name, value in zip(names, (node.body, node.orelse), strict=False):
+            self.blocks.start(name, self.location(value))
+            self.store(result, value, value)
+            self.go(names[2], node)
+        self.blocks.start(names[2], self.location(node))
+        return result
+
+    def short_circuit(self, node: ast.BoolOp) -> str:
+        """``a and b`` as Python means it: the value of the operand that decided."""
+        result = self.temporary()
+        done = self.blocks.name("decided")
+        for value in node.values[:-1]:
+            self.store(result, value, value)
+            rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
+            targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
+            self.branch(load(result, value), *targets)
+            self.blocks.start(rest, self.location(value))
+        self.store(result, node.values[-1], node.values[-1])
+        self.blocks.start(done, self.location(node))
+        return result
+
+    def branch(self, test: ast.expr, true: str, false: str) -> None:
+        """End the open block by a branch on any expression, short-circuiting."""
+        match test:
+            case ast.BoolOp():
+                for value in test.values[:-1]:
+                    rest = self.blocks.name("and" if isinstance(test.op, ast.And) else "or")
+                    targets = (rest, false) if isinstance(test.op, ast.And) else (true, rest)
+                    self.branch(value, *targets)
+                    self.blocks.start(rest, self.location(value))
+                self.branch(test.values[-1], true, false)
+            case ast.UnaryOp(op=ast.Not()):
+                self.branch(test.operand, false, true)
+            case ast.Compare() if self.is_conditional(test):
+                self.branch(self.as_conjunction(test), true, false)
+            case _:
+                self._branch_on_value(self.asked(test), true, false)
+
+    def _branch_on_value(self, test: ast.expr, true: str, false: str) -> None:
+        """End the open block by a branch on an expression that has no control of its own for a branch."""
+        asked = self._asked_for_none(test)
+        condition = helper("__hb_truth", [self.simple(test) if asked is None else asked.condition], test)
+        text = self.source.text(test)
+        if asked is None or not asked.is_known:
+            self.branch_on(condition, true, false, test, text)
+        elif asked.if_true:
+            there = self.blocks.name("there")
+            self.branch_on(condition, there, false, test, text)
+            self._go_with_value(asked.name, there, true, test)
+        else:
+            there = self.blocks.name("there")
+            self.branch_on(condition, true, there, test, text)
+            self._go_with_value(asked.name, there, false, test)
+
+    def _go_with_value(self, name: str, there: str, onward: str, test: ast.expr) -> None:
+        """Emit the block in which a variable has turned out not to be None, so that it holds the value alone."""
+        self.blocks.start(there, self.location(test))
+        variable = (self.variable(name),)
+        self.blocks.add(PrimOp(variable, variable, NOT_NONE, f"{name} is there", location=self.location(test)))
+        self.go(onward, test)
+
+    def _asked_for_none(self, test: ast.expr) -> _Asked | None:
+        """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
+        match test:
+            case ast.Compare(ast.Name(name) as read, [operator], [ast.Constant(None)]) if self._is_variable(name):
+                if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+                    return None
+                if_true = isinstance(operator, (ast.IsNot, ast.NotEq))
+            case ast.Name(name) as read if self._is_variable(name):
+                if_true = True
+            case _:
+                return None
+        variable = self.variable(name)
+        is_known = self.callees.facts.of(MayBeNone, MayBeNone(variable).site) is not None
+        unknown = [] if is_known else [literal(variable, test)]
+        if isinstance(test, ast.Name):
+            asked = test if is_known else helper("__hb_asked", [read, *unknown], test)
+            return _Asked(name, asked, True, is_known)
+        condition = helper("__hb_is_none", [read if is_known else helper("__hb_asked", [read, *unknown], test)], test)
+        return _Asked(name, helper("__hb_not", [condition], test) if if_true else condition, if_true, is_known)
+
+    def _is_variable(self, name: str) -> bool:
+        return name in self.local or name.startswith(TEMPORARY)
+
+
+def _is_looked_up(node: ast.expr) -> bool:
+    """Whether an expression may fail by itself."""
+    return any(isinstance(part, (ast.Subscript, ast.Call)) for part in ast.walk(node))

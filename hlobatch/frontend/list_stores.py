@@ -1,0 +1,174 @@
+"""A list, and what is assigned to an item at a lane's index -> the list after the assignment.
+
+::
+
+    items[i] = v        [where(i == 0, v, items[0]), where(i == 1, v, items[1]), …]      of a few numbers, or of arrays
+                        a scatter into an array of all numbers                           of many numbers
+
+Which item changes differs between lanes, so all items become values of one type. ``transforms/merge_lists.py`` keeps
+the array of all numbers, if there is one, from statement to statement.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import weakly
+from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.identity import has_changed, is_now, is_one_of
+from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
+from hlobatch.analysis.lifting import lift
+from hlobatch.analysis.optional import any_optional
+from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.items import Lists, within
+from hlobatch.frontend.lane_numbers import NUMBERS
+from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, written_at
+from hlobatch.ir.types import Static, TensorType, Type
+
+
+def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | None:
+    """Lists in lists after a number in them is assigned to.
+
+    Args:
+        root: The outermost list.
+        value: The number.
+        keys: The indices that lead to its place; None for a step that is no index.
+
+    Returns:
+        The outermost list; None if the place is no number among others of its type, or no index differs by lane.
+    """
+    if any_optional([value, root]) or not (is_array(value) or isinstance(value, NUMBERS)) or np.ndim(value):
+        return None
+    lists = Lists.of(root, keys, _are_alike)
+    if lists is None:
+        return None
+    for key in keys:
+        is_there(key, "an item at")
+    number, *numbers = _of_one_dtype([value, *lists.numbers])
+    for one in lists.around:
+        has_changed(one)
+    new = replace(lists, numbers=numbers).stored(number)
+    for one, old in zip(new, root, strict=True):
+        is_one_of(one, [old])
+    is_now(new, root)
+    return new
+
+
+def _are_alike(values: Sequence[Any]) -> bool:
+    """Whether values are numbers of one type, enough of them to be worth an array."""
+    if len(values) < LEAST_NUMBERS_JOINED or not all(is_array(value) or isinstance(value, NUMBERS) for value in values):
+        return False
+    kind, *others = {widened_leaf(leaf_type(value)) for value in values}
+    return not others and isinstance(kind, TensorType) and kind.shape == ()
+
+
+def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    """Items of a list after the one at a lane's index is assigned to."""
+    if any_optional([value, *items]):
+        raise UnsupportedSyntaxError(
+            "an item is chosen by the lane, and items are None in some lanes",
+            help="keep a number in place of None, or a list of flags beside the items.",
+        )
+    size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
+    value, *olds = _with_lengths([value, *olds])
+    tree: Any = jax.tree.structure(value)
+    other = next((item for item in olds if jax.tree.structure(item) != tree), None)
+    if other is not None:
+        raise _of_several_types(_type_of(value), _type_of(other))
+    numbers = [leaf for old in olds for leaf in jax.tree.leaves(old)]
+    if tree.num_leaves and _are_alike(numbers) and all(np.ndim(leaf) == 0 for leaf in jax.tree.leaves(value)):
+        count = tree.num_leaves
+        both = _of_one_dtype([*jax.tree.leaves(value), *numbers])
+        place = exact([within(index, size)], (size, count))
+        parts = in_parts(written_at(as_one(both[count:]), place, _row(both[:count])))
+        return [unboxed(jax.tree.unflatten(tree, parts[k * count : (k + 1) * count])) for k in range(size)]
+    columns = []
+    for column in zip(jax.tree.leaves(value), *map(tree.flatten_up_to, olds), strict=True):
+        new, *others = _of_one_type(column)
+        columns.append([jnp.where((index == k) | (index == k - size), new, old) for k, old in enumerate(others)])
+    if not columns:
+        return list(items)
+    return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
+
+
+def _row(numbers: Sequence[Any]) -> Any:
+    return as_one(numbers) if len(numbers) > 1 else jnp.reshape(numbers[0], (1,))
+
+
+def _with_lengths(values: Sequence[Any]) -> list[Any]:
+    """Values, whose containers are of one type in all if they have another length in each lane."""
+    types = [Type(jax.tree.map(leaf_type, value)) for value in values]
+    if not any(type_.grows for type_ in types):
+        return list(values)
+    try:
+        joined = functools.reduce(join, types)
+    except DisagreementError:
+        raise _of_several_types(types[0], types[1]) from None
+    return [lift(value, joined) for value in values]
+
+
+def _of_one_type(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves as arrays of the type that all of them have together.
+
+    Raises:
+        BatchTypeError: There is none.
+    """
+    types = [Type(leaf) for leaf in dict.fromkeys(map(leaf_type, leaves))]
+    if not all(isinstance(leaf, TensorType) or is_scalar(leaf) for kind in types for leaf in kind.leaves):
+        raise BatchTypeError(
+            "an item is chosen by an index that differs between lanes, and the items are no numbers",
+            help="number them, and do in each branch what depends on it.",
+        )
+    joined = types[0]
+    for other in types[1:]:
+        try:
+            joined = join(joined, other)
+        except DisagreementError:
+            raise _of_several_types(joined, other) from None
+    kind = widened_leaf(joined.leaves[0])
+    assert isinstance(kind, TensorType)
+    written = {
+        leaf: _converted(leaf.value, kind) for type_ in types for leaf in type_.leaves if isinstance(leaf, Static)
+    }
+    return [_converted(leaf, kind) if is_array(leaf) else written[Static(leaf)] for leaf in leaves]
+
+
+def _of_one_dtype(leaves: Sequence[Any]) -> list[Any]:
+    """Leaves as arrays of the type that all of them have together, and of one dtype.
+
+    Python's own numbers keep their kind in ``_of_one_type``; of integers and a float, all are floats here.
+    """
+    numbers = _of_one_type(leaves)
+    dtype = jnp.result_type(*dict.fromkeys(number.dtype for number in numbers))
+    return [number if number.dtype == dtype else weakly(number, dtype) for number in numbers]
+
+
+def _converted(leaf: Any, kind: TensorType) -> Any:
+    """A number as one of the type of all; Python's own stay what they are where that is one of Python's too."""
+    if is_array(leaf) and leaf.dtype == kind.dtype:
+        return leaf
+    return jnp.asarray(leaf) if kind.weak else jnp.asarray(leaf, kind.dtype)
+
+
+def _type_of(value: Any) -> Type:
+    """The type of a value, for messages."""
+    return Type(jax.tree.map(leaf_type, boxed(value, ())))
+
+
+def _of_several_types(left: Type, right: Type) -> BatchTypeError:
+    return BatchTypeError(
+        f"an item of a list is chosen by an index that differs between lanes, and the items are of several types: "
+        f"one is {left}, another {right}",
+        help="make them of one type, and of one shape.",
+    )
