@@ -4,7 +4,7 @@ The frontend builds blocks before types are known. Which function ``rule`` stand
 ``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
 Tracing then raises ``Learned``, and the program is built again with one fact more (``transforms/learning.py``). Facts
 are only ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
-``strategy/facts.py``.)
+``strategy/properties.py``.)
 """
 
 from __future__ import annotations

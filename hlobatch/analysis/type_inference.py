@@ -14,41 +14,33 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Final
 
 import jax
 
-from hlobatch.analysis.advice import advice
 from hlobatch.analysis.call_graph import CallGraph
+from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
-from hlobatch.analysis.growing_kinds import KINDS, grown
+from hlobatch.analysis.growing_kinds import grown
 from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.tracing import trace, zeros
+from hlobatch.analysis.type_errors import Origin, disagreement, through_calls
 from hlobatch.analysis.type_join import (
     DisagreementError,
-    EndlessError,
-    MisfitError,
-    NoneError,
     as_number,
     is_pattern,
     join,
 )
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location
 from hlobatch.ir.failures import FAILURE
-from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
-from hlobatch.ir.types import Static, TensorType, Type, opened
-
-RESULT: Final = "$result"
-"""What ``none_or_value`` of an error says where it is about the program's result."""
+from hlobatch.ir.types import Static, Type
 
 Place = tuple[str, str]
 """A function's name and the name of one of its blocks."""
@@ -91,7 +83,34 @@ def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = N
     return _Inferrer(program, in_types, facts).run()
 
 
+class _ConflictError(Exception):
+    """Raised where inference ends early.
+
+    Attributes:
+        error: What is wrong.
+        function: The function in which it is.
+    """
+
+    def __init__(self, error: HloBatchError, function: str) -> None:
+        super().__init__(error, function)
+        self.error, self.function = error, function
+
+
 class _Inferrer:
+    """Infers the types of one program: takes places whose inputs have changed, the first in the program first.
+
+    Attributes:
+        found: What was found so far.
+        origins: For each variable, where it was given values, and their types.
+        work: Places to look at, since a type that they depend on has changed.
+        waiting: Places at which something is taken out of a container that has been given nothing yet, and the error
+            for when it never is.
+        called_from: For each function, the caller by which control first reached it, and where.
+        optional: Variables that may be None in some lanes.
+        growing: For variables with containers that grow, the depths at which these are, the innermost first.
+        results: Variables that hold the program's results.
+    """
+
     def __init__(self, program: Program, in_types: Mapping[str, Type], facts: Facts) -> None:
         self.program = program
         self.optional = {fact.variable for fact in facts.all_of(MayBeNone)}
@@ -102,7 +121,7 @@ class _Inferrer:
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)
         self.found = Inference(types=dict(in_types))
-        self.origins: dict[str, list[tuple[Location, Type]]] = collections.defaultdict(list)
+        self.origins: dict[str, list[Origin]] = collections.defaultdict(list)
         self.readers = _readers(program)
         self.definitions = collections.Counter(v for op in program.ops for v in op.defs if not op.code.is_undefined)
         self.definitions.update(v for f in program.all_functions for v in f.vars_in)
@@ -114,6 +133,21 @@ class _Inferrer:
         self.called_from: dict[str, tuple[str, Location]] = {}
 
     def run(self) -> Inference:
+        """All types, or what was found until two of them conflicted."""
+        try:
+            self._solve()
+            self._complete()
+        except _ConflictError as conflict:
+            error = conflict.error
+            self.found.conflict = through_calls(error, conflict.function, self.called_from)
+            self.found.conflict.__cause__ = error.__cause__
+            return self.found
+        for function in self.program.functions:
+            check_declared(function, self.found.types)
+        return self.found
+
+    def _solve(self) -> None:
+        """Look at places until no type changes any more."""
         self._reach(MAIN, self.program.graph.enter_block().name)
         while self.work or self._nothing_else_gives_a_type():
             place = min(self.work, key=self.order.__getitem__)
@@ -121,27 +155,22 @@ class _Inferrer:
             try:
                 self._block(place)
             except HloBatchError as error:
-                self.found.conflict = _through_calls(error, place[0], self.called_from)
-                self.found.conflict.__cause__ = error.__cause__
-                return self.found
+                raise _ConflictError(error, place[0]) from None
         if self.waiting:
             place = min(self.waiting, key=self.order.__getitem__)
-            self.found.conflict = _through_calls(self.waiting[place], place[0], self.called_from)
-            return self.found
+            raise _ConflictError(self.waiting[place], place[0])
+
+    def _complete(self) -> None:
+        """Trace what depends on the types of other variables, now that these are known; look at what is doubtful."""
         for place, index, op in [*self._that_say_which_failure()]:
-            self.found.traced[place, index] = trace(
-                op, self.found.traced[place, index].in_types, [False] * len(op.defs)
-            )
+            in_types = self.found.traced[place, index].in_types
+            self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
         for place, index, op in self._undefined():
             types = tuple(self.found.types[name] for name in op.vars_out)
             self.found.traced[place, index] = zeros(types, op)
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
-                self.found.conflict = _through_calls(traced.doubts[0], place[0], self.called_from)
-                return self.found
-        for function in self.program.functions:
-            _check_declared(function, self.found.types)
-        return self.found
+                raise _ConflictError(traced.doubts[0], place[0])
 
     def _that_say_which_failure(self) -> Iterator[tuple[Place, int, PrimOp]]:
         """The operations that give a number for a failure, where others give another one."""
@@ -241,7 +270,7 @@ class _Inferrer:
                 if op.site is None:
                     raise
                 types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
-                raise Learned(op.site, Copy(types, _through_calls(error, caller.name, self.called_from))) from None
+                raise Learned(op.site, Copy(types, through_calls(error, caller.name, self.called_from))) from None
         self._reach(callee.name, callee.graph.enter_block().name)
         known = {result for result in callee.vars_out if result in self.found.types}
         if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):
@@ -265,7 +294,8 @@ class _Inferrer:
                 # each Python number by itself: what they joined to has no value any more
                 join(other, new, optional=optional)
         except DisagreementError as reason:
-            raise self._disagreement(name, type_, location, reason) from None
+            origins = self.origins[name]
+            raise disagreement(name, (location, type_), origins, reason, is_result=name in self.results) from None
         self.origins[name].append((location, type_))
         if new != old:
             self.found.types[name] = new
@@ -281,34 +311,6 @@ class _Inferrer:
                 return functools.reduce(pairs, [*(origin for _, origin in self.origins[name]), new])
             raise reason from None
 
-    def _disagreement(self, name: str, type_: Type, location: Location, reason: DisagreementError) -> BatchTypeError:
-        short = user_name(name)
-        what = "the values returned" if short == "$result" else f"the values of {short!r}"
-        what = "the two sides" if short.startswith("$") and short != "$result" else what
-        others = [(w, t) for w, t in self.origins[name] if not _joinable(t, type_)]
-        if not others and isinstance(reason, MisfitError):  # alone, it is stored as JAX would store it
-            return BatchTypeError(
-                f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS
-            )
-        if isinstance(reason, EndlessError):
-            return BatchTypeError(
-                f"{what} have no one type: {reason}",
-                location,
-                help="keep what the objects hold in lists or arrays, and let them refer to each other by index.",
-            )
-        where, other = others[0]
-        error = BatchTypeError(
-            f"{what} have types that disagree between two paths: {reason}",
-            location,
-            notes=[Note(f"here it is {other}", where)],
-            help=f"here it is {type_}; {advice((type_, location), (other, where), short)}",
-        )
-        depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in self.origins[name])
-        error.may_grow = tuple((unsplit(name), depth) for depth in {*depths} if depth is not None)
-        if isinstance(reason, NoneError):
-            error.none_or_value = RESULT if name in self.results else unsplit(name)
-        return error
-
 
 def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
     """The type of a variable whose containers have another length in each lane, at some depths."""
@@ -318,41 +320,9 @@ def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:
         raise error.at(location) from None
 
 
-def _depth_of_difference(left: Any, right: Any) -> int | None:
-    """How deep in two patterns there are lists of different lengths, or containers that are other Python objects."""
-    if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
-        return 0
-    if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
-        kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
-        return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
-    depths = map(_depth_of_difference, opened(left)[0], opened(right)[0])
-    return next((depth + 1 for depth in depths if depth is not None), None)
-
-
 def _is_of(variable: str, names: Collection[str]) -> bool:
     """Whether a variable, or what it was before live ranges were split, is one of some."""
     return bool(names) and unsplit(variable) in names
-
-
-def _joinable(left: Type, right: Type) -> bool:
-    try:
-        join(left, right)
-    except DisagreementError:
-        return False
-    return True
-
-
-def _through_calls(
-    error: HloBatchError, function: str, called_from: Mapping[str, tuple[str, Location]]
-) -> HloBatchError:
-    """An error with the calls by which control first reached its function."""
-    seen: set[str] = set()
-    while function in called_from and function not in seen:
-        seen.add(function)
-        function, location = called_from[function]
-        if function != MAIN:
-            error = error.with_note(Note("called from here", location))
-    return error
 
 
 def _results(program: Program) -> frozenset[str]:
@@ -381,35 +351,6 @@ def _decided(condition: Type) -> bool | None:
     """Whether a condition holds, where that is known when the program is built."""
     leaf = condition.leaves[0] if condition.leaves else None
     return bool(leaf.value) if isinstance(leaf, Static) else None
-
-
-def _check_declared(function: Function, types: Mapping[str, Type]) -> None:
-    """Compare the user's word on a function's result type with what was found."""
-    if function.type_inference is None or any(n not in types for n in (*function.vars_in, *function.vars_out)):
-        return
-    declared = _as_type(function.type_inference([types[name] for name in function.vars_in]))
-    found = types[function.vars_out[0]]
-    if _bare(declared) != _bare(found):
-        raise BatchTypeError(
-            f"type_inference of {function.name!r} says {declared}, but it returns {found}",
-            function.location,
-            help="correct the callable, or leave it out: types are inferred.",
-        )
-
-
-def _as_type(declared: Any) -> Type:
-    if isinstance(declared, Type):
-        return declared
-    if isinstance(declared, HloBatchError):
-        raise declared
-    is_leaf: Callable[[Any], bool] = lambda x: isinstance(x, (Type, TensorType))  # noqa: E731
-    return Type(jax.tree.map(lambda x: x.tensors if isinstance(x, Type) else x, declared, is_leaf=is_leaf))
-
-
-def _bare(type_: Type) -> tuple[Any, Sequence[Any]]:
-    """A type without weakness, for comparison."""
-    leaves = [(str(leaf.dtype), leaf.shape) if isinstance(leaf, TensorType) else leaf for leaf in type_.leaves]
-    return type_.treedef, leaves
 
 
 def places(program: Program) -> Iterator[tuple[Place, Block]]:

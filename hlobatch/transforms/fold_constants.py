@@ -10,7 +10,7 @@
 The values become captured arrays themselves, as if the user had computed them before. XLA would fold them if the arrays
 were constants of its module; they are operands, since it takes long to do so. A value lives as long as the program:
 small work is left to each run, and so are huge results. Of what captures nothing, such as a grid of numbers, only what
-is dear to compute is kept: the rest is made in less time than it is read.
+takes long to compute is kept: all else is made in less time than it is read.
 """
 
 from __future__ import annotations

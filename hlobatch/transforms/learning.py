@@ -39,7 +39,7 @@ from hlobatch.analysis.facts import (
 )
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.tracing import remembered
-from hlobatch.analysis.type_inference import RESULT
+from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.ir.boxed import dicts

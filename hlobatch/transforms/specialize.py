@@ -20,7 +20,8 @@ from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.analysis.type_inference import RESULT, Inference, Place, infer_types
+from hlobatch.analysis.type_errors import RESULT
+from hlobatch.analysis.type_inference import Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError
 from hlobatch.ir.ops import NO_RESULT, BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program

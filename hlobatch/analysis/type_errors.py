@@ -1,0 +1,103 @@
+"""Values of one variable whose types do not fit together -> an error at both of them, with what to write instead.
+
+It names the user's variable, the calls through which control came there, and, for type inference to try them, the
+containers that would fit if they grew, or the variable that would fit if it might be None.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Final
+
+from hlobatch.analysis.advice import advice
+from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.explanations import LARGE_NUMBERS
+from hlobatch.analysis.growing_kinds import KINDS
+from hlobatch.analysis.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
+from hlobatch.ir.growing import Growing
+from hlobatch.ir.names import unsplit
+from hlobatch.ir.program import MAIN
+from hlobatch.ir.types import Static, Type, opened
+
+RESULT: Final = "$result"
+"""What ``none_or_value`` of an error says where it is about the program's result."""
+
+Origin = tuple[Location, Type]
+"""Where a variable is given a value, and the type of the value."""
+
+
+def disagreement(
+    name: str, new: Origin, origins: Sequence[Origin], reason: DisagreementError, *, is_result: bool
+) -> BatchTypeError:
+    """The error for values of a variable whose types do not fit together.
+
+    Args:
+        name: The variable.
+        new: Where it was just given a value, and the type of that.
+        origins: Where it was given values before, and their types.
+        reason: What does not fit.
+        is_result: Whether it is a result of the program.
+    """
+    (location, type_), short = new, user_name(name)
+    what = _values_of(short)
+    others = [(w, t) for w, t in origins if not _joinable(t, type_)]
+    if not others and isinstance(reason, MisfitError):  # alone, it is stored as JAX would store it
+        return BatchTypeError(f"{what}: {reason.number} is too large for {reason.dtype}", location, help=LARGE_NUMBERS)
+    if isinstance(reason, EndlessError):
+        return BatchTypeError(
+            f"{what} have no one type: {reason}",
+            location,
+            help="keep what the objects hold in lists or arrays, and let them refer to each other by index.",
+        )
+    where, other = others[0]
+    error = BatchTypeError(
+        f"{what} have types that disagree between two paths: {reason}",
+        location,
+        notes=[Note(f"here it is {other}", where)],
+        help=f"here it is {type_}; {advice((type_, location), (other, where), short)}",
+    )
+    depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in origins)
+    error.may_grow = tuple((unsplit(name), depth) for depth in {*depths} if depth is not None)
+    if isinstance(reason, NoneError):
+        error.none_or_value = RESULT if is_result else unsplit(name)
+    return error
+
+
+def _values_of(short: str) -> str:
+    """The values of a variable, in the words of a message."""
+    if short == "$result":
+        return "the values returned"
+    return "the two sides" if short.startswith("$") else f"the values of {short!r}"
+
+
+def _joinable(left: Type, right: Type) -> bool:
+    try:
+        join(left, right)
+    except DisagreementError:
+        return False
+    return True
+
+
+def _depth_of_difference(left: Any, right: Any) -> int | None:
+    """How deep in two patterns there are lists of different lengths, or containers that are other Python objects."""
+    if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
+        return 0
+    if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
+        kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
+        return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
+    depths = map(_depth_of_difference, opened(left)[0], opened(right)[0])
+    return next((depth + 1 for depth in depths if depth is not None), None)
+
+
+def through_calls(
+    error: HloBatchError, function: str, called_from: Mapping[str, tuple[str, Location]]
+) -> HloBatchError:
+    """An error with the calls by which control first reached its function."""
+    seen: set[str] = set()
+    while function in called_from and function not in seen:
+        seen.add(function)
+        function, location = called_from[function]
+        if function != MAIN:
+            error = error.with_note(Note("called from here", location))
+    return error
