@@ -16,7 +16,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch.kernels.machine import Call
+from hlobatch.kernels.interface import Call
 
 HANDLER: Final = "handler"
 _POINTER: Final = ctypes.c_void_p

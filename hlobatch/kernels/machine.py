@@ -19,9 +19,9 @@ there are.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
-from typing import Any, Final
+from typing import Any
 
 import jax
 import numpy as np
@@ -44,77 +44,12 @@ from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tabl
     sorting,
     windows,
 )
-from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.interface import FAULT, Call, Operands, Options
+from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.stacks import Stacks
 from hlobatch.kernels.text import OUT_OF_BOUNDS
 from hlobatch.kernels.types import BOOL, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
-
-FAULT: Final = 32
-"""What becomes of a lane that would have left an array, where that is checked; no ``Fate``: it is a fault of ours."""
-
-MOST_BYTES_ON_THE_STACK: Final = 1 << 17
-"""Bytes of arrays that a lane may have on the stack of the thread that runs it, arrays of less than
-``LEAST_BYTES_PASSED`` aside. Chosen by judgement (2026-11), not measured."""
-LEAST_BYTES_PASSED: Final = 1 << 12
-"""Bytes of an array from which it may lie in memory that the host hands in. Chosen by judgement (2026-11), not
-measured."""
-
-
-@dataclass(frozen=True)
-class Options:
-    """How the code of a lane is made; none changes what it computes.
-
-    Attributes:
-        processor: What is to run it.
-        max_steps: Blocks that a lane may run, or None.
-        counts: Whether it counts how often it ran each block.
-        checked: Whether each access to memory is checked to be within its array.
-    """
-
-    processor: Processor
-    max_steps: int | None = None
-    counts: bool = False
-    checked: bool = False
-
-
-@dataclass(frozen=True)
-class Operands:
-    """The arrays that a kernel takes, before those of its results.
-
-    Attributes:
-        captured: Arrays that the program's code captured, each by what it is known by there.
-        shared: For each array of the program's inputs, whether all lanes share it.
-        computed: Variables that are the same in every lane and were computed before.
-    """
-
-    captured: tuple[int, ...]
-    shared: tuple[bool, ...]
-    computed: tuple[str, ...]
-
-
-class _Lane(Emitter):
-    """The emitter of a lane's code, whose large arrays the host hands in.
-
-    Attributes:
-        own_bytes: Of the arrays on the thread's stack.
-        local_bytes: Of those that the host hands in.
-    """
-
-    def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
-        super().__init__(processor, captured, checked=checked)
-        self.own_bytes = self.local_bytes = 0
-
-    def memory(self, dtype: Any, elements: int) -> str:
-        taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
-        if taken < LEAST_BYTES_PASSED or self.own_bytes + taken <= MOST_BYTES_ON_THE_STACK:
-            self.own_bytes += taken
-            return super().memory(dtype, elements)
-        name = self.new("m")
-        self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
-        self.local_bytes += taken + -taken % 64
-        return name
 
 
 class Machine:
@@ -133,7 +68,7 @@ class Machine:
     def __init__(self, program: Program, operands: Operands, options: Options) -> None:
         self.program, self.operands, self.options = program, operands, options
         captured = {known: f"%captured{k}" for k, known in enumerate(operands.captured)}
-        self.emitter = e = _Lane(options.processor, captured, checked=options.checked)
+        self.emitter = e = LaneEmitter(options.processor, captured, checked=options.checked)
         graph = program.graph
         self._numbers = {block.name: k for k, block in enumerate(graph)} | {HALT: len(graph.blocks)}
         self._labels = {block.name: f"%block{k}" for k, block in enumerate(graph)} | {HALT: "%finished"}
@@ -428,31 +363,3 @@ class Machine:
         """A call of the function, given the arrays and the five pointers after them."""
         given = ", ".join(f"ptr {p}" for p in (*pointers, *rest))
         return f"call i32 @lane(i64 {index}, {given}, i64 {row}, i64 {rows})"
-
-
-class Call:
-    """What the host tells of a run: fields of 64 bits, by their positions."""
-
-    STATUS: Final = 0
-    """``i32[inputs]``: what becomes of each."""
-    NEXT: Final = 1
-    """The place in ``TODO`` that is taken next, which all threads share."""
-    TODO: Final = 2
-    """The inputs to run, ``i64[count]``; null for all of them, in order."""
-    COUNT: Final = 3
-    CHUNK: Final = 4
-    """So many are taken at a time."""
-    LOCAL: Final = 5
-    STACKS: Final = 6
-    FRAMES: Final = 7
-    STOP: Final = 8
-    """A word that is not 0 once the run is to stop."""
-    IS_LAST: Final = 9
-    """Whether it is to stop when the fuel is used up."""
-    FUEL: Final = 10
-    """Turns that are left until the thread looks whether the run is to stop."""
-    REFILL: Final = 11
-    """Turns between two such looks."""
-    COUNTS: Final = 12
-    """How often each block ran, ``i64[blocks]``."""
-    FIELDS: Final = 13

@@ -15,7 +15,8 @@ from typing import Final
 
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.program import Program
-from hlobatch.kernels.machine import Call, Machine, Operands, Options
+from hlobatch.kernels.interface import Call, Operands, Options
+from hlobatch.kernels.machine import Machine
 from hlobatch.kernels.processors import CPU, NVPTX
 
 RUN: Final = "run"

@@ -21,8 +21,8 @@ import numpy as np
 
 from hlobatch import config
 from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.kernels.interface import FAULT, Call
 from hlobatch.kernels.jit import Code
-from hlobatch.kernels.machine import FAULT, Call
 from hlobatch.kernels.module import KernelModule
 from hlobatch.runtime.memory import SURELY_THERE, available
 from hlobatch.runtime.threads import lanes

@@ -17,8 +17,8 @@ from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.kernels import jit
-from hlobatch.kernels.machine import Operands
-from hlobatch.kernels.machine import Options as CodeOptions
+from hlobatch.kernels.interface import Operands
+from hlobatch.kernels.interface import Options as CodeOptions
 from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import CPU, Processor
 from hlobatch.kernels.types import NoKernelError

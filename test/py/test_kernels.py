@@ -26,7 +26,7 @@ from zoo import LOOP, ZOO, ZooProgram
 import hlobatch as hb
 from hlobatch.kernels import jit
 from hlobatch.kernels.ffi import Directory
-from hlobatch.kernels.machine import Operands, Options
+from hlobatch.kernels.interface import Operands, Options
 from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
 from hlobatch.kernels.types import NoKernelError
