@@ -1,4 +1,4 @@
-"""Two types of one variable that disagree -> what to write so that they agree."""
+"""Two types of one variable that disagree -> what to write so that they agree, as the help of an error."""
 
 from __future__ import annotations
 

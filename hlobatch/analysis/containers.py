@@ -1,4 +1,13 @@
-"""The base of growing containers (list, deque, set, dict): arrays with room for some items, and how many are in use."""
+"""``Container``: the base of growing lists, deques, sets and dicts: rows with room for items, and how many are in use.
+
+::
+
+    Container(items  [capacity, *event], size  i32[])         while code is traced
+    Container(items  the types of rows,  size  i32[])         the type of a variable that holds one
+
+A container that is full fails in its lane with ``CapacityError``; where the function is called by itself, it runs again
+with more room (``with_room``). ``rings.py`` and ``tables.py`` have what lists, and what sets and dicts, have in common.
+"""
 
 from __future__ import annotations
 

@@ -1,9 +1,13 @@
 """Operations that fail in some lanes while code is traced -> the number of each lane's first failure, or 0.
 
-    x = stack.pop()          fails(IndexError, "pop from empty list", size == 0)
+::
 
-The frontend puts a test of that behind the statement, once tracing has found out that there is something to test
-(``CanFail``).
+    x = stack.pop()        fails(IndexError, "pop from empty list", size == 0)       noted while the statement is traced
+                           %$status = 1 in lanes where the list is empty             given back beside the results
+
+A lane cannot raise. So the operation notes the lanes that fail, and goes on with some value. Once tracing has found out
+in which ways a statement can fail (the fact ``CanFail``), the frontend puts a test of the status behind it
+(``failing_statements.py``).
 """
 
 from __future__ import annotations

@@ -1,4 +1,13 @@
-"""A lowered program -> its control flow across calls: successors of blocks, loops, and the headers of loops."""
+"""A lowered program -> its control flow across calls: successors of blocks, loops, and the headers of loops.
+
+::
+
+    a: push_jump f, return to b by %r        a -> f
+    f: …; return by %r                       f -> b, and to the block behind every other call that returns by %r
+
+A return goes to more places here than any one run of it does. So blocks may be said to lead to each other that do not,
+but never the reverse.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,7 @@
-"""The code of a primitive after tracing: a jaxpr that runs in place of the user's Python, and questions about it."""
+"""The code of a primitive after tracing: a jaxpr, and the types of what it takes and gives.
+
+It is called like the user's function, but does not run the user's Python any more.
+"""
 
 from __future__ import annotations
 

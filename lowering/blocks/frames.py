@@ -1,5 +1,10 @@
 """The pushes and pops of a block, and the state -> stacks, stack pointers and tops after them.
 
+::
+
+    push %n     n.frames = n.frames with row n.ptr = n, in lanes of the mask;  n.ptr = n.ptr + mask
+    pop %n      n.ptr = n.ptr - mask;  n = where(mask, row n.ptr of n.frames, n)
+
 Variables that are always pushed and popped together have one stack pointer, and are moved together.
 """
 
@@ -18,11 +23,11 @@ from hlobatch.lowering.state.layout import Slots
 
 @dataclass
 class Frames:
-    """The stacks while one block runs. Each method takes slots of the state and gives back those that it changes.
+    """The stacks while one block runs: each method takes slots of the state and gives back those that it changes.
 
     Attributes:
-        block: The block and its slots.
-        rows: Of the frame that the block restores or saves, by pointer.
+        block: The slots that the block reads and writes.
+        rows: By pointer, the row of the frame that the block restores or saves, if it does so.
     """
 
     block: Footprint
