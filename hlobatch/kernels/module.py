@@ -95,35 +95,52 @@ _FLUSHING: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 
 def _cpu_entry(machine: Machine) -> str:
     declarations, begin, end = _FLUSHING.get(platform.machine(), ("", "", ""))
-    names = machine.arrays
-    loads = "".join(
-        f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(len(names))
-    )
+    return f"\n{declarations}\n{_look()}{_run(machine, begin, end)}"
 
-    def field(name: str, position: int, kind: str = "ptr") -> str:
-        return f"  %{name}.at = getelementptr i64, ptr %call, i64 {position}\n  %{name} = load {kind}, ptr %{name}.at\n"
 
-    rest = ["%call", "%local", "%stacks", "%frames", "%counts"]
-    call = machine.call([f"%p{k}" for k in range(len(names))], "%i", rest, "0", "1")
-    return f"""
-{declarations}
+def _field(name: str, position: int, kind: str = "ptr") -> str:
+    """A field of the record of ``Call``."""
+    return f"  %{name}.at = getelementptr i64, ptr %call, i64 {position}\n  %{name} = load {kind}, ptr %{name}.at\n"
+
+
+def _look() -> str:
+    """What a lane calls whose fuel is used up: whether it is to stop."""
+    return f"""\
 define internal i32 @look(ptr %call) noinline cold nounwind {{
 top:
-{field("stop", Call.STOP)}  %word = load atomic volatile i32, ptr %stop monotonic, align 4
+{_field("stop", Call.STOP)}  %word = load atomic volatile i32, ptr %stop monotonic, align 4
   %stops = icmp ne i32 %word, 0
   br i1 %stops, label %yes, label %on
 on:
-{field("last", Call.IS_LAST, "i64")}  %answer = trunc i64 %last to i32
+{_field("last", Call.IS_LAST, "i64")}  %answer = trunc i64 %last to i32
   ret i32 %answer
 yes:
   ret i32 1
 }}
+"""
+
+
+def _run(machine: Machine, begin: str, end: str) -> str:
+    """What a thread calls: it takes inputs from the counter, some at a time, and runs a lane for each.
+
+    Args:
+        machine: The code of a lane.
+        begin: What is done before all lanes.
+        end: What is done after them.
+    """
+    names = machine.arrays
+    loads = "".join(
+        f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(len(names))
+    )
+    rest = ["%call", "%local", "%stacks", "%frames", "%counts"]
+    call = machine.call([f"%p{k}" for k in range(len(names))], "%i", rest, "0", "1")
+    return f"""\
 define i32 @{RUN}(ptr noalias readonly %arrays, ptr %call) {{
 top:
-{begin}{loads}{field("status", Call.STATUS)}{field("next", Call.NEXT)}{field("todo", Call.TODO)}\
-{field("count", Call.COUNT, "i64")}{field("chunk", Call.CHUNK, "i64")}{field("local", Call.LOCAL)}\
-{field("stacks", Call.STACKS)}{field("frames", Call.FRAMES)}{field("counts", Call.COUNTS)}\
-{field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
+{begin}{loads}{_field("status", Call.STATUS)}{_field("next", Call.NEXT)}{_field("todo", Call.TODO)}\
+{_field("count", Call.COUNT, "i64")}{_field("chunk", Call.CHUNK, "i64")}{_field("local", Call.LOCAL)}\
+{_field("stacks", Call.STACKS)}{_field("frames", Call.FRAMES)}{_field("counts", Call.COUNTS)}\
+{_field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
   br label %take
 take:
   %first = atomicrmw add ptr %next, i64 %chunk monotonic

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.fate import NUMBER, Fate
-from hlobatch.kernels import ffi, jit
+from hlobatch.kernels import ffi, ffi_handler, ffi_structs, jit
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import CHUNKS, Kernel
 from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function
@@ -38,11 +38,11 @@ def check_registered() -> None:
         NoKernelError: It would not be called as it expects.
     """
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
-    version = ffi.version(header.read_text()) if header.is_file() else None
+    version = ffi_structs.version(header.read_text()) if header.is_file() else None
     if version is None:
         raise NoKernelError("XLA calls foreign functions in a way that is not known")
-    code = jit.loaded(ffi.handler(_directory, version))
-    address = code.get_function_address(ffi.HANDLER)
+    code = jit.loaded(ffi_handler.handler(_directory, version))
+    address = code.get_function_address(ffi_handler.HANDLER)
     _kept.append(code)
     jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
 
