@@ -7,6 +7,7 @@ import itertools
 import re
 import traceback
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import jax
@@ -44,68 +45,76 @@ def explained(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatc
     return found
 
 
+@dataclass(frozen=True)
+class _Explanation:
+    """What an error of ours says.
+
+    Attributes:
+        kind: Its class.
+        what: What was found.
+        help: What to do about it.
+    """
+
+    kind: type[HloBatchError]
+    what: str
+    help: str
+
+
 def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     place, deeper = place_of(error, op), _innermost(error, op)
+    found = _of_jax(error, is_in_own_code=bool(deeper)) or _of_type_error(error, place)
+    found = found or _of_any(error, op, in_types)
+    return found.kind(found.what, place, notes=deeper, help=found.help)
+
+
+def _of_jax(error: Exception, *, is_in_own_code: bool) -> _Explanation | None:
+    """The explanation of what JAX raises where code needs to know a value; None for any other error.
+
+    Args:
+        error: The error.
+        is_in_own_code: Whether it comes from a function of the user's that the statement calls.
+    """
     if isinstance(error, jax.errors.TracerBoolConversionError):
-        return UnsupportedSyntaxError(
+        return _Explanation(
+            UnsupportedSyntaxError,
             "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
-            place,
-            notes=deeper,
-            help=_instead_of_the_branch(error) if deeper else _NO_BUILTIN,
+            _instead_of_the_branch(error) if is_in_own_code else _NO_BUILTIN,
         )
     if isinstance(error, jax.errors.TracerArrayConversionError):
-        return BatchTypeError(
-            "this code makes a NumPy array of a value that differs between lanes",
-            place,
-            notes=deeper,
-            help="use jax.numpy instead of numpy.",
-        )
+        what = "this code makes a NumPy array of a value that differs between lanes"
+        return _Explanation(BatchTypeError, what, "use jax.numpy instead of numpy.")
     if isinstance(error, _NEEDS_VALUE) or "concrete values" in str(error):
-        return BatchTypeError(
-            "this code needs a number that is known when the program is built, but it differs between lanes",
-            place,
-            notes=deeper,
-            help=_NO_NUMBER,
-        )
+        what = "this code needs a number that is known when the program is built, but it differs between lanes"
+        return _Explanation(BatchTypeError, what, _NO_NUMBER)
     if isinstance(error, OverflowError):
-        return BatchTypeError(
-            "this code has a Python number that is too large for JAX's integers",
-            place,
-            notes=deeper,
-            help=LARGE_NUMBERS,
-        )
-    if isinstance(error, TypeError) and UNHASHABLE.search(str(error)):
+        what = "this code has a Python number that is too large for JAX's integers"
+        return _Explanation(BatchTypeError, what, LARGE_NUMBERS)
+    return None
+
+
+def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
+    """The explanation of a ``TypeError`` of Python's about an array where it wants a number; None for any other."""
+    if not isinstance(error, TypeError):
+        return None
+    if UNHASHABLE.search(str(error)):
         if cache := _cached_function(error, place):
-            return BatchTypeError(
-                f"{cache!r} keeps its results in a cache, which looks up a value that differs between lanes",
-                place,
-                notes=deeper,
-                help="leave the decorator out, and each call is computed anew; where that takes too long, write what "
-                "is asked for again and again to an array, in a loop.",
-            )
-        return BatchTypeError(
-            "this code looks up, in a dict, a set or a cache, a value that differs between lanes",
-            place,
-            notes=deeper,
-            help=_NO_KEY,
-        )
-    if isinstance(error, TypeError) and _REPEATED.search(str(error)):
-        return BatchTypeError(
-            "a list is repeated a number of times that differs between lanes",
-            place,
-            notes=deeper,
-            help="make it as long as the longest one, as in `[0] * 100`, and use the first n; or begin with an empty "
-            "list, and append in a loop.",
-        )
+            what = f"{cache!r} keeps its results in a cache, which looks up a value that differs between lanes"
+            return _Explanation(BatchTypeError, what, _NO_CACHE)
+        what = "this code looks up, in a dict, a set or a cache, a value that differs between lanes"
+        return _Explanation(BatchTypeError, what, _NO_KEY)
+    if _REPEATED.search(str(error)):
+        what = "a list is repeated a number of times that differs between lanes"
+        return _Explanation(BatchTypeError, what, _NO_LENGTH)
+    return None
+
+
+def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanation:
+    """The explanation of any other error: its own words, and the types of the user's variables in the statement."""
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
     named = ", ".join(text for text in seen if not text.startswith("$"))
     kind = as_also(BatchTypeError, type(error)) if _is_the_users(error) else BatchTypeError
-    return kind(
-        f"{type(error).__name__}: {_detail(error)}",
-        place,
-        notes=deeper,
-        help=f"the code runs on one example, where {named}." if named else "",
-    )
+    help_ = f"the code runs on one example, where {named}." if named else ""
+    return _Explanation(kind, f"{type(error).__name__}: {_detail(error)}", help_)
 
 
 LARGE_NUMBERS: Final = (
@@ -126,6 +135,14 @@ _NO_NUMBER: Final = (
     "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
 )
 _NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
+_NO_CACHE: Final = (
+    "leave the decorator out, and each call is computed anew; where that takes too long, write what is asked for again "
+    "and again to an array, in a loop."
+)
+_NO_LENGTH: Final = (
+    "make it as long as the longest one, as in `[0] * 100`, and use the first n; or begin with an empty list, and "
+    "append in a loop."
+)
 _JAX_ADVICE: Final = (
     "If using `jit`",
     "The error occurred while tracing",

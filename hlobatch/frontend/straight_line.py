@@ -115,39 +115,51 @@ class StraightLineLowering:
             text: What the program shows of it.
             tests: Whether this is such a test.
         """
-        written = body
-        body = self.meanings.of([self._with_sites(statement) for statement in written])
-        reads = names_before(body)
+        code = self.meanings.of([self._with_sites(statement) for statement in body])
+        inputs = self._inputs(code)
+        changed = self._changed_in_place(changed_by_methods(body), inputs, outputs, node)
+        written = [*outputs, *changed]
+        failing = None if tests else self.callees.facts.of(CanFail, of_code(self.location(node)))
+        if failing is None:
+            self._emit(code, inputs, written, node, text)
+            return
+        status, held = self.temporary("status"), self.held_back(written, changed, failing, node)
+        code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
+        code = watched(code, self.constant(failing.failures), status)
+        self._emit(code, inputs, [*(held.get(name, name) for name in written), status], node, text)
+        self.test_after(status, failing, node)
+        for name, new in held.items():
+            self.primitive([assigned(name, load(new, node), node)], [name], node, new, tests=True)
+
+    def _inputs(self, code: Sequence[ast.stmt]) -> list[str]:
+        """The variables that code reads before it gives them values.
+
+        Raises:
+            UndefinedVariableError: It reads a name that stands for nothing.
+        """
+        reads = names_before(code)
         inputs = [name for name in reads if name in self.local or name.startswith(TEMPORARY)]
         for name, where in reads.items():
             if name not in inputs and name not in HELPERS and name not in self.constants:
                 self._check_global(name, where)
-        changed = self._changed_in_place(changed_by_methods(written), inputs, outputs, node)
-        failing = self.callees.facts.of(CanFail, of_code(self.location(node)))
-        status, held = "", dict[str, str]()
-        outputs = [*outputs, *changed]
-        if failing is not None and not tests:
-            status, held = self.temporary("status"), self.held_back(outputs, changed, failing, node)
-            body = [*body, *(assigned(new, load(name, node), node) for name, new in held.items())]
-            outputs = [*(held.get(name, name) for name in outputs), status]
-            body = watched(body, self.constant(failing.failures), status)
-            reads = names_before(body)
+        return inputs
+
+    def _emit(
+        self, code: Sequence[ast.stmt], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST, text: str
+    ) -> None:
+        """Emit one ``PrimOp`` for code that means what it should."""
+        reads = names_before(code)
         constants = {name: value for name, value in self.constants.items() if name in reads}
-        function = compile_primitive(self.source, body, inputs, outputs, constants)
         self.blocks.add(
             PrimOp(
                 tuple(map(self.variable, inputs)),
                 tuple(map(self.variable, outputs)),
-                function,
+                compile_primitive(self.source, code, inputs, outputs, constants),
                 _SITE.sub("", text).replace(HELPER, "").replace(TEMPORARY, "$"),
                 location=self.location(node),
                 read_at=tuple(self.location(reads[name]) for name in inputs),
             )
         )
-        if failing is not None and status:
-            self.test_after(status, failing, node)
-            for name, new in held.items():
-                self.primitive([assigned(name, load(new, node), node)], [name], node, new, tests=True)
 
     def held_back(
         self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
