@@ -1,17 +1,18 @@
-"""An array and what an assignment puts into a part of it -> the array that it is then, with NumPy's meaning.
+"""An array, and what is assigned to a part of it -> the array after the assignment, with NumPy's meaning.
+
+::
 
     a[i] = 1.5                 a.at[i].set(1)           an array of integers takes integers
     a[x > 0] = 0        ==>    where(x > 0, 0, a)
     a[lo:hi] += 1              where((lo <= k) & (k < hi), a + 1, a)
     a[i:i + 3] = v             a scatter of one window
 
-The code runs as it is traced. A write past the end of an array changes nothing: see ``past_the_end``.
+The code runs as it is traced. A write past the end of an array changes nothing (``past_the_end``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -23,86 +24,17 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.lane_slices import Span, Stretch, Window, is_lane_index
 
 past_the_end: Final = lax.GatherScatterMode.FILL_OR_DROP
 """What becomes of a write to an index that an array does not have, if that differs between lanes: it is left out."""
-
-
-@dataclass(frozen=True)
-class Span:
-    """A slice that begins where the lane says, and whose length all lanes share.
-
-    Attributes:
-        start: A scalar.
-        size: Its length.
-    """
-
-    start: Any
-    size: int
-
-
-@dataclass(frozen=True)
-class Stretch:
-    """A slice whose bounds differ between lanes.
-
-    Attributes:
-        lower: Where it begins: a scalar, or None as in a slice.
-        upper: Where it ends, a scalar or None.
-        step: Its step, a scalar or None.
-    """
-
-    lower: Any
-    upper: Any
-    step: Any
-
-    def mask(self, size: int) -> Any:
-        """Which elements of an axis it takes.
-
-        Raises:
-            BatchTypeError: It goes backwards, or by a step that differs between lanes.
-        """
-        step = 1 if self.step is None else self.step
-        if is_tracer(step):
-            step = jnp.maximum(step, 1)
-        elif step < 1:
-            raise BatchTypeError(
-                "a slice that goes backwards has bounds that differ between lanes",
-                help="write the same elements forwards, or assign to one item after the other in a loop.",
-            )
-        place = jnp.arange(size)
-        lower = 0 if self.lower is None else jnp.clip(_from_start(self.lower, size), 0, size)
-        chosen = place >= lower
-        if self.upper is not None:
-            chosen &= place < _from_start(self.upper, size)
-        return chosen if type(step) is int and step == 1 else chosen & ((place - lower) % step == 0)
-
-
-def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | Stretch:
-    """What stands between the brackets of ``a[lower:upper:step]``.
-
-    Args:
-        lower: As in a slice.
-        upper: Likewise.
-        step: Likewise.
-        length: ``upper - lower`` as far as the way they are written tells, or None.
-    """
-    if not any(map(is_tracer, (lower, upper, step))):
-        return slice(lower, upper, step)
-    if length is not None and not is_tracer(length):
-        return Span(lower, max(int(length), 0))
-    return Stretch(lower, upper, step)
-
-
-def is_lane_index(key: Any) -> bool:
-    """Whether a key is a whole number that may differ between lanes."""
-    return is_tracer(key) and key.ndim == 0 and jnp.issubdtype(key.dtype, jnp.integer)
 
 
 def taken(array: Any, key: Any) -> Any:
     """``array[key]``."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(part, Span) for part in parts):
-        window = _Window.of(array, parts)
+        window = Window.of(array, parts)
         return lax.gather(array, window.starts, window.gathered, window.sizes, mode=lax.GatherScatterMode.CLIP)
     return array[_plain(key)]
 
@@ -161,10 +93,6 @@ def is_view(key: Any) -> bool:
     return all((isinstance(p, basic) and not isinstance(p, bool)) or is_lane_index(p) for p in parts)
 
 
-def _from_start(bound: Any, size: int) -> Any:
-    return jnp.where(bound < 0, bound + size, bound)
-
-
 def _plain(key: Any) -> Any:
     """A key as JAX takes it: lists are arrays there."""
     if isinstance(key, tuple):
@@ -207,7 +135,7 @@ def _replaced(array: Any, key: Any, value: Any) -> Any:
     """An array with a value of its dtype at some place."""
     parts = key if isinstance(key, tuple) else (key,)
     if any(isinstance(p, Span) for p in parts):
-        window = _Window.of(array, parts)
+        window = Window.of(array, parts)
         value = _without_leading_ones(value, len(window.shape))
         update = jnp.broadcast_to(value, window.shape)
         return lax.scatter(array, window.starts, update, window.scattered, mode=past_the_end)
@@ -281,64 +209,3 @@ def _axes(basic: Sequence[Any]) -> list[Any]:
 
 def _is_mask(part: Any) -> bool:
     return is_tracer(part) and bool(part.dtype == jnp.bool_) and part.ndim > 0
-
-
-@dataclass(frozen=True)
-class _Window:
-    """A part of an array that lies together, of a size that all lanes share.
-
-    Attributes:
-        starts: Its first index along each axis, an array.
-        sizes: How many there are along each.
-        collapsed: The axes that the part does not have.
-    """
-
-    starts: Any
-    sizes: tuple[int, ...]
-    collapsed: tuple[int, ...]
-
-    @classmethod
-    def of(cls, array: Any, parts: Sequence[Any]) -> _Window:
-        """That of a key, all of whose parts are numbers, spans or slices without a step."""
-        parts = list(parts)
-        if ... in [part for part in parts if part is ...]:
-            at = next(i for i, part in enumerate(parts) if part is ...)
-            parts[at : at + 1] = [slice(None)] * (array.ndim - len(parts) + 1)
-        parts += [slice(None)] * (array.ndim - len(parts))
-        starts, sizes, collapsed = list[Any](), list[int](), list[int]()
-        for axis, (part, size) in enumerate(zip(parts, array.shape, strict=True)):
-            if isinstance(part, Span):
-                start, length = part.start, part.size
-            elif isinstance(part, slice):
-                start, stop, step = part.indices(size)
-                length = max(stop - start, 0)
-                if step != 1:
-                    raise BatchTypeError(
-                        "a slice with a step stands beside one that begins where the lane says",
-                        help="assign to one item after the other in a loop.",
-                    )
-            else:
-                start, length = _from_start(part, size), 1
-                collapsed.append(axis)
-            if length > size:
-                raise IndexError(f"a slice of {length} elements of an axis that has {size}")
-            starts.append(jnp.asarray(start, jnp.int32))
-            sizes.append(length)
-        return cls(jnp.stack(starts), tuple(sizes), tuple(collapsed))
-
-    @property
-    def shape(self) -> tuple[int, ...]:
-        """The shape of the part."""
-        return tuple(size for axis, size in enumerate(self.sizes) if axis not in self.collapsed)
-
-    @property
-    def _axes(self) -> tuple[int, ...]:
-        return tuple(range(len(self.sizes)))
-
-    @property
-    def gathered(self) -> Any:
-        return lax.GatherDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)
-
-    @property
-    def scattered(self) -> Any:
-        return lax.ScatterDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)

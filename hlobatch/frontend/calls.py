@@ -24,7 +24,14 @@ import jax
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.lane_failures import is_there
-from hlobatch.frontend import heaps, items, library_functions, math_functions, numpy_functions, python_functions
+from hlobatch.frontend import (
+    container_methods,
+    heaps,
+    library_functions,
+    math_functions,
+    numpy_functions,
+    python_functions,
+)
 from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
@@ -39,7 +46,7 @@ _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **heaps.MEANINGS,
     **python_functions.MEANINGS,
 }
-_METHODS: Final[Mapping[tuple[type, str], Function]] = {**items.METHODS, **numpy_functions.METHODS}
+_METHODS: Final[Mapping[tuple[type, str], Function]] = {**container_methods.METHODS, **numpy_functions.METHODS}
 _CALLERS: Final[frozenset[Any]] = python_functions.CALLERS | library_functions.CALLERS
 
 
@@ -100,7 +107,7 @@ def known_functions() -> dict[str, list[str]]:
 
 def _meaning(function: Any) -> Meaning | None:
     if isinstance(function, type) and issubclass(function, enum.Enum):
-        member = python_functions.integer_member if issubclass(function, int) else items.member
+        member = python_functions.integer_member if issubclass(function, int) else container_methods.member
         return Meaning(functools.partial(member, function), converts=True)
     return _MEANINGS.get(function)
 

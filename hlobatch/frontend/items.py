@@ -29,11 +29,9 @@ from hlobatch.analysis.identity import is_one_of, places_of
 from hlobatch.analysis.lane_failures import fails, is_there, is_wanted
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.builtins import is_array, logical_not, truth
-from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_int, default, differs, select, together
-from hlobatch.frontend.meaning import Function
+from hlobatch.frontend.builtins import is_array, logical_not
+from hlobatch.frontend.lane_numbers import NUMBERS, as_index, default, differs, select, together
 from hlobatch.frontend.sequences import either, equal
-from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
 from hlobatch.ir.growing import Growing
@@ -87,7 +85,7 @@ def _item(container: Any, index: Any) -> Any:
 def _lane_item(container: Any, index: Any) -> Any:
     """An item at an index, or of a key, that differs between lanes."""
     if isinstance(container, dict):
-        place, found = _place(container, index)
+        place, found = place_of_key(container, index)
         fails(KeyError, "there is no such key", logical_not(found))
         return gathered(list(container.values()), place)
     if isinstance(container, _SEQUENCES):
@@ -283,10 +281,7 @@ def _python_number(value: Any, table: np.ndarray) -> Any:
     return value if table.dtype.kind == "u" else weakly(value, table.dtype)
 
 
-# Dicts
-
-
-def _place(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
+def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     """Where an entry of a dict stands, and whether there is one; if not, it is some other."""
     keys = list(entries)
     if not keys:
@@ -316,63 +311,3 @@ def _is_key(key: Any, known: Any) -> Any:
     if isinstance(known, (str, bytes)) or known is None:
         return False
     return equal(key, known)
-
-
-def member(kind: Any, value: Any) -> Choice:
-    """The member of an enum that has a value."""
-    members = {one.value: one for one in kind}
-    place, found = _place(members, value)
-    fails(ValueError, f"not a valid {kind.__name__}", logical_not(found))
-    return Choice(jnp.asarray(place, jnp.int32), tuple(members.values()))
-
-
-def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
-    if not differs(key):
-        return entries.get(key, default)
-    place, found = _place(entries, key)
-    return select(truth(found), gathered(list(entries.values()), place), default)
-
-
-def index(items: Sequence[Any], value: Any, /) -> Any:
-    """Where a value is first."""
-    found = [equal(item, value) for item in items]
-    fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
-    place: Any = len(items) - 1
-    for i in reversed(range(len(items) - 1)):
-        place = select(found[i], i, place)
-    return place
-
-
-def count(items: Sequence[Any], value: Any, /) -> Any:
-    return sum(as_int(equal(other, value)) for other in items)
-
-
-def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
-    items[:] = in_order(list(items), list(items) if key is None else list(map(key, items)), reverse)
-
-
-def _grown(name: str) -> Function:
-    """A method of a list that changes it at a place that differs between lanes, or by items that do."""
-
-    def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
-        if name != "remove" and not differs((args, kwargs)):
-            return getattr(type(items), name)(items, *args, **kwargs)
-        error = BatchTypeError(
-            f"`{name}` changes a list, at another place in each lane",
-            help="give the list a name, and call the method in a statement of its own.",
-        )
-        error.about = places_of(items) or type(items)
-        raise error
-
-    return apply
-
-
-METHODS: Final[dict[tuple[type, str], Function]] = {
-    (dict, "get"): _get,
-    **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
-    (list, "pop"): _grown("pop"),
-    (list, "sort"): _sort,
-    (collections.deque, "rotate"): _grown("rotate"),
-    **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
-}
-"""Methods of containers, which get the container as their first argument."""

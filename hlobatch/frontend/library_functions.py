@@ -16,7 +16,8 @@ from typing import Any, Final
 import jax.numpy as jnp
 
 from hlobatch.frontend.builtins import logical_not
-from hlobatch.frontend.items import count, index, item
+from hlobatch.frontend.container_methods import count, index
+from hlobatch.frontend.items import item
 from hlobatch.frontend.lane_numbers import as_bool, as_complex, as_float, as_index, unflagged
 from hlobatch.frontend.meaning import Meaning, entries
 from hlobatch.frontend.python_numbers import operate, power

@@ -39,7 +39,7 @@ from hlobatch.frontend import (
     structure,
     traced_functions,
 )
-from hlobatch.frontend.array_stores import slice_of
+from hlobatch.frontend.lane_slices import slice_of
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
 from hlobatch.frontend.syntax import assigned, helper
 from hlobatch.ir.effects import lane_print

@@ -27,9 +27,9 @@ from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
-from hlobatch.frontend.array_stores import Span, Stretch, is_lane_index
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, check_index, gathered, within
+from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
 from hlobatch.ir.boxed import mapped
 from hlobatch.ir.growing import Growing

@@ -1,0 +1,87 @@
+"""Methods of lists, tuples and dicts -> what they mean if an argument or the items differ between lanes.
+
+::
+
+    prices.get(key, 0)        the lane's item, or 0 if no key is equal
+    names.index(n)            the place of the first item that is equal; a ValueError in lanes where none is
+    items.sort()              the list, in order
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Sequence
+from typing import Any, Final
+
+import jax.numpy as jnp
+
+from hlobatch.analysis.identity import places_of
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.builtins import logical_not, truth
+from hlobatch.frontend.items import gathered, place_of_key
+from hlobatch.frontend.lane_numbers import as_int, differs, select
+from hlobatch.frontend.meaning import Function
+from hlobatch.frontend.sequences import either, equal
+from hlobatch.frontend.sorting import in_order
+from hlobatch.ir.choice import Choice
+
+
+def member(kind: Any, value: Any) -> Choice:
+    """The member of an enum that has a value."""
+    members = {one.value: one for one in kind}
+    place, found = place_of_key(members, value)
+    fails(ValueError, f"not a valid {kind.__name__}", logical_not(found))
+    return Choice(jnp.asarray(place, jnp.int32), tuple(members.values()))
+
+
+def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    if not differs(key):
+        return entries.get(key, default)
+    place, found = place_of_key(entries, key)
+    return select(truth(found), gathered(list(entries.values()), place), default)
+
+
+def index(items: Sequence[Any], value: Any, /) -> Any:
+    """Where a value is first."""
+    found = [equal(item, value) for item in items]
+    fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
+    place: Any = len(items) - 1
+    for i in reversed(range(len(items) - 1)):
+        place = select(found[i], i, place)
+    return place
+
+
+def count(items: Sequence[Any], value: Any, /) -> Any:
+    return sum(as_int(equal(other, value)) for other in items)
+
+
+def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:
+    items[:] = in_order(list(items), list(items) if key is None else list(map(key, items)), reverse)
+
+
+def _grown(name: str) -> Function:
+    """A method of a list that changes it at a place that differs between lanes, or by items that do."""
+
+    def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
+        if name != "remove" and not differs((args, kwargs)):
+            return getattr(type(items), name)(items, *args, **kwargs)
+        error = BatchTypeError(
+            f"`{name}` changes a list, at another place in each lane",
+            help="give the list a name, and call the method in a statement of its own.",
+        )
+        error.about = places_of(items) or type(items)
+        raise error
+
+    return apply
+
+
+METHODS: Final[dict[tuple[type, str], Function]] = {
+    (dict, "get"): _get,
+    **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
+    (list, "pop"): _grown("pop"),
+    (list, "sort"): _sort,
+    (collections.deque, "rotate"): _grown("rotate"),
+    **{(kind, name): method for kind in (list, tuple) for name, method in (("index", index), ("count", count))},
+}
+"""Methods of containers, which get the container as their first argument."""

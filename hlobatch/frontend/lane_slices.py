@@ -1,0 +1,155 @@
+"""Slices whose bounds differ between lanes -> windows of a size that all lanes share, and masks along an axis.
+
+::
+
+    a[i : i + 3]         Span(i, 3)                 a window: a gather or a scatter
+    a[lo:hi]             Stretch(lo, hi, None)      a mask, (lo <= k) & (k < hi), along the axis
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import jax.numpy as jnp
+from jax import lax
+
+from hlobatch._jax import is_tracer
+from hlobatch.diagnostics import BatchTypeError
+
+
+@dataclass(frozen=True)
+class Span:
+    """A slice that begins where the lane says, and whose length all lanes share.
+
+    Attributes:
+        start: A scalar.
+        size: Its length.
+    """
+
+    start: Any
+    size: int
+
+
+@dataclass(frozen=True)
+class Stretch:
+    """A slice whose bounds differ between lanes.
+
+    Attributes:
+        lower: Where it begins: a scalar, or None as in a slice.
+        upper: Where it ends, a scalar or None.
+        step: Its step, a scalar or None.
+    """
+
+    lower: Any
+    upper: Any
+    step: Any
+
+    def mask(self, size: int) -> Any:
+        """Which elements of an axis it takes.
+
+        Raises:
+            BatchTypeError: It goes backwards, or by a step that differs between lanes.
+        """
+        step = 1 if self.step is None else self.step
+        if is_tracer(step):
+            step = jnp.maximum(step, 1)
+        elif step < 1:
+            raise BatchTypeError(
+                "a slice that goes backwards has bounds that differ between lanes",
+                help="write the same elements forwards, or assign to one item after the other in a loop.",
+            )
+        place = jnp.arange(size)
+        lower = 0 if self.lower is None else jnp.clip(from_start(self.lower, size), 0, size)
+        chosen = place >= lower
+        if self.upper is not None:
+            chosen &= place < from_start(self.upper, size)
+        return chosen if type(step) is int and step == 1 else chosen & ((place - lower) % step == 0)
+
+
+def slice_of(lower: Any, upper: Any, step: Any, length: Any) -> slice | Span | Stretch:
+    """What stands between the brackets of ``a[lower:upper:step]``.
+
+    Args:
+        lower: Where it begins, a number or None.
+        upper: Where it ends, a number or None.
+        step: Its step, a number or None.
+        length: ``upper - lower``, if the way in which they are written tells that all lanes share it; else None.
+    """
+    if not any(map(is_tracer, (lower, upper, step))):
+        return slice(lower, upper, step)
+    if length is not None and not is_tracer(length):
+        return Span(lower, max(int(length), 0))
+    return Stretch(lower, upper, step)
+
+
+def is_lane_index(key: Any) -> bool:
+    """Whether a key is a whole number that may differ between lanes."""
+    return is_tracer(key) and key.ndim == 0 and jnp.issubdtype(key.dtype, jnp.integer)
+
+
+def from_start(bound: Any, size: int) -> Any:
+    """An index as one from the beginning of an axis."""
+    return jnp.where(bound < 0, bound + size, bound)
+
+
+@dataclass(frozen=True)
+class Window:
+    """A part of an array that lies together, of a size that all lanes share.
+
+    Attributes:
+        starts: Its first index along each axis, an array.
+        sizes: How many there are along each.
+        collapsed: The axes that the part does not have.
+    """
+
+    starts: Any
+    sizes: tuple[int, ...]
+    collapsed: tuple[int, ...]
+
+    @classmethod
+    def of(cls, array: Any, parts: Sequence[Any]) -> Window:
+        """The window of a key, all of whose parts are numbers, spans or slices without a step."""
+        parts = list(parts)
+        if ... in [part for part in parts if part is ...]:
+            at = next(i for i, part in enumerate(parts) if part is ...)
+            parts[at : at + 1] = [slice(None)] * (array.ndim - len(parts) + 1)
+        parts += [slice(None)] * (array.ndim - len(parts))
+        starts, sizes, collapsed = list[Any](), list[int](), list[int]()
+        for axis, (part, size) in enumerate(zip(parts, array.shape, strict=True)):
+            if isinstance(part, Span):
+                start, length = part.start, part.size
+            elif isinstance(part, slice):
+                start, stop, step = part.indices(size)
+                length = max(stop - start, 0)
+                if step != 1:
+                    raise BatchTypeError(
+                        "a slice with a step stands beside one that begins where the lane says",
+                        help="assign to one item after the other in a loop.",
+                    )
+            else:
+                start, length = from_start(part, size), 1
+                collapsed.append(axis)
+            if length > size:
+                raise IndexError(f"a slice of {length} elements of an axis that has {size}")
+            starts.append(jnp.asarray(start, jnp.int32))
+            sizes.append(length)
+        return cls(jnp.stack(starts), tuple(sizes), tuple(collapsed))
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the part."""
+        return tuple(size for axis, size in enumerate(self.sizes) if axis not in self.collapsed)
+
+    @property
+    def _axes(self) -> tuple[int, ...]:
+        return tuple(range(len(self.sizes)))
+
+    @property
+    def gathered(self) -> Any:
+        return lax.GatherDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)
+
+    @property
+    def scattered(self) -> Any:
+        return lax.ScatterDimensionNumbers(tuple(range(len(self.shape))), self.collapsed, self._axes)
