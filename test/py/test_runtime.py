@@ -662,7 +662,7 @@ def test_what_depends_on_captured_arrays_alone_is_computed_once_for_all_runs(mon
     (kept,) = plain.trace(x).plan.captures.arrays
     assert kept.shape == TABLE.shape
     assert [a.shape for a in folded.trace(x).plan.captures.arrays] == [TABLE.T.shape, TABLE.shape]  # turned, and noise
-    monkeypatch.setattr(fold_constants, "LARGEST", 4 * TABLE.size - 1)
+    monkeypatch.setattr(fold_constants, "MOST_BYTES_KEPT", 4 * TABLE.size - 1)
     huge = weighted(TABLE)
     np.testing.assert_allclose(huge(x), plain(x), rtol=1e-6)
     (kept,) = huge.trace(x).plan.captures.arrays

@@ -99,10 +99,10 @@ def test_a_chain_draws_the_same_among_others() -> None:
 
 def test_calls_do_not_change_what_is_drawn(result: mcmc.Result, monkeypatch: pytest.MonkeyPatch) -> None:
     """Be they of few steps each, or of as many as can be counted in 32 bits."""
-    monkeypatch.setattr("hlobatch.mcmc.run.LONG", 1e-4)
+    monkeypatch.setattr("hlobatch.mcmc.run.LONG_SECONDS", 1e-4)
     monkeypatch.setattr("hlobatch.mcmc.run.Run.leapfrogs", 7)
     np.testing.assert_array_equal(run().draws["x"], result.draws["x"])
-    monkeypatch.setattr("hlobatch.mcmc.run.LONG", 1e9)
+    monkeypatch.setattr("hlobatch.mcmc.run.LONG_SECONDS", 1e9)
     monkeypatch.setattr("hlobatch.mcmc.run.FIRST_SECONDS", 1e9)
     np.testing.assert_array_equal(run(num_samples=2_000).draws["x"][:, :100], result.draws["x"])
 
