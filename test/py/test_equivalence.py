@@ -17,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from neighbors import share_operations
 from own_code import HAS_LLVM, WITHOUT, checking
 from shares import share
 from zoo import LOOP, PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
@@ -167,22 +168,12 @@ def block_code_cache(program: ZooProgram) -> dict[Any, Any]:
     return {}
 
 
-NEIGHBORS = 12
-"""Programs in a row that share the single operations that JAX has compiled: those of all take a gigabyte."""
-
-
 @functools.lru_cache(maxsize=1)
 def forget_others(program: ZooProgram) -> None:
     """Drop what was compiled for other programs: that of some hundred tests takes gigabytes."""
     variant.cache_clear()
     block_code_cache.cache_clear()
-    forget_operations(ZOO.index(program) // NEIGHBORS)
-
-
-@functools.lru_cache(maxsize=1)
-def forget_operations(neighborhood: int) -> None:
-    """Drop what was compiled for programs elsewhere in the zoo."""
-    jax.clear_caches()
+    share_operations(program, ZOO)
 
 
 def run_stackless(backend: stackless.Backend) -> Run:

@@ -13,6 +13,7 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+from neighbors import share_operations
 from programs import PROGRAMS
 from programs.refused import REFUSED
 from programs.table import Program, check
@@ -34,8 +35,8 @@ ALLOWED = [program for program in PROGRAMS if program.name not in REFUSED]
 
 @functools.lru_cache(maxsize=1)
 def traced(program: Program) -> hb.Traced:
-    """Traced once for all that interpret it; dropping what others left, as a hundred programs take gigabytes."""
-    jax.clear_caches()
+    """Traced once for all that interpret it."""
+    share_operations(program, ALLOWED)
     return program.trace()
 
 

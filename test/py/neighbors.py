@@ -1,0 +1,20 @@
+"""Programs in a row share the single operations that JAX has compiled for them, which are mostly the same ones."""
+
+import functools
+from collections.abc import Sequence
+from typing import Any
+
+import jax
+
+NEIGHBORS = 12
+"""How many do; what is compiled for all of them takes gigabytes."""
+
+
+def share_operations(program: Any, programs: Sequence[Any]) -> None:
+    """Drop what was compiled for programs in other parts of a list."""
+    _only(type(program), programs.index(program) // NEIGHBORS)
+
+
+@functools.lru_cache(maxsize=1)
+def _only(kind: type, part: int) -> None:
+    jax.clear_caches()
