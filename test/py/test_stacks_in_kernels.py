@@ -64,22 +64,24 @@ def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
 def test_stacks_in_loops_are_stacks(axis, by_bits, event, depth, apart):
     rng = np.random.default_rng(1)
     lanes = 9
-    stack = jnp.asarray(rng.standard_normal((depth, lanes, *event)), jnp.float32)
-    top = jnp.asarray(rng.standard_normal((lanes, *event)), jnp.float32)
-    stacks, tops = [stack, jnp.zeros((depth, lanes), int)], [top, jnp.arange(lanes)]
-    turned = [jnp.moveaxis(x, 1, axis) if axis else x for x in stacks]
-    tops_turned = [jnp.moveaxis(x, 0, axis) for x in tops]
-    pointer = jnp.asarray([0, apart, *rng.integers(0, apart, lanes - 2)], jnp.int32)
+    stack = rng.standard_normal((depth, lanes, *event), np.float32)
+    top = rng.standard_normal((lanes, *event), np.float32)
+    stacks, tops = [stack, np.zeros((depth, lanes), int)], [top, np.arange(lanes)]
+    turned = [np.moveaxis(x, 1, axis) if axis else x for x in stacks]
+    tops_turned = [np.moveaxis(x, 0, axis) for x in tops]
+    pointer = np.array([0, apart, *rng.integers(0, apart, lanes - 2)], np.int32)
+    push, pop = jax.jit(push_at_once), jax.jit(pop_at_once)
+    push_turned, pop_turned = (
+        jax.jit(lambda *operands, run=run: run(*operands, axis, by_bits)) for run in (push_in_loops, pop_in_loops)
+    )
     for mask in (rng.random(lanes) < 0.5, np.zeros(lanes, bool), np.ones(lanes, bool)):
-        wanted = push_at_once(stacks, pointer, tops, mask)
-        got = push_in_loops(turned, pointer, tops_turned, mask, axis, by_bits)
+        wanted, got = push(stacks, pointer, tops, mask), push_turned(turned, pointer, tops_turned, mask)
         for one, other in zip(wanted, got, strict=True):
-            other = jnp.moveaxis(other, axis, 1) if axis else other
+            other = np.moveaxis(other, axis, 1) if axis else other
             np.testing.assert_array_equal(one[:-1], other[:-1])  # the last row is spare
-        wanted = pop_at_once(stacks, pointer, tops, mask)
-        got = pop_in_loops(turned, pointer, tops_turned, mask, axis, by_bits)
+        wanted, got = pop(stacks, pointer, tops, mask), pop_turned(turned, pointer, tops_turned, mask)
         for one, other in zip(wanted, got, strict=True):
-            np.testing.assert_array_equal(one, jnp.moveaxis(other, axis, 0))
+            np.testing.assert_array_equal(one, np.moveaxis(other, axis, 0))
 
 
 @pytest.mark.parametrize(
