@@ -31,6 +31,17 @@ def two_cores() -> Iterator[None]:
         yield
 
 
+@pytest.fixture
+def quick_compilation() -> Iterator[None]:
+    """XLA does without most of its optimizations, which halves its time; at night it has all of them.
+
+    For tests of what is computed and of how a run goes on, and not for those of XLA's code.
+    """
+    jax.config.update("jax_disable_most_optimizations", hypothesis.settings.get_current_profile_name() != "nightly")
+    yield
+    jax.config.update("jax_disable_most_optimizations", False)
+
+
 @pytest.fixture(params=["packed", "as it is"])
 def state_given_back(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """The state of a run comes back in both ways, whatever its size."""

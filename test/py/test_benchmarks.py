@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import pytest
+from jax.experimental.compilation_cache import compilation_cache
 
 from benchmarks import measure, registry, report, results, sampling
 from benchmarks.__main__ import main, sizes
@@ -25,12 +26,24 @@ FILES = sorted((ROOT / "benchmarks" / "results").glob("*.json"))
 TINY = Size(lanes=3, inputs=6)
 
 
-@pytest.fixture
-def quick_compilation() -> Iterator[None]:
-    """XLA does without most of its optimizations: half of the time of these tests."""
-    jax.config.update("jax_disable_most_optimizations", True)
+@pytest.fixture(scope="module")
+def kept(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """What is compiled to be timed need not be compiled again to be run: JAX keeps it in a folder."""
+    settings = {
+        "jax_compilation_cache_dir": str(tmp_path_factory.mktemp("compiled")),
+        "jax_persistent_cache_min_compile_time_secs": 0,
+        "jax_persistent_cache_min_entry_size_bytes": -1,
+    }
+    before = {name: getattr(jax.config, name) for name in settings}
+
+    def use(values: dict[str, Any]) -> None:
+        for name, value in values.items():
+            jax.config.update(name, value)
+        compilation_cache.reset_cache()
+
+    use(settings)
     yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    use(before)
 
 
 AGAINST_JAX = [
@@ -40,7 +53,7 @@ AGAINST_JAX = [
 ]
 
 
-@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.usefixtures("quick_compilation", "kept")
 @pytest.mark.parametrize("name", AGAINST_JAX)
 def test_contenders_agree(name: str) -> None:
     """All that do the same work, on more inputs than lanes, have the same results."""
@@ -57,7 +70,7 @@ def test_contenders_agree(name: str) -> None:
     assert in_jax.work == pytest.approx(prepared["hlobatch"].work, rel=0.02), "not the same work"
 
 
-@pytest.mark.usefixtures("quick_compilation")
+@pytest.mark.usefixtures("quick_compilation", "kept")
 @pytest.mark.parametrize("name", [*registry.SWITCHES, *registry.MECHANISMS])
 def test_what_an_optimization_is_for_has_the_same_results_without_it(name: str) -> None:
     prepared, missing = prepare(registry.find(name), TINY)

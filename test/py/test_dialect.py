@@ -370,7 +370,7 @@ def fuzzed(script: str, count: int, seed: int) -> list[int]:
 @pytest.mark.parametrize("seed", range(8) if NIGHT else [0])
 def test_mutated_texts(seed: int) -> None:
     """In a process of its own, so that a crash is a failure of this test alone."""
-    count = 12_500 if NIGHT else 500
+    count = 12_500 if NIGHT else 200
     accepted, refused = fuzzed("fuzz_dialect.py", count, seed)
     assert accepted > 0
     assert accepted + refused == count
@@ -379,7 +379,7 @@ def test_mutated_texts(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(8) if NIGHT else [0])
 def test_mutated_bytecode(seed: int) -> None:
     """MLIR's own reader may end the process (docs/dialect.md); no error but an ``HloBatchError`` leaves ours."""
-    count = 5_000 if NIGHT else 500
+    count = 5_000 if NIGHT else 200
     accepted, refused, ended = fuzzed("fuzz_bytecode.py", count, seed)
     assert accepted > 0
     assert accepted + refused + ended == count

@@ -16,6 +16,8 @@ import hlobatch as hb
 from hlobatch.runtime.course import Course
 from hlobatch.runtime.pace import FASTER, MOST, STRETCH, Pace
 
+pytestmark = pytest.mark.usefixtures("quick_compilation")
+
 TURNS = 8
 """Of a stretch, in these tests."""
 
