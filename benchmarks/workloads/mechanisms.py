@@ -268,7 +268,7 @@ WORKLOADS: Final = {
             "The place that a row is gathered from is computed once (`targets/cpu/held.py`).",
         ),
         workload(
-            "packing", without(packing, "WORTH_PACKING", -1), partial(switches.prepare, mixtures), Size(8, 8),
+            "packing", without(packing, "MOST_BYTES_PACKED", -1), partial(switches.prepare, mixtures), Size(8, 8),
             "A small state is given back as few arrays (`runtime/packing.py`).",
         ),
         workload(

@@ -30,7 +30,7 @@ from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.emissions import emit
 from hlobatch.runtime.plan import Room
 from hlobatch.runtime.stops import interruption, stop_error
-from hlobatch.runtime.tail import LOOKS, WORTH
+from hlobatch.runtime.tail import SHORT_STRETCHES, WORTH_SECONDS
 
 Arrays = list[Any]
 
@@ -107,7 +107,7 @@ class Course:
                 self._advance(starts)
         except KeyboardInterrupt:
             raise self.interrupted() from None
-        if self.stretches > LOOKS and not self.has_ended_so:
+        if self.stretches > SHORT_STRETCHES and not self.has_ended_so:
             self.division.plan.ends.are_expected = False
         if any(part.stop for part in self.parts.values()):
             raise self._stopped()
@@ -167,7 +167,7 @@ class Course:
     @property
     def _part_of_pace(self) -> int:
         """The turns of a usual stretch over those of the next one: more than 1 at first, if a tail is expected."""
-        return 1 << max(0, LOOKS - self.stretches) if self.division.plan.ends.are_expected else 1
+        return 1 << max(0, SHORT_STRETCHES - self.stretches) if self.division.plan.ends.are_expected else 1
 
     def _without_memory(self, number: int, start: Start, error: Exception) -> None:
         """Note that a part did not go on: there was no memory for larger stacks, or not even for those that it had."""
@@ -237,7 +237,7 @@ class Course:
         tail = division.tail(room, at_work) if at_work else None
         if tail is None:
             return None
-        if not division.has_compiled(room, tail) and ends.seconds < WORTH:
+        if not division.has_compiled(room, tail) and ends.seconds < WORTH_SECONDS:
             self.is_at_end = True
             return None
         self.has_ended_so = ends.are_expected = True

@@ -34,7 +34,7 @@ from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.state.log import Entry, entries
 from hlobatch.lowering.state.narrowing import Narrowing
 from hlobatch.runtime.entry_points import donated_of, entry_of, entry_point, jitted, layout_alone, state_position
-from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
 from hlobatch.runtime.packing import Packing
 from hlobatch.runtime.places import devices_of
@@ -140,7 +140,7 @@ class Division:
         taken, most = self._bytes_of_frame * (room.depth + 1), self.plan.options.max_stack_bytes
         if most is not None:
             return taken <= most
-        return taken <= SURELY_THERE or COPIES * taken <= available()
+        return taken <= BYTES_SURELY_THERE or COPIES * taken <= available()
 
     @cached_property
     def _bytes_of_frame(self) -> int:

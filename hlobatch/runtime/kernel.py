@@ -24,12 +24,12 @@ from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.kernels.interface import FAULT, Call
 from hlobatch.kernels.jit import Code
 from hlobatch.kernels.module import KernelModule
-from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.threads import lanes
 
-ALIGNED: Final = 64
+ALIGNED_BYTES: Final = 64
 """Bytes that what the host hands in is a multiple of."""
-GROWTH: Final = 4
+GROWTH_OF_DEPTH: Final = 4
 """Times as many frames a stack has after it was too small."""
 OWN_SECONDS: Final = 0.03
 """What the thread that calls runs by itself: as long as a signal may wait."""
@@ -38,15 +38,15 @@ LEAST_SECONDS_FOR_A_THREAD: Final = 2e-4
 FIRST_TURNS: Final = 1 << 10
 """Turns that it makes by itself before it is known how long they take."""
 MOST_TURNS: Final = 1 << 40
-MEASURABLE: Final = 1e-4
+MEASURABLE_SECONDS: Final = 1e-4
 """Seconds from which it is known how long turns take …"""
-FASTER: Final = 16
+MOST_GROWTH: Final = 16
 """… and times as many as before that it makes at most when it is."""
-LOOKS: Final = 1 << 10
+TURNS_BETWEEN_LOOKS: Final = 1 << 10
 """Turns of other threads between two looks whether they are to stop."""
 CHUNKS: Final = 16
 """Times that each thread takes inputs at least, if there are enough inputs."""
-MOST_AT_ONCE: Final = 64
+MOST_INPUTS_AT_ONCE: Final = 64
 
 _MASK: Final = (1 << NUMBER) - 1
 
@@ -78,12 +78,12 @@ class Frames:
         found, taken = [], 0
         for bytes_, stack in zip(self.module.frame_bytes, self.module.stack_of, strict=True):
             found.append((taken, self.depths[stack]))
-            taken += -(-bytes_ * self.depths[stack] // ALIGNED) * ALIGNED
+            taken += -(-bytes_ * self.depths[stack] // ALIGNED_BYTES) * ALIGNED_BYTES
         return np.asarray(found or [(0, 0)], np.int64), taken
 
     def grown(self, stacks: Sequence[int], limit: int) -> Frames:
         """Frames with more of them on some stacks."""
-        depths = [min(d * GROWTH, max(limit, d)) if k in stacks else d for k, d in enumerate(self.depths)]
+        depths = [min(d * GROWTH_OF_DEPTH, max(limit, d)) if k in stacks else d for k, d in enumerate(self.depths)]
         return Frames(self.module, tuple(depths))
 
 
@@ -126,9 +126,9 @@ class Kernel:
 
     def note_turns(self, turns: int, seconds: float) -> None:
         """Learn how long turns take."""
-        wanted = int(turns * OWN_SECONDS / seconds) if seconds > MEASURABLE else FASTER * turns
+        wanted = int(turns * OWN_SECONDS / seconds) if seconds > MEASURABLE_SECONDS else MOST_GROWTH * turns
         if turns >= self.turns or wanted < self.turns:
-            self.turns = max(1, min(wanted, FASTER * self.turns, MOST_TURNS))
+            self.turns = max(1, min(wanted, MOST_GROWTH * self.turns, MOST_TURNS))
 
     def note_inputs(self, seconds: float) -> None:
         """Learn how long an input takes."""
@@ -216,7 +216,7 @@ class Run:
             return parked[:0]
         taken = frames.entries[1] * self.threads
         most = self.kernel.most_bytes
-        if taken > (most if most is not None else max(SURELY_THERE, available() // 2)):
+        if taken > (most if most is not None else max(BYTES_SURELY_THERE, available() // 2)):
             self.is_full = True
             return parked[:0]
         deeper: np.ndarray[Any, Any] = np.asarray(frames.depths) > np.asarray(self.frames.depths)
@@ -237,7 +237,7 @@ class Run:
             return calls[-1]
 
         def leave_to_another() -> None:
-            others.append(lanes().submit(made(LOOKS, is_last=False).run))
+            others.append(lanes().submit(made(TURNS_BETWEEN_LOOKS, is_last=False).run))
 
         try:
             for _ in range(threads - 1):
@@ -300,15 +300,15 @@ class _Call:
         module = run.kernel.module
         entries, stacks = run.frames.entries
         counts = np.zeros(module.blocks, np.int64)
-        memory = np.empty(module.local_bytes + stacks + ALIGNED, np.uint8)
-        local = memory.ctypes.data + -memory.ctypes.data % ALIGNED
+        memory = np.empty(module.local_bytes + stacks + ALIGNED_BYTES, np.uint8)
+        local = memory.ctypes.data + -memory.ctypes.data % ALIGNED_BYTES
         fields = np.zeros(Call.FIELDS, np.int64)
         fields[Call.STATUS] = run.status.ctypes.data
         fields[Call.NEXT] = shared.ctypes.data
         fields[Call.STOP] = shared.ctypes.data + 8
         fields[Call.TODO] = 0 if todo is None else todo.ctypes.data
         fields[Call.COUNT] = count
-        fields[Call.CHUNK] = max(1, min(MOST_AT_ONCE, count // (threads * CHUNKS)))
+        fields[Call.CHUNK] = max(1, min(MOST_INPUTS_AT_ONCE, count // (threads * CHUNKS)))
         fields[Call.LOCAL] = local
         fields[Call.STACKS] = local + module.local_bytes
         fields[Call.FRAMES] = entries.ctypes.data

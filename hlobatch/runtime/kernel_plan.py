@@ -23,7 +23,7 @@ from hlobatch.kernels.module import KernelModule, to_llvm
 from hlobatch.kernels.processors import CPU, Processor
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.lowering.state.inputs import Inputs
-from hlobatch.runtime.kernel import ALIGNED, Kernel, Run, table
+from hlobatch.runtime.kernel import ALIGNED_BYTES, Kernel, Run, table
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -32,7 +32,7 @@ from hlobatch.strategy.options import KERNEL
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
 
-LARGE: Final = 1 << 16
+LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
 
 
@@ -313,13 +313,13 @@ def _pointer(array: Any) -> int:
 def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """An array of zeros that JAX can take as it is."""
     bytes_ = array_bytes(jax.ShapeDtypeStruct(shape, dtype))
-    memory = np.zeros(bytes_ + ALIGNED, np.uint8)
-    first = -memory.ctypes.data % ALIGNED
+    memory = np.zeros(bytes_ + ALIGNED_BYTES, np.uint8)
+    first = -memory.ctypes.data % ALIGNED_BYTES
     array: np.ndarray[Any, Any] = memory[first : first + bytes_].view(dtype).reshape(shape)
     return array
 
 
 def _as_jax(array: np.ndarray[Any, Any], device: Any) -> Any:
-    if device is not None or array.nbytes >= LARGE:
+    if device is not None or array.nbytes >= LEAST_BYTES_BY_JAX:
         return jax.device_put(array, device)
     return jnp.asarray(array)

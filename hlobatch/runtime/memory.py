@@ -13,7 +13,7 @@ import jax
 
 from hlobatch.targets.registry import target_of
 
-SURELY_THERE: Final = 2**26
+BYTES_SURELY_THERE: Final = 2**26
 """Bytes that nobody has to ask for."""
 _CGROUP: Final = Path("/sys/fs/cgroup")
 

@@ -11,11 +11,11 @@ from collections.abc import Hashable
 from dataclasses import dataclass, field
 from typing import Final
 
-STRETCH: Final = 0.15
+STRETCH_SECONDS: Final = 0.15
 """Seconds that a stretch is to take."""
-MOST: Final = 2**30
+MOST_TURNS: Final = 2**30
 """Turns of a stretch, at most."""
-FASTER: Final = 8
+MOST_GROWTH: Final = 8
 """Times as many turns as the last one that a stretch has at most: that one may have been on easy inputs."""
 
 
@@ -33,18 +33,18 @@ class Pace:
     @classmethod
     def guessed(cls, seconds: float) -> Pace:
         """The pace for turns that are guessed to take ``seconds`` each."""
-        return cls(_power_of_two(STRETCH / seconds))
+        return cls(_power_of_two(STRETCH_SECONDS / seconds))
 
     def note(self, seconds: float, executables: Hashable) -> None:
         """Learn from how long a full stretch took; the first one by new executables does not count: it may compile."""
         is_new = executables not in self._seen
         self._seen.add(executables)
-        if is_new and seconds > STRETCH:
+        if is_new and seconds > STRETCH_SECONDS:
             return
-        if not STRETCH / 2 < seconds < 2 * STRETCH:
-            self.turns = _power_of_two(self.turns * min(FASTER, STRETCH / max(seconds, 1e-9)))
+        if not STRETCH_SECONDS / 2 < seconds < 2 * STRETCH_SECONDS:
+            self.turns = _power_of_two(self.turns * min(MOST_GROWTH, STRETCH_SECONDS / max(seconds, 1e-9)))
 
 
 def _power_of_two(number: float) -> int:
-    """The power of two that is nearest to a number, at least 1 and at most ``MOST``."""
-    return 1 << round(math.log2(min(max(number, 1.0), MOST)))
+    """The power of two that is nearest to a number, at least 1 and at most ``MOST_TURNS``."""
+    return 1 << round(math.log2(min(max(number, 1.0), MOST_TURNS)))

@@ -20,7 +20,7 @@ import numpy as np
 from hlobatch.ir.physical import array_bytes
 from hlobatch.lowering.state.layout import Layout
 
-WORTH_PACKING: Final = 512 * 1024
+MOST_BYTES_PACKED: Final = 512 * 1024
 """Bytes of a state up to which copying it is faster than giving back its arrays one by one."""
 WORD: Final = np.dtype(np.int32)
 _AS_WORDS: Final = frozenset(map(np.dtype, (np.int32, np.uint32, np.float32, np.bool_)))
@@ -42,7 +42,7 @@ class Packing:
     def of(cls, layout: Layout) -> Packing:
         """How the state of a run is given back."""
         avals = tuple(layout.slots.values())
-        return cls(avals, layout.idiom.is_one_kernel and sum(map(array_bytes, avals)) <= WORTH_PACKING)
+        return cls(avals, layout.idiom.is_one_kernel and sum(map(array_bytes, avals)) <= MOST_BYTES_PACKED)
 
     def pack(self, stop: Any, state: Sequence[Any]) -> list[Any]:
         """The arrays to give back, traced as part of the run; the first element of all is what stopped the run."""

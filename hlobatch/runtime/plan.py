@@ -35,12 +35,12 @@ from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
 
-SECONDS: Final = 3e-10
+SECONDS_AN_OPERATION: Final = 3e-10
 """A guess, before a run was timed, of what an operation on a number takes."""
-STEP: Final = 1e-6
+SECONDS_A_TURN: Final = 1e-6
 """A guess, before a run was timed, of what a turn takes besides its operations."""
 
-WORTH_SHARING: Final = 256 * 1024
+LEAST_BYTES_SHARED: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
 
 
@@ -184,7 +184,9 @@ class Plan:
         if inputs not in self._paces:
             strategy = self.strategy(inputs, is_alone=True)
             rounds = strategy.policy.rounds if strategy.policy.form in SWEEPS else 1 / len(self.block_costs)
-            self._paces[inputs] = Pace.guessed(strategy.lanes * sum(self.block_costs) * rounds * SECONDS + STEP)
+            self._paces[inputs] = Pace.guessed(
+                strategy.lanes * sum(self.block_costs) * rounds * SECONDS_AN_OPERATION + SECONDS_A_TURN
+            )
         return self._paces[inputs]
 
     @cached_property
@@ -202,7 +204,7 @@ class Plan:
             return True
         computed = {v for v, alloc in program.var_alloc.items() if alloc is Alloc.SHARED}.difference(program.vars_in)
         leaves = (t for v in computed for t in program.var_defs[v].tensor_leaves)
-        return sum(map(array_bytes, map(physical, leaves))) >= WORTH_SHARING
+        return sum(map(array_bytes, map(physical, leaves))) >= LEAST_BYTES_SHARED
 
     @cached_property
     def block_costs(self) -> tuple[float, ...]:

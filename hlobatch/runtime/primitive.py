@@ -41,7 +41,7 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
 from hlobatch.runtime.kernel_call import Record, calling, check_registered
 from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
-from hlobatch.runtime.memory import SURELY_THERE, available
+from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
 from hlobatch.strategy.options import KERNEL
@@ -195,7 +195,7 @@ def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> li
 def _check_memory(plan: Plan, layout: Layout) -> None:
     """Refuse stacks that there is no memory for; where stacks cannot grow, they are allocated whole at the start."""
     taken = layout.stack_bytes
-    if taken > SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
+    if taken > BYTES_SURELY_THERE and taken > (plan.options.max_stack_bytes or available()):
         raise HloBatchError(
             f"the stacks of {plan.name!r} would take {taken / 1e9:.0f} GB for {layout.lanes} lanes, more than there is",
             plan.specialized.location,

@@ -31,4 +31,4 @@ def fits_with(times: int, plan: Plan, size: int) -> bool:
     types = (type_ for type_ in plan.specialized.var_defs.values() if type_.grows)
     leaves = [physical(leaf) for type_ in types for leaf in type_.tensor_leaves]
     taken: int = sum(math.prod(leaf.shape) * np.dtype(leaf.dtype).itemsize for leaf in leaves) * size * times
-    return bool(2 * taken <= max(memory.available(), memory.SURELY_THERE))
+    return bool(2 * taken <= max(memory.available(), memory.BYTES_SURELY_THERE))

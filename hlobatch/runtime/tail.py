@@ -29,9 +29,9 @@ WIDTHS: Final = (1, 8)
 """Lanes of the programs that the last lanes go on in."""
 LEAST_LANES_FOR_EACH: Final = 4
 """Times as many lanes as such a program has that a run must have to go on in it."""
-LOOKS: Final = 8
+SHORT_STRETCHES: Final = 8
 """Stretches that are half as long as the next one, at the start of a run that may have a tail."""
-WORTH: Final = 0.3
+WORTH_SECONDS: Final = 0.3
 """Seconds of turns with few lanes after which it is worth compiling a program for them."""
 
 

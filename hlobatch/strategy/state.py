@@ -23,7 +23,7 @@ from hlobatch.targets.target import Run, Target
 LEAST_BYTES_DIVIDED: Final = 256 * 1024
 """Bytes from which XLA divides a kernel that only copies them among threads."""
 
-LONG_ROW: Final = 64
+LEAST_NUMBERS_OF_A_LONG_ROW: Final = 64
 """Numbers in a row from which the row fills vectors by itself, so that lanes need not be the last axis."""
 
 
@@ -44,7 +44,7 @@ class States:
         """Whether most of what is pushed is long rows, which are better copied than gathered from arrays of lanes."""
         pushed = (v for v, alloc in self.program.var_alloc.items() if alloc is Alloc.FULL)
         shapes = [physical(t).shape for v in pushed for t in self.program.var_defs[v].tensor_leaves]
-        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LONG_ROW)
+        in_long_rows = sum(math.prod(shape) for shape in shapes if shape and shape[-1] >= LEAST_NUMBERS_OF_A_LONG_ROW)
         return 2 * in_long_rows > sum(map(math.prod, shapes))
 
     @cached_property

@@ -30,12 +30,12 @@ LANES_TO_ONE: Final = 8
 """A block is compiled for one in so many lanes. More widths did not pay, and each compiles the block again."""
 LEAST_TIMES_THE_OTHERS: Final = 4.0
 """Times as much as all blocks that lanes come back to that a block has to compute to be compiled for few lanes."""
-MOVES: Final = 8.0
+LEAST_OPERATIONS_AN_ELEMENT: Final = 8.0
 """Operations that a block must do for each element that is moved to a narrower array or back, to be worth moving."""
-LONG: Final = (1e3, 4e6)
+LONG_OPERATIONS: Final = (1e3, 4e6)
 """Operations of a lane, and of all of them, from which a block takes very long on a CPU: about a third of a
 millisecond, and not only because there are so many lanes."""
-THIRDS: Final = 3
+PARTS_OF_LANES: Final = 3
 """Where a block takes very long, it is computed for one, two or three of so many parts of the lanes."""
 
 
@@ -48,16 +48,16 @@ def widths(layout: Layout, target: Target) -> Widths:
     program, lanes = layout.program, layout.lanes
     if layout.lane_axis or not (isinstance(lanes, int) and lanes > LANES_TO_ONE):
         return {}
-    repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG
+    repeated, (long_for_one, long_for_all) = repeated_blocks(program), LONG_OPERATIONS
     computed = [primitives_time(program, block) for block in program.graph]
     returning = sum(taken for block, taken in zip(program.graph, computed, strict=True) if block.name in repeated)
 
     def found(block: Block, taken: float) -> tuple[int, ...]:
-        if taken <= MOVES * _moved(layout, block):
+        if taken <= LEAST_OPERATIONS_AN_ELEMENT * _moved(layout, block):
             return ()
         if block.name in repeated:
             is_long = target.narrows_long_blocks and taken >= long_for_one and lanes * taken >= long_for_all
-            return tuple(-(-lanes * part // THIRDS) for part in range(1, THIRDS)) if is_long else ()
+            return tuple(-(-lanes * part // PARTS_OF_LANES) for part in range(1, PARTS_OF_LANES)) if is_long else ()
         return (-(-lanes // LANES_TO_ONE),) if layout.queue and taken > LEAST_TIMES_THE_OTHERS * returning else ()
 
     every = map(found, program.graph, computed)

@@ -22,7 +22,7 @@ FUNCTIONS: Final = costing(Costs.FUNCTION)
 """Primitives of which a lane by itself calls a library, or evaluates a polynomial, for each element."""
 IN_VECTORS: Final = ("tanh",)
 """Of those, primitives that are no call of a library in code of a lane, so that LLVM makes vectors of them."""
-WIDE: Final = 8
+LEAST_ELEMENTS_IN_VECTORS: Final = 8
 """Elements of one lane that vectors are for."""
 
 
@@ -77,11 +77,11 @@ class Work:
                 self.updates += 1
             elif name == "dot_general":
                 self.products += multiplications(equation)
-            elif name in IN_VECTORS and count >= WIDE and aval.dtype == np.float32:
+            elif name in IN_VECTORS and count >= LEAST_ELEMENTS_IN_VECTORS and aval.dtype == np.float32:
                 self.polynomials += count
             elif is_float and name in FUNCTIONS:
                 self.functions += count
-            elif count >= WIDE:
+            elif count >= LEAST_ELEMENTS_IN_VECTORS:
                 self.wide += count
             elif is_float:
                 self.floats += count

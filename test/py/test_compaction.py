@@ -102,8 +102,8 @@ def test_not_where_lanes_come_back() -> None:
 @pytest.mark.parametrize("queue", [True, False])
 def test_where_lanes_come_back_to_what_takes_very_long(monkeypatch: pytest.MonkeyPatch, queue: bool) -> None:
     """On thirds of the lanes, as they become fewer at the end of a run."""
-    monkeypatch.setattr("hlobatch.strategy.widths.LONG", (1.0, 1.0))
-    monkeypatch.setattr("hlobatch.strategy.widths.MOVES", 0.0)
+    monkeypatch.setattr("hlobatch.strategy.widths.LONG_OPERATIONS", (1.0, 1.0))
+    monkeypatch.setattr("hlobatch.strategy.widths.LEAST_OPERATIONS_AN_ELEMENT", 0.0)
     lanes = LANES if queue else INPUTS
     function = hb.batch(come_back.function, lanes=lanes, threads=1, optimizations=hb.Optimizations(one_kernel=False))
     plan = function.trace(*walks()).plan

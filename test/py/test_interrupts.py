@@ -14,7 +14,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.runtime.course import Course
-from hlobatch.runtime.pace import FASTER, MOST, STRETCH, Pace
+from hlobatch.runtime.pace import MOST_GROWTH, MOST_TURNS, STRETCH_SECONDS, Pace
 
 pytestmark = pytest.mark.usefixtures("quick_compilation")
 
@@ -116,18 +116,18 @@ def test_what_has_no_loop_goes_in_no_stretches() -> None:
 
 
 def test_a_pace_is_found() -> None:
-    pace = Pace.guessed(STRETCH / 100)
+    pace = Pace.guessed(STRETCH_SECONDS / 100)
     assert pace.turns == 128
     pace.note(3.0, "compiled")
     pace.note(3.0, "compiled too")
     assert pace.turns == 128, "what was compiled in it does not count"
-    pace.note(STRETCH / 1000, "compiled")
-    assert pace.turns == 128 * FASTER
-    pace.note(STRETCH * 16, "compiled")
-    assert pace.turns == 8 * FASTER
-    pace.note(STRETCH * 1.2, "compiled")
-    assert pace.turns == 8 * FASTER
-    assert Pace.guessed(1e-30).turns == MOST
+    pace.note(STRETCH_SECONDS / 1000, "compiled")
+    assert pace.turns == 128 * MOST_GROWTH
+    pace.note(STRETCH_SECONDS * 16, "compiled")
+    assert pace.turns == 8 * MOST_GROWTH
+    pace.note(STRETCH_SECONDS * 1.2, "compiled")
+    assert pace.turns == 8 * MOST_GROWTH
+    assert Pace.guessed(1e-30).turns == MOST_TURNS
     assert Pace.guessed(1e30).turns == 1
 
 

@@ -338,8 +338,8 @@ def test_few_lanes_at_the_end(how, monkeypatch):
     widths = []
     run = tail.Tail.__call__
     monkeypatch.setattr(tail.Tail, "__call__", lambda self, *a: widths.append(self.width) or run(self, *a))
-    monkeypatch.setattr("hlobatch.runtime.course.WORTH", 0.0)
-    monkeypatch.setattr("hlobatch.runtime.pace.MOST", 16)
+    monkeypatch.setattr("hlobatch.runtime.course.WORTH_SECONDS", 0.0)
+    monkeypatch.setattr("hlobatch.runtime.pace.MOST_TURNS", 16)
     monkeypatch.setattr(layout, "DRAINED_WORDS", 5_000)
     monkeypatch.setattr(layout, "DRAINED_ENTRIES", 1_000)
     numbers = np.array([1, 300, 2, *[1] * 14], np.int32)

@@ -8,7 +8,7 @@ import pytest
 import hlobatch as hb
 from hlobatch._jax import ir, mlir
 from hlobatch.targets.cpu import small_kernels
-from hlobatch.targets.cpu.small_kernels import LITTLE, in_small_kernels
+from hlobatch.targets.cpu.small_kernels import MOST_ELEMENTS, in_small_kernels
 
 pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="XLA makes such kernels on a CPU only")
 
@@ -169,7 +169,7 @@ GIVEN_BACK = {
 
 @pytest.mark.parametrize("case", GIVEN_BACK)
 def test_what_nothing_is_sure_to_use_is_given_back(case, monkeypatch):
-    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+    monkeypatch.setattr(small_kernels, "LEAST_OPERATIONS", 1)
     text, wanted = GIVEN_BACK[case]
     with mlir.make_ir_context(), ir.Location.unknown():
         module = ir.Module.parse(text)
@@ -182,7 +182,7 @@ def test_what_nothing_is_sure_to_use_is_given_back(case, monkeypatch):
     assert set(results[1:]) == wanted
 
 
-@pytest.mark.parametrize(("size", "are_some"), [(LITTLE, True), (LITTLE + 1, False), (0, False)])
+@pytest.mark.parametrize(("size", "are_some"), [(MOST_ELEMENTS, True), (MOST_ELEMENTS + 1, False), (0, False)])
 def test_large_arrays_stay_outside_and_empty_ones(size, are_some):
     lines = "\n".join(f"%{i + 1} = stablehlo.sine %{i} : tensor<{size}xf32>" for i in range(9))
     kind = f"tensor<{size}xf32>"
@@ -195,7 +195,7 @@ def test_large_arrays_stay_outside_and_empty_ones(size, are_some):
 @pytest.mark.parametrize("how", ["set", "add", "multiply", "max", "min"])
 @pytest.mark.parametrize("mode", ["clip", "drop"])
 def test_changes_of_a_part(how, mode, monkeypatch):
-    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+    monkeypatch.setattr(small_kernels, "LEAST_OPERATIONS", 1)
 
     def change(x, y, place):
         row = getattr(y.at[place, 1:3], how)(x[1:3], mode=mode)
@@ -280,7 +280,7 @@ def with_nothing(x, y):
 )
 @pytest.mark.parametrize("in_jit", [False, True])
 def test_what_xla_finds_unused_does_no_harm(change, in_jit, monkeypatch):
-    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+    monkeypatch.setattr(small_kernels, "LEAST_OPERATIONS", 1)
 
     def sorted_again(x, y):
         turns = 0
@@ -320,7 +320,7 @@ def test_contractions_that_xla_wants_a_library_for(lanes, rows, summed, dtype):
 
 
 def test_a_contraction_in_a_small_kernel_is_a_loop(monkeypatch):
-    monkeypatch.setattr(small_kernels, "FEWEST", 1)
+    monkeypatch.setattr(small_kernels, "LEAST_OPERATIONS", 1)
     big = jnp.asarray(np.random.default_rng(0).normal(size=(SIZE, SIZE)) / SIZE, jnp.float32)
 
     def both(x, n):

@@ -14,7 +14,7 @@ from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.lowering.arrays.stacks import pop_at_once, push_at_once
-from hlobatch.targets.cpu.stack_loops import NEAR, pop_in_loops, push_in_loops
+from hlobatch.targets.cpu.stack_loops import MOST_ROWS_LOOPED, pop_in_loops, push_in_loops
 
 pytestmark = IN_ONE_KERNEL
 
@@ -60,7 +60,15 @@ def test_many_lanes_grow_their_stacks_and_run_out_of_steps(lanes):
 
 @pytest.mark.parametrize(("axis", "by_bits"), [(0, False), (-1, False), (-1, True)])
 @pytest.mark.parametrize("event", [(), (3,), (2, 3)])
-@pytest.mark.parametrize(("depth", "apart"), [(20, 15), (NEAR + 30, 3), (NEAR + 30, NEAR // 2), (NEAR + 30, NEAR + 20)])
+@pytest.mark.parametrize(
+    ("depth", "apart"),
+    [
+        (20, 15),
+        (MOST_ROWS_LOOPED + 30, 3),
+        (MOST_ROWS_LOOPED + 30, MOST_ROWS_LOOPED // 2),
+        (MOST_ROWS_LOOPED + 30, MOST_ROWS_LOOPED + 20),
+    ],
+)
 def test_stacks_in_loops_are_stacks(axis, by_bits, event, depth, apart):
     rng = np.random.default_rng(1)
     lanes = 9

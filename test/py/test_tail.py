@@ -55,8 +55,8 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
         return run(self, *operands)
 
     monkeypatch.setattr(Tail, "__call__", counted)
-    monkeypatch.setattr("hlobatch.runtime.course.WORTH", 0.0)
-    monkeypatch.setattr("hlobatch.runtime.pace.MOST", 16)
+    monkeypatch.setattr("hlobatch.runtime.course.WORTH_SECONDS", 0.0)
+    monkeypatch.setattr("hlobatch.runtime.pace.MOST_TURNS", 16)
     return widths
 
 
@@ -135,14 +135,14 @@ def test_tables_and_shared_values(few_at_once) -> None:
 
 
 def test_a_program_for_few_lanes_waits_until_it_is_worth_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hlobatch.runtime.pace.MOST", 16)
+    monkeypatch.setattr("hlobatch.runtime.pace.MOST_TURNS", 16)
     batched = hb.batch(collatz.function, threads=1, optimizations=LOOP)
     logs = np.zeros((17, 5), np.int32)
     batched(STARTS, logs)
     plan = batched.trace(STARTS, logs).plan
-    assert 0 < plan.ends.seconds < tail.WORTH
+    assert 0 < plan.ends.seconds < tail.WORTH_SECONDS
     assert not plan.ends.are_expected
-    plan.ends.seconds = tail.WORTH
+    plan.ends.seconds = tail.WORTH_SECONDS
     batched(STARTS, logs)
     assert plan.ends.are_expected
     assert jax.block_until_ready(batched(jnp.asarray(STARTS), logs))[0].tolist() == batched(STARTS, logs)[0].tolist()

@@ -12,7 +12,7 @@ import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import Request, to_stablehlo
 from hlobatch.lowering.turns.dispatch import LOOPS_BETWEEN_TESTS
 from hlobatch.targets.cpu import idioms
-from hlobatch.targets.cpu.turns_at_once import MOST, TURNS, TurnsAtOnce, turns_at_once
+from hlobatch.targets.cpu.turns_at_once import MOST_OPERATIONS_OF_A_TURN, TURNS_IN_A_LOOP, TurnsAtOnce, turns_at_once
 
 LANES = 64
 NUMBERS = jax.ShapeDtypeStruct((LANES,), np.int32)
@@ -36,7 +36,7 @@ def test_turns_in_a_row_are_those_one_by_one() -> None:
     counter, n = jnp.arange(LANES) % 3, jnp.arange(1, LANES + 1)
     kept = jnp.ones_like(n)
     expected = [n, counter]
-    for _ in range(TURNS):
+    for _ in range(TURNS_IN_A_LOOP):
         expected = step(expected[1], expected[0], kept)
     found = jax.jit(lambda *a: together(*a))(counter, n, kept)
     assert [a.tolist() for a in found] == [a.tolist() for a in expected]
@@ -58,8 +58,8 @@ def test_what_is_only_read_stays_for_all_turns(riders: int) -> None:
     counter = jnp.arange(LANES) % 3
     kept, total, count = jax.jit(lambda *a: together(*a))(counter, jnp.ones(LANES), jnp.arange(LANES), *fixed)
     assert kept.tolist() == counter.tolist()
-    assert total.tolist() == (1 + TURNS * sum((x.astype(float) for x in fixed), jnp.zeros(LANES))).tolist()
-    assert count.tolist() == (jnp.arange(LANES) + TURNS).tolist()
+    assert total.tolist() == (1 + TURNS_IN_A_LOOP * sum((x.astype(float) for x in fixed), jnp.zeros(LANES))).tolist()
+    assert count.tolist() == (jnp.arange(LANES) + TURNS_IN_A_LOOP).tolist()
 
 
 def test_bits_are_what_they_were_in_the_place_of_another_number() -> None:
@@ -74,7 +74,7 @@ def test_bits_are_what_they_were_in_the_place_of_another_number() -> None:
         assert together is not None
         assert together.riders
         _, total = jax.jit(lambda *a, run=together: run(*a))(jnp.zeros(LANES, jnp.int32), jnp.zeros(LANES), bits)
-        assert total.tolist() == [TURNS] * LANES
+        assert total.tolist() == [TURNS_IN_A_LOOP] * LANES
 
 
 @pytest.mark.parametrize(("kind", "arrays"), [(NUMBERS, 2), (REALS, 2), (BOOLEANS, 3)], ids=str)
@@ -101,7 +101,7 @@ EVENTS = jax.ShapeDtypeStruct((3, LANES), np.float32)
         pytest.param(lambda x: [x**1.5], {"x": REALS}, id="a power"),
         pytest.param(lambda x: [x * x], {"x": jax.ShapeDtypeStruct((LANES,), np.complex64)}, id="complex numbers"),
         pytest.param(lambda x: [x + 1], {"x": jax.ShapeDtypeStruct((LANES,), jnp.bfloat16)}, id="16 bits"),
-        pytest.param(lambda x: [sum([x] * (MOST + 2))], {"x": NUMBERS}, id="long"),
+        pytest.param(lambda x: [sum([x] * (MOST_OPERATIONS_OF_A_TURN + 2))], {"x": NUMBERS}, id="long"),
     ],
 )
 def test_no_loop_is_made_of_anything_else(function: Any, reads: Any) -> None:

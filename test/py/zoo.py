@@ -198,7 +198,7 @@ def in_small_kernels() -> Iterator[None]:
     """Within it no run is one kernel, and small kernels of one lane hold all they can."""
     with (
         mock.patch("hlobatch.targets.cpu.whole_runs.fits_one_kernel", return_value=False),
-        mock.patch("hlobatch.targets.cpu.small_kernels.FEWEST", 1),
+        mock.patch("hlobatch.targets.cpu.small_kernels.LEAST_OPERATIONS", 1),
     ):
         yield
 

@@ -20,12 +20,12 @@ from hlobatch.lowering.module.splice import aval_of
 from hlobatch.targets.cpu.chunks import in_chunks
 from hlobatch.targets.cpu.reductions import FOR_A_LIBRARY, Reduction
 
-TOGETHER: Final = 4
+PRODUCTS_A_TURN: Final = 4
 """Outer products added at a time: the sum is read and written once for so many."""
 
-WIDE: Final = 16
+LEAST_COLUMNS_IN_ROWS: Final = 16
 """Columns that are enough for a row of them to be worked on at a time, without turning the result around."""
-SHORT: Final = 8
+LEAST_ROWS_OR_COLUMNS: Final = 8
 """Rows or columns below which LLVM may as well multiply one pair at a time."""
 Axes = tuple[int, ...]
 
@@ -52,7 +52,7 @@ class Contraction:
         left, rows = _contracted_first(lhs.astype(wide), self.summed[0], self.batch[0])
         right, columns = _contracted_first(rhs.astype(wide), self.summed[1], self.batch[1])
         batch = [lhs.shape[d] for d in self.batch[0]]
-        if math.prod(columns) >= min(math.prod(rows), WIDE):
+        if math.prod(columns) >= min(math.prod(rows), LEAST_COLUMNS_IN_ROWS):
             total = _sum_of_products(left, right)
         else:
             total = jnp.swapaxes(_sum_of_products(right, left), -1, -2)
@@ -96,7 +96,7 @@ def _pays(operation: Any, contraction: Contraction) -> bool:
     rows = aval_of(operation.operands[0]).ndim - len(contraction.summed[0])
     sizes = math.prod(result.shape[first:rows]), math.prod(result.shape[rows:])
     products = math.prod(result.shape) * _summed(operation, contraction.summed[0])
-    return bool(max(sizes) >= SHORT or products >= FOR_A_LIBRARY)
+    return bool(max(sizes) >= LEAST_ROWS_OR_COLUMNS or products >= FOR_A_LIBRARY)
 
 
 def _summed(operation: Any, axes: Axes) -> int:
@@ -125,4 +125,4 @@ def _sum_of_products(left: Any, right: Any) -> Any:
         return sum((a[i, ..., :, None] * b[i, ..., None, :] for i in range(size)), total)
 
     total = jnp.zeros((*batch, rows, right.shape[-1]), right.dtype)
-    return in_chunks(added, total, count, TOGETHER)
+    return in_chunks(added, total, count, PRODUCTS_A_TURN)

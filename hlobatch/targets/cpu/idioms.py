@@ -21,7 +21,7 @@ from hlobatch.targets.cpu.passes import of_one_kernel, of_several_kernels
 from hlobatch.targets.cpu.stack_loops import pop_in_loops, push_in_loops
 from hlobatch.targets.cpu.turns_at_once import turns_at_once
 
-UNROLLED: Final = 56
+LEAST_LANES_LOOPED: Final = 56
 """Lanes below which LLVM makes straight code of a loop over them before it looks for what to do several at a time."""
 
 
@@ -45,7 +45,7 @@ class OneKernel(Idiom):
 
     def width(self, lanes: Any) -> Any:
         """The number of lanes, rounded up to whole vectors where the innermost loops are over lanes."""
-        return -(-max(UNROLLED, lanes) // self.vector) * self.vector if self.lane_axis else lanes
+        return -(-max(LEAST_LANES_LOOPED, lanes) // self.vector) * self.vector if self.lane_axis else lanes
 
     def over_lanes(
         self, function: Function, code: ClosedJaxpr | None, varies: Sequence[bool], lanes: Any, arrays: Arrays

@@ -28,7 +28,7 @@ from hlobatch.targets.cpu.combinations import COMBINATIONS, combination_of
 FOR_A_LIBRARY: Final = 2048
 """Numbers in all, or products, from which XLA may want a library, then finds that a kernel calls none, and gives up:
 inside a user's ``jit`` it cannot be asked to leave that."""
-TOGETHER: Final = 8
+ROWS_A_TURN: Final = 8
 """Rows combined in one turn: the result is read and written once for so many."""
 LEAST_NUMBERS_IN_COLUMNS: Final = 512
 """Numbers from which columns pay where no axis follows: fewer take less time one by one."""
@@ -60,16 +60,16 @@ class Reduction:
     def _of_rows(self, rows: Any, axis: int) -> Any:
         """Along one axis."""
         count = rows.shape[axis]
-        if self.combination == "add" and jnp.issubdtype(rows.dtype, jnp.inexact) and count >= 2 * TOGETHER:
+        if self.combination == "add" and jnp.issubdtype(rows.dtype, jnp.inexact) and count >= 2 * ROWS_A_TURN:
             begun, total = 0, -jnp.zeros(np.delete(rows.shape, axis), rows.dtype)  # -0 + x is x, and less code than x
         else:
-            begun = min(count, TOGETHER)
+            begun = min(count, ROWS_A_TURN)
             total = self._in_pairs(rows, axis, 0, begun)
 
         def combined(total: Any, start: Any, size: int) -> Any:
             return self._pair(total, self._in_pairs(rows, axis, begun + start, size))
 
-        return in_chunks(combined, total, count - begun, TOGETHER)
+        return in_chunks(combined, total, count - begun, ROWS_A_TURN)
 
     def _of_columns(self, array: Any) -> Any:
         """Along the last axis, which is long."""

@@ -33,9 +33,9 @@ from hlobatch.lowering.module.while_loop import WHILE
 from hlobatch.targets.cpu.one_kernel import call_kernel, is_marked
 from hlobatch.targets.cpu.reductions import FOR_A_LIBRARY
 
-LITTLE: Final = 4096
+MOST_ELEMENTS: Final = 4096
 """Elements of a result that one core works on in less time than it takes to start a kernel, or a few."""
-FEWEST: Final = 8
+LEAST_OPERATIONS: Final = 8
 """Operations that are worth a kernel of their own: XLA would fuse fewer with each other, or with what follows."""
 
 _CONSTANT: Final = "stablehlo.constant"
@@ -97,7 +97,7 @@ class _Outlining:
                 for inner in _blocks(operation):
                     self._block(inner)
         for run in runs:
-            if sum(map(self._count, run)) >= FEWEST:
+            if sum(map(self._count, run)) >= LEAST_OPERATIONS:
                 self._outline(_Run(run))
 
     def _belongs(self, operation: Any) -> bool:
@@ -113,10 +113,10 @@ class _Outlining:
         if not all(str(_kind(v).element_type) in _TYPES and _elements(v) for v in values):
             return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
         if name in _UPDATED:
-            return _changes_one_part(operation) and _elements(operation.operands[_UPDATED[name]]) <= LITTLE
+            return _changes_one_part(operation) and _elements(operation.operands[_UPDATED[name]]) <= MOST_ELEMENTS
         if name in _READ:
             return math.prod(map(_elements, operation.operands)) < FOR_A_LIBRARY
-        return all(_elements(v) <= LITTLE for v in operation.results)
+        return all(_elements(v) <= MOST_ELEMENTS for v in operation.results)
 
     def _has_little(self, symbol: str) -> bool:
         if symbol not in self._is_little:
@@ -256,7 +256,7 @@ def _maker(value: Any) -> Any:
 
 def _is_small_constant(value: Any) -> bool:
     is_constant = not isinstance(value.owner, ir.Block) and value.owner.name == _CONSTANT
-    return is_constant and _elements(value) <= LITTLE
+    return is_constant and _elements(value) <= MOST_ELEMENTS
 
 
 def _changes_one_part(update: Any) -> bool:

@@ -22,9 +22,9 @@ from hlobatch.lowering.arrays.rows import part_of, places_in, row_of, with_part,
 from hlobatch.lowering.arrays.stacks import Arrays
 from hlobatch.lowering.arrays.where import where
 
-NEAR: Final = 64
+MOST_ROWS_LOOPED: Final = 64
 """Rows of a stack of numbers up to which a loop over rows takes less time than one over lanes."""
-SMALL: Final = 128
+MOST_NUMBERS_LOOPED: Final = 128
 """Numbers of a lane in all rows of a stack up to which a loop over rows takes less time, where a row has several
 numbers of each lane."""
 LANES_TO_A_ROW: Final = 6
@@ -97,7 +97,7 @@ def _through_rows_or_lanes(
     if small:
         through(row, small, low, high + 1)
     if numbers:
-        through_either(numbers, high - low < NEAR)
+        through_either(numbers, high - low < MOST_ROWS_LOOPED)
     if events and axis:
         through_either(events, (high - low) * LANES_TO_A_ROW < jnp.sum(mask, dtype=jnp.int32))
     elif events:
@@ -108,7 +108,9 @@ def _through_rows_or_lanes(
 def _is_small(frames: Any, axis: int) -> bool:
     """Whether to go through rows takes little, however many of them the lanes are spread over."""
     of_a_lane = math.prod(frames.shape) // frames.shape[axis or 1]
-    return len(frames) <= NEAR and (frames.ndim == ROWS_OF_NUMBERS or (axis != 0 and of_a_lane <= SMALL))
+    return len(frames) <= MOST_ROWS_LOOPED and (
+        frames.ndim == ROWS_OF_NUMBERS or (axis != 0 and of_a_lane <= MOST_NUMBERS_LOOPED)
+    )
 
 
 def _lowest_and_highest(low: Any, high: Any) -> tuple[Any, Any]:

@@ -38,9 +38,9 @@ from hlobatch.ir.evaluation import as_it_is, evaluated, inlined, known_at_first
 from hlobatch.jax_primitives import AT_ONCE
 from hlobatch.lowering.module.trim import code_of
 
-TURNS: Final = 4
+TURNS_IN_A_LOOP: Final = 4
 """Turns in one loop. LLVM unrolls four; eight it does not, and then works on one lane at a time."""
-MOST: Final = 64
+MOST_OPERATIONS_OF_A_TURN: Final = 64
 """Operations of a turn up to which LLVM unrolls the turns."""
 _TURN: Final = np.int32(-(2**31))
 """The counter of an element after the first; a counter of a lane is never negative."""
@@ -49,7 +49,7 @@ _BROADCAST: Final = "broadcast_in_dim"
 
 @dataclass(frozen=True)
 class TurnsAtOnce:
-    """``TURNS`` runs of a function of arrays ``[lanes]`` in a row.
+    """``TURNS_IN_A_LOOP`` runs of a function of arrays ``[lanes]`` in a row.
 
     Attributes:
         code: The function, without calls.
@@ -67,7 +67,7 @@ class TurnsAtOnce:
     def __call__(self, *arrays: Any) -> list[Any]:
         """The results of the last turn."""
         (lanes,) = {array.shape[0] for array in arrays}
-        shape = lanes, 1 + TURNS
+        shape = lanes, 1 + TURNS_IN_A_LOOP
         begins = lax.broadcasted_iota(np.int32, shape, 1) == 0
         passengers = {place: arrays[position] for position, place in self.riders.items()}
         given = []
@@ -109,7 +109,7 @@ def _on_one(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
 def turns_at_once(
     function: Callable[..., Any], avals: Mapping[str, Any], writes: Sequence[str], counter: str
 ) -> TurnsAtOnce | None:
-    """``TURNS`` runs of a function in a row, as one loop over lanes.
+    """``TURNS_IN_A_LOOP`` runs of a function in a row, as one loop over lanes.
 
     Args:
         function: From arrays to those of its arguments, in order, that it changes.
@@ -125,7 +125,12 @@ def turns_at_once(
         return None
     code = inlined(code_of(function, list(avals.values())))
     shapes = {aval.shape for aval in avals.values()}
-    if len(shapes) != 1 or any(len(shape) != 1 for shape in shapes) or code.consts or len(code.jaxpr.eqns) > MOST:
+    if (
+        len(shapes) != 1
+        or any(len(shape) != 1 for shape in shapes)
+        or code.consts
+        or len(code.jaxpr.eqns) > MOST_OPERATIONS_OF_A_TURN
+    ):
         return None
     if not all(_is_on_numbers(equation, ((), *shapes)) for equation in code.jaxpr.eqns):
         return None

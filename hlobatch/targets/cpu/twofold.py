@@ -29,7 +29,7 @@ from hlobatch.lowering.module.splice import aval_of
 from hlobatch.targets.cpu.combinations import combination_of
 from hlobatch.targets.cpu.outermost import outermost
 
-LONG: Final = 32
+MOST_NUMBERS_WITHOUT_TREE: Final = 32
 """More numbers than these along an axis, and XLA makes a tree."""
 _REDUCE: Final = "stablehlo.reduce"
 _EXACT: Final = ("maximum", "minimum")
@@ -56,7 +56,7 @@ def _pays(operation: Any, axes: Sequence[int], sums_stay: bool) -> bool:
     if jnp.issubdtype(array.dtype, jnp.complexfloating):
         return False  # which have no maximum
     depends = jnp.issubdtype(array.dtype, jnp.inexact) and combination_of(operation) not in _EXACT
-    return math.prod(array.shape[axis] for axis in axes) > LONG and not (depends and sums_stay)
+    return math.prod(array.shape[axis] for axis in axes) > MOST_NUMBERS_WITHOUT_TREE and not (depends and sums_stay)
 
 
 def _twice(operation: Any, axes: Sequence[int]) -> Sequence[Any]:

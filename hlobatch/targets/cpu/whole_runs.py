@@ -30,17 +30,17 @@ TIMES_MULTIPLICATIONS: Final = 4
 long or most of the time is not spent on contractions."""
 LONG_VECTOR: Final = 16
 """Numbers of 32 bits in a vector with which our loops are as fast as a library up to ``TIMES_MULTIPLICATIONS``."""
-RESULTS: Final = 20_000
+MOST_RESULTS: Final = 20_000
 """Numbers in the result of such a contraction, for all lanes together, so that the next operation finds them in the
 cache."""
 MULTIPLICATIONS_ONCE: Final = 40_000
 """Multiplications of a contraction, for all lanes together, up to which one kernel pays in a program that runs each
 block once, and so starts few kernels."""
-ROWS: Final = 8
+LEAST_LANES_FOR_LIBRARY: Final = 8
 """Lanes from which a library is faster in a program that runs each block once, if each lane multiplies enough."""
 MULTIPLICATIONS_OF_A_ROW: Final = 256
 """Multiplications of one lane that are enough for that."""
-DEEPEST: Final = 1_000
+MOST_OPERATIONS_IN_A_CHAIN: Final = 1_000
 """Operations of a block each of which needs the one before. XLA's emitter comes to the first of them by recursion from
 the last, and ends the process at some five thousand, where its stack ends."""
 
@@ -62,20 +62,20 @@ def fits_one_kernel(program: Program, lanes: int, vector: int) -> bool:
     jaxprs = [jaxprs_of(block) for block in program.graph]
     if not all(_is_known(jaxpr) for block in jaxprs for jaxpr in block):
         return False
-    if any(sum(map(_depth, block)) > DEEPEST for block in jaxprs):
+    if any(sum(map(_depth, block)) > MOST_OPERATIONS_IN_A_CHAIN for block in jaxprs):
         return False
     if any(0 in t.shape for variable in program.var_defs.values() for t in variable.tensor_leaves):
         return False  # XLA takes an array of no elements for a constant, and leaves its argument unused
     contractions = [equation for block in jaxprs for jaxpr in block for equation in _contractions(jaxpr)]
     most = max(map(multiplications, contractions), default=0)
-    fills_tiles = lanes >= ROWS and most >= MULTIPLICATIONS_OF_A_ROW
+    fills_tiles = lanes >= LEAST_LANES_FOR_LIBRARY and most >= MULTIPLICATIONS_OF_A_ROW
     if (fills_tiles or lanes * most > MULTIPLICATIONS_ONCE) and never_goes_back(program):
         return False
     if lanes * most <= MULTIPLICATIONS:
         return True
     is_worth_more = lanes >= LEAST_LANES_IN_VECTORS and (vector >= LONG_VECTOR or not _is_mostly_contractions(program))
     results = max(math.prod(equation.outvars[0].aval.shape) for equation in contractions)
-    return is_worth_more and lanes * most <= TIMES_MULTIPLICATIONS * MULTIPLICATIONS and lanes * results <= RESULTS
+    return is_worth_more and lanes * most <= TIMES_MULTIPLICATIONS * MULTIPLICATIONS and lanes * results <= MOST_RESULTS
 
 
 def _depth(jaxpr: Any) -> int:
