@@ -25,6 +25,7 @@ import numpy as np
 
 from hlobatch.analysis.draws import GENERATORS, is_used_up, owner_of, refuse_source
 from hlobatch.analysis.objects import ATOMS
+from hlobatch.analysis.remembering import is_of_users
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.sameness import attributes
 
@@ -64,6 +65,9 @@ class Part:
     def put_back(self) -> None:
         """Let it consist of what it did, so that the same code is found to change it if it is run again."""
         match self.item:
+            case type():
+                for name, value in self.before.items():
+                    setattr(self.item, name, value)
             case _ if self.read is attributes:
                 for name, value in self.before.items():
                     object.__setattr__(self.item, name, value)
@@ -105,6 +109,10 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
     pending, seen = collections.deque([value]), set[int]()
     while pending and len(seen) < MOST_PARTS_COMPARED:
         item = pending.popleft()
+        kind = item if isinstance(item, type) else type(item)
+        if id(kind) not in seen and is_of_users(kind):
+            seen.add(id(kind))
+            found.append(Part(kind, class_attributes, class_attributes(kind), may_grow=True))
         if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
             continue
         seen.add(id(item))
@@ -124,6 +132,13 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
             found.append(Part(item, attributes, own, may_grow=True))
         pending.extend([*_values(content), *own.values()])
     return found
+
+
+def class_attributes(kind: type) -> dict[str, Any]:
+    """The attributes of a class, and of those that it inherits from, that are neither functions nor Python's own."""
+    found = {name: value for base in reversed(kind.__mro__) if is_of_users(base) for name, value in vars(base).items()}
+    own = {name for name in found if name.startswith("__")}
+    return {n: v for n, v in found.items() if n not in own and not hasattr(type(v), "__get__")}
 
 
 def has_changed(known: Sequence[Part]) -> bool:

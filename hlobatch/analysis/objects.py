@@ -24,7 +24,8 @@ MOST_OBJECTS_SEARCHED: Final = 10_000
 """Objects looked at, of those that an object refers to, the nearest first."""
 ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
 """What refers to no object that matters here."""
-_EMPTY: Final = types.CellType()
+EMPTY: Final = types.CellType()
+"""A variable around a function that has no value yet."""
 
 
 def gives_values(value: Any) -> bool:
@@ -75,7 +76,7 @@ def _parts(item: Any) -> Iterable[Any]:
     """What an object refers to; of a function not the names of its module."""
     if not isinstance(item, types.FunctionType):
         return gc.get_referents(item)
-    cells = (cell.cell_contents for cell in item.__closure__ or () if cell != _EMPTY)
+    cells = (cell.cell_contents for cell in item.__closure__ or () if cell != EMPTY)
     return [*cells, item.__defaults__, item.__kwdefaults__, vars(item)]
 
 

@@ -31,8 +31,10 @@ from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
+from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.ir.boxed import Boxed
 from hlobatch.ir.code import Code, equation_primitives
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
@@ -110,7 +112,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     def on_tensors(*tensors: Any) -> list[Any]:
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
-        outside = _outside(op.function)
+        outside = {**_outside(op.function), **_classes_of(values)}
         code = watched_alone(op.function, op.location)
         results, with_flags = optional.run(code, values, identities.see)
         _check_unchanged(op, states)
@@ -119,7 +121,9 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         identity.append(identity_of(notes, results, _named(op.function)))
         static = {id(part.item) for known in (*states, *outside.values()) for part in known}
         results = [boxed(result, static, with_flags) for result in results]
-        _refuse_kept(leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static))
+        kept = [leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static)]
+        _refuse_kept(kept)
+        _refuse_remembering(kept, op.function, in_types)
         flat, out_types[:] = _flattened(results, keep_scalars)
         return flat
 
@@ -184,6 +188,18 @@ def zero(leaf: TensorType) -> Any:
 def _refuse_kept(leaves: Iterable[Any]) -> None:
     for leaf in leaves:
         refuse_kept(leaf)
+
+
+def _refuse_remembering(kept: Iterable[Any], code: Any, in_types: Sequence[Type]) -> None:
+    given = [leaf.value for type_ in in_types for leaf in type_.leaves if isinstance(leaf, Static)]
+    functions = [leaf for leaf in kept if callable(leaf) and not any(leaf is value for value in given)]
+    if functions and isinstance(code, types.FunctionType):
+        outside, own = (
+            [*given, *_named(code).values()],
+            frozenset(c for c in code.__code__.co_consts if isinstance(c, types.CodeType)),
+        )
+        for function in functions:
+            refuse_remembering(function, outside, own)
 
 
 def _flattened(results: Sequence[Any], keep_scalars: Sequence[bool]) -> tuple[list[Any], list[Type]]:
@@ -285,6 +301,17 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
             raise error
     if others:
         raise Learned(of_code(op.location), Changes(frozenset(others)))
+
+
+def _classes_of(values: Sequence[Any]) -> dict[str, list[Part]]:
+    """By name, the attributes of the user's classes that objects among some values are of."""
+    pending, kinds = [*values], set[type]()
+    while pending:
+        leaves = jax.tree.leaves(pending.pop(), is_leaf=lambda part: isinstance(part, Boxed))
+        found = [leaf for leaf in leaves if isinstance(leaf, Boxed)]
+        kinds.update(boxed.cls for boxed in found)
+        pending += [value for boxed in found for value in boxed.values]
+    return {kind.__name__: parts(kind) for kind in kinds}
 
 
 def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:

@@ -53,6 +53,10 @@ class EndlessError(DisagreementError):
 
 MOST_INSIDE: Final = 8
 """How deep values that may be None lie inside each other; those of a loop that links objects get deeper each turn."""
+MOST_LEAVES_OF_A_TREE: Final = 60
+"""Leaves of a value in which such values lie ``LEAST_INSIDE_OF_A_TREE`` deep: objects that hold two of their class
+double them with each level. Chosen by judgement (2026-11): with twice as many, types take minutes to be found."""
+LEAST_INSIDE_OF_A_TREE: Final = 4
 
 
 def join(left: Type, right: Type, *, optional: bool = False) -> Type:
@@ -127,7 +131,8 @@ def _above(left: Any, right: Any) -> Any:
     if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
         value = values[0] if len(values) == 1 else _above(*values)
         leaves = jax.tree.leaves(value, is_leaf=_is_leaf)
-        if _depth(value) > MOST_INSIDE:
+        depth = _depth(value)
+        if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and len(leaves) > MOST_LEAVES_OF_A_TREE):
             raise EndlessError("one holds a value or None, that another, and so on without end")
         if not leaves or not all(
             is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves

@@ -72,7 +72,7 @@ class AssignmentLowering(TryLowering):
             unpacking = ast.copy_location(ast.Assign([pattern], load(given, node)), node)
             self.primitive([unpacking], [name for _, name in parts], node, self.source.text(value))
             for part, name in parts:
-                body = assignments(self.simple(part), load(name, part), self.temporary)
+                body = assignments(self._simple_place(part), load(name, part), self.temporary)
                 self.primitive(body, self.bound(body), part, self.source.text(part))
 
     def bound(self, body: list[ast.stmt]) -> list[str]:
@@ -104,11 +104,23 @@ class AssignmentLowering(TryLowering):
             self.primitive([statement], [node.target.id], node, text)
             return
         self._check_places(node.target)
-        target, value = self.simple(node.target), self.simple(node.value)
+        target, value = self._simple_place(node.target), self.simple(node.value)
         assert isinstance(target, (ast.Subscript, ast.Attribute))
         statement = ast.copy_location(ast.AugAssign(target, node.op, value), node)
         body = augmented(statement, value, self.temporary)
         self.primitive(body, self.bound(body), node, self.source.text(statement))
+
+    def _simple_place(self, target: ast.expr) -> ast.expr:
+        """A place without control of its own on the way to it, which begins with a variable."""
+        place = self.simple(target)
+        for part in places_in(place):
+            if not isinstance(root_of(part), ast.Name):
+                raise UnsupportedSyntaxError(
+                    "this changes an attribute of a function",
+                    self.location(target),
+                    help="keep the value in a variable of its own.",
+                )
+        return place
 
     def _check_places(self, target: ast.expr) -> None:
         """Refuse to change what is no part of a variable of the function."""

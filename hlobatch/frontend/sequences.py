@@ -23,9 +23,10 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.identity import mutable_parts
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import is_none
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
@@ -59,7 +60,7 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         found = contains(right, left)
         return found if operation == "in" else _not(found)
     if operation in ("is_", "is_not"):
-        found = _is(left, right) if differs((left, right)) else left is right
+        found = _is(left, right)
         return found if operation == "is_" else _not(found)
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
@@ -85,6 +86,11 @@ def _is(left: Any, right: Any) -> Any:
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
+    if left is not right and type(left) is type(right) and dict(mutable_parts(left)).get(()) is left:
+        raise UnsupportedSyntaxError(
+            f"whether two names stand for one {type(left).__name__} is not known",
+            help="give each a number of its own, as in `node.id`, and compare these.",
+        )
     return left is right
 
 

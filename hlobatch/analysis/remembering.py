@@ -1,0 +1,122 @@
+"""A Python function that a variable would hold -> an error if it holds what the program made, and that may change.
+
+::
+
+    def counter():                  c = counter()      a list, a dict or an object that `hit` holds, or a variable
+        box = {"n": 0}              while …:           around it, is one of Python's: it would be changed once, as
+        def hit(): …                    n = c()        the program is built
+        return hit
+
+What stood there before the program was built does not change, and a function may hold it.
+"""
+
+from __future__ import annotations
+
+import collections
+import dis
+import enum
+import functools
+import sys
+import types
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any
+
+import jax
+
+from hlobatch._jax import is_tracer
+from hlobatch.analysis.draws import is_users_file
+from hlobatch.analysis.objects import ATOMS, EMPTY, MOST_OBJECTS_SEARCHED
+from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.sameness import attributes
+
+
+def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[types.CodeType]) -> None:
+    """Refuse to keep a function that remembers what the program made, and may change, from call to call.
+
+    A statement is traced once, and gives the function that it made then. Whatever a later statement does to an object
+    that the function holds, or to a variable around it, the function would not see; what it changes itself would be
+    changed as the program is built.
+
+    Args:
+        function: What is kept: a function, a bound method or a partial of one.
+        outside: What the program did not make: objects that its code names, or is given.
+        own: The code of functions that stand in the statement itself, of which names are known that they read.
+
+    Raises:
+        UnsupportedSyntaxError: It holds a list, a dict, a set or an object that the program made, or assigns to a
+            variable around it.
+    """
+    if name := next(_assigned_around(function), ""):
+        raise UnsupportedSyntaxError(
+            f"a function kept in a variable assigns to {name!r} around it, which is done as the program is built",
+            help="write the function inside of the batched one, or keep the value in a variable and pass it.",
+        )
+    held = [part for part in _remembered(function, own) if _is_mutable(part)]
+    if not held:
+        return
+    known = {id(part) for value in outside for part in _remembered(value, frozenset(), with_globals=True)}
+    made = next((part for part in held if id(part) not in known), None)
+    if made is not None:
+        raise UnsupportedSyntaxError(
+            f"a function kept in a variable holds an object that the program made, a {type(made).__name__}, and would "
+            "not see it change",
+            help="call the function or the method where it is made, or pass it the object as an argument.",
+        )
+
+
+def _assigned_around(function: Any) -> Iterator[str]:
+    """The names around a function, `nonlocal` in it, that it assigns to."""
+    function = getattr(function, "__func__", function)
+    if isinstance(function, types.FunctionType) and function.__closure__:
+        assigned = {i.argval for i in dis.get_instructions(function) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
+        yield from assigned.intersection(function.__code__.co_freevars)
+
+
+def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bool = False) -> Iterator[Any]:
+    """What a function holds on to, and what that consists of, the nearest first."""
+    pending, seen = collections.deque([value]), set[int]()
+    while pending and len(seen) < MOST_OBJECTS_SEARCHED:
+        item = pending.popleft()
+        if id(item) in seen or is_tracer(item):
+            continue
+        seen.add(id(item))
+        yield item
+        match item:
+            case types.FunctionType():
+                cells = item.__closure__ or ()
+                if item.__code__ not in own:
+                    pending.extend(cell.cell_contents for cell in cells if cell != EMPTY)
+                pending.extend([*(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()])
+                pending.extend(item.__globals__.values() if with_globals else ())
+            case types.MethodType():
+                pending.extend([item.__self__, item.__func__])
+            case types.BuiltinMethodType():
+                pending.append(item.__self__)
+            case functools.partial():
+                pending.extend([item.func, *item.args, *item.keywords.values()])
+            case types.ModuleType() if with_globals and is_users_file(getattr(item, "__file__", None) or ""):
+                pending.extend(vars(item).values())
+            case dict():
+                pending.extend(item.values())
+            case list() | tuple() | set() | frozenset() | collections.deque():
+                pending.extend(item)
+            case _ if with_globals and _is_mutable(item):
+                pending.extend(attributes(item).values())
+
+
+def _is_mutable(item: Any) -> bool:
+    """Whether an object is a container that may change, or of a class of the user's that has attributes."""
+    if isinstance(item, (list, dict, set, collections.deque)):
+        return True
+    if isinstance(item, (*ATOMS, enum.Enum, tuple, jax.Array)) or callable(item):
+        return False
+    return is_of_users(type(item)) and bool(attributes(item))
+
+
+def is_of_users(kind: type) -> bool:
+    """Whether a class is one of the user's, whose objects may change."""
+    module = sys.modules.get(kind.__module__)
+    if kind.__module__ == "builtins" or hasattr(kind, "__hlobatch_function__"):
+        return False
+    frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
+    return not frozen and is_users_file(getattr(module, "__file__", None) or "<stdin>")
