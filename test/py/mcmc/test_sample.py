@@ -169,8 +169,10 @@ def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.parametrize("warming", [True, False])
-def test_interrupt(result: mcmc.Result, warming: bool) -> None:
+def test_interrupt(result: mcmc.Result, warming: bool, request: pytest.FixtureRequest) -> None:
     """Ctrl-C: what is finished is kept, and the state goes on, to what the whole run draws."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell has jobs in the background ignore it
+    request.addfinalizer(lambda: signal.signal(signal.SIGINT, before))
 
     def press(progress: mcmc.Progress) -> None:
         if warming or progress.done > 16 * 600:
