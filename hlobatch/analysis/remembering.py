@@ -67,7 +67,8 @@ def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[ty
 def _assigned_around(function: Any) -> Iterator[str]:
     """The names around a function, `nonlocal` in it, that it assigns to."""
     function = getattr(function, "__func__", function)
-    if isinstance(function, types.FunctionType) and function.__closure__:
+    is_function = isinstance(function, types.FunctionType) and is_users_file(function.__code__.co_filename)
+    if is_function and function.__closure__:
         assigned = {i.argval for i in dis.get_instructions(function) if i.opname in ("STORE_DEREF", "DELETE_DEREF")}
         yield from assigned.intersection(function.__code__.co_freevars)
 
@@ -83,9 +84,10 @@ def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bo
         yield item
         match item:
             case types.FunctionType():
-                cells = item.__closure__ or ()
-                if item.__code__ not in own:
-                    pending.extend(cell.cell_contents for cell in cells if cell != EMPTY)
+                around = [cell.cell_contents for cell in item.__closure__ or () if cell != EMPTY]
+                if not is_users_file(item.__code__.co_filename):
+                    around = [value for value in around if callable(value)]  # a library keeps its own containers alone
+                pending.extend(around if item.__code__ not in own else ())
                 pending.extend([*(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()])
                 pending.extend(item.__globals__.values() if with_globals else ())
             case types.MethodType():

@@ -235,8 +235,15 @@ def with_own_weights(x):
     return dot(x)
 
 
+def with_a_library(x):
+    double = functools.singledispatch(lambda v: v * 2)  # which holds a dict
+    return double(x)
+
+
 @pytest.mark.parametrize(
-    "function", [with_a_table, with_a_choice, with_a_model, with_a_number, with_own_weights], ids=lambda f: f.__name__
+    "function",
+    [with_a_library, with_a_table, with_a_choice, with_a_model, with_a_number, with_own_weights],
+    ids=lambda f: f.__name__,
 )
 def test_what_does_not_change_is_held(function: Callable[[Any], Any]) -> None:
     np.testing.assert_array_equal(hb.batch(function)(NUMBERS), [function(int(x)) for x in NUMBERS])
