@@ -51,6 +51,11 @@ def refuse_kept(value: Any) -> None:
             f"an object kept in a variable, a {_kind(value)}, holds what differs between lanes, and is no pytree",
             help="use a tuple, a dict or a NamedTuple, or make its class one with @jax.tree_util.register_dataclass.",
         )
+    if isinstance(value, types.MethodType):
+        raise UnsupportedSyntaxError(
+            f"a method kept in a variable, {value.__name__!r}, is of an object that holds a value of the program",
+            help=f"call it by its object where it is used, as in `self.{value.__name__}(…)`, under an `if` for each.",
+        )
     raise UnsupportedSyntaxError(
         "a function kept in a variable uses a value of the program",
         help="write the lambda where it is used, or pass the value to it.",

@@ -170,7 +170,7 @@ def one_object(x):
         (got, "holds an object that the program made, a list"),
         (got_later, "holds an object that the program made, a Point"),
         (remembered, "holds an object that the program made, a Remembers"),
-        (handled, "a function kept in a variable uses a value of the program"),
+        (handled, "a method kept in a variable, 'up', is of an object that holds a value of the program"),
         (of_a_class, "this code changes 'Counts' in place"),
         (of_a_function, "this changes an attribute of a function"),
         (one_list, "whether two names stand for one list is not known"),
