@@ -54,7 +54,7 @@ def refuse_kept(value: Any) -> None:
     if isinstance(value, types.MethodType):
         raise UnsupportedSyntaxError(
             f"a method kept in a variable, {value.__name__!r}, is of an object that holds a value of the program",
-            help=f"call it by its object where it is used, as in `self.{value.__name__}(…)`, under an `if` for each.",
+            help="call it by its object where it is used, under a test of its own, or pass the value to it.",
         )
     raise UnsupportedSyntaxError(
         "a function kept in a variable uses a value of the program",
