@@ -14,6 +14,7 @@ import functools
 import os
 import random
 import secrets
+import sys
 import sysconfig
 import time
 import types
@@ -123,6 +124,13 @@ def refuse_source(value: Any) -> None:
 
 def is_users_file(file: str) -> bool:
     return not is_internal(file) and not any(part in file for part in _LIBRARIES)
+
+
+def is_users_class(kind: type) -> bool:
+    """Whether a class is one of the user's own."""
+    if kind.__module__ == "builtins" or hasattr(kind, "__hlobatch_function__"):
+        return False
+    return is_users_file(getattr(sys.modules.get(kind.__module__), "__file__", None) or "<stdin>")
 
 
 def _named_by(function: types.FunctionType) -> Iterator[Any]:

@@ -23,9 +23,8 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch.analysis.draws import GENERATORS, is_used_up, owner_of, refuse_source
+from hlobatch.analysis.draws import GENERATORS, is_used_up, is_users_class, owner_of, refuse_source
 from hlobatch.analysis.objects import ATOMS
-from hlobatch.analysis.remembering import is_of_users
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.sameness import attributes
 
@@ -110,7 +109,7 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
     while pending and len(seen) < MOST_PARTS_COMPARED:
         item = pending.popleft()
         kind = item if isinstance(item, type) else type(item)
-        if id(kind) not in seen and is_of_users(kind):
+        if id(kind) not in seen and is_users_class(kind):
             seen.add(id(kind))
             found.append(Part(kind, class_attributes, class_attributes(kind), may_grow=True))
         if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
@@ -136,7 +135,8 @@ def parts(value: Any, *, remembers: bool = False) -> list[Part]:
 
 def class_attributes(kind: type) -> dict[str, Any]:
     """The attributes of a class, and of those that it inherits from, that are neither functions nor Python's own."""
-    found = {name: value for base in reversed(kind.__mro__) if is_of_users(base) for name, value in vars(base).items()}
+    bases = [base for base in reversed(kind.__mro__) if is_users_class(base)]
+    found = {name: value for base in bases for name, value in vars(base).items()}
     own = {name for name in found if name.startswith("__")}
     return {n: v for n, v in found.items() if n not in own and not hasattr(type(v), "__get__")}
 

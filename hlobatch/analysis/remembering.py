@@ -16,7 +16,6 @@ import collections
 import dis
 import enum
 import functools
-import sys
 import types
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any
@@ -24,7 +23,7 @@ from typing import Any
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.draws import is_users_file
+from hlobatch.analysis.draws import is_users_class, is_users_file
 from hlobatch.analysis.objects import ATOMS, EMPTY, MOST_OBJECTS_SEARCHED
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.sameness import attributes
@@ -112,13 +111,5 @@ def _is_mutable(item: Any) -> bool:
         return True
     if isinstance(item, (*ATOMS, enum.Enum, tuple, jax.Array)) or callable(item):
         return False
-    return is_of_users(type(item)) and bool(attributes(item))
-
-
-def is_of_users(kind: type) -> bool:
-    """Whether a class is one of the user's, whose objects may change."""
-    module = sys.modules.get(kind.__module__)
-    if kind.__module__ == "builtins" or hasattr(kind, "__hlobatch_function__"):
-        return False
-    frozen = getattr(getattr(kind, "__dataclass_params__", None), "frozen", False)
-    return not frozen and is_users_file(getattr(module, "__file__", None) or "<stdin>")
+    is_frozen = getattr(getattr(type(item), "__dataclass_params__", None), "frozen", False)
+    return not is_frozen and is_users_class(type(item)) and bool(attributes(item))

@@ -194,10 +194,8 @@ def _refuse_remembering(kept: Iterable[Any], code: Any, in_types: Sequence[Type]
     given = [leaf.value for type_ in in_types for leaf in type_.leaves if isinstance(leaf, Static)]
     functions = [leaf for leaf in kept if callable(leaf) and not any(leaf is value for value in given)]
     if functions and isinstance(code, types.FunctionType):
-        outside, own = (
-            [*given, *_named(code).values()],
-            frozenset(c for c in code.__code__.co_consts if isinstance(c, types.CodeType)),
-        )
+        outside = [*given, *_named(code).values()]
+        own = frozenset(c for c in code.__code__.co_consts if isinstance(c, types.CodeType))
         for function in functions:
             refuse_remembering(function, outside, own)
 

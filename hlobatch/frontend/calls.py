@@ -18,12 +18,16 @@ import enum
 import functools
 import types
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any, Final
 
 import jax
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.mutation import has_changed
+from hlobatch.analysis.mutation import parts as found_in
+from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
     container_methods,
     heaps,
@@ -54,6 +58,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     """The value of ``function(*args, **kwargs)``."""
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
+    if isinstance(function, Choice):
+        return function.each(lambda one: _unchanging(one, args, kwargs))
     if len(args) == 1 and not kwargs and isinstance(args[0], Choice) and function in _OF_OBJECTS:
         return args[0].each(function)
     if function is print:
@@ -76,6 +82,22 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     return as_meant(function, (args, kwargs))(*args, **kwargs)
 
 
+def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
+    """The value of a call of one of several functions, of which each lane has one, and all are called.
+
+    Raises:
+        UnsupportedSyntaxError: It changes an object, which it would do in every lane.
+    """
+    known = [replace(part, may_grow=False) for value in (function, *args, *kwargs.values()) for part in found_in(value)]
+    result = call(function, *args, **kwargs)
+    if has_changed(known):
+        raise UnsupportedSyntaxError(
+            "which of several functions is called depends on the lane, and one of them changes an object in place",
+            help="call each by its name, under an `if`.",
+        )
+    return result
+
+
 def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether Python's function itself cannot be called with some arguments."""
     holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
@@ -92,7 +114,8 @@ _OF_OBJECTS: Final = (len, int, float, abs, ord)
 def has_meaning(function: Any) -> bool:
     """Whether calls of an object may mean something else than JAX makes of them."""
     known = _known(function)
-    return known is print or _meaning(known) is not None or known in _CALLERS or _method(function) is not None
+    has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
+    return has_own or isinstance(function, Choice)
 
 
 def known_functions() -> dict[str, list[str]]:

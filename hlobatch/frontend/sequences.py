@@ -86,9 +86,11 @@ def _is(left: Any, right: Any) -> Any:
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
-    if left is not right and type(left) is type(right) and dict(mutable_parts(left)).get(()) is left:
+    root, _ = next(mutable_parts(left), (None, None))
+    if left is not right and type(left) is type(right) and root == ():
+        kind = "array" if is_array(left) else getattr(left, "python", type(left)).__name__
         raise UnsupportedSyntaxError(
-            f"whether two names stand for one {type(left).__name__} is not known",
+            f"whether two names stand for one {kind} is not known",
             help="give each a number of its own, as in `node.id`, and compare these.",
         )
     return left is right

@@ -7,10 +7,8 @@ for all of the objects, once, and the lane takes what belongs to its own.
 
 from __future__ import annotations
 
-import collections
 import operator
-import types
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -19,11 +17,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import weakly
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.ir.sameness import are_same, attributes
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.sameness import are_same
 
-MOST_OBJECTS_COMPARED: Final = 1_000
-"""Objects looked at, of those that a function may change, the nearest first."""
 _NUMBERS: Final = (bool, int, float, complex)
 
 
@@ -61,21 +57,7 @@ class Choice:
         return self.each(lambda value: getattr(value, name))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """What the lane's function gives; all of them are called, so that none may change anything.
-
-        Raises:
-            UnsupportedSyntaxError: One changes what it is a method of, or what it is given.
-        """
-        owners = [getattr(value, "__self__", None) for value in self.objects]
-        given = [*owners, *args, *kwargs.values()]
-        before = _held(given)
-        result = self.each(lambda value: value(*args, **kwargs))
-        if not _are_alike(before, _held(given)):
-            raise UnsupportedSyntaxError(
-                "which of several functions is called depends on the lane, and one of them changes an object in place",
-                help="call each by its name, under an `if`.",
-            )
-        return result
+        return self.each(lambda value: value(*args, **kwargs))
 
     def __getitem__(self, key: Any) -> Any:
         return self.each(lambda value: value[key])
@@ -176,29 +158,3 @@ def moved(value: Any, into: Choice) -> Any:
         return np.int32(into.position(value))
     table = np.asarray([into.position(one) for one in value.objects], np.int32)
     return jnp.asarray(table)[value.index]
-
-
-def _held(values: Sequence[Any]) -> list[dict[Any, Any]]:
-    """What objects, and those in them, hold, by name, key or position."""
-    found: list[dict[Any, Any]] = []
-    pending, seen = collections.deque(values), set[int]()
-    while pending and len(seen) < MOST_OBJECTS_COMPARED:
-        item = pending.popleft()
-        if id(item) in seen or isinstance(item, (type, types.ModuleType, types.FunctionType, jax.Array)):
-            continue
-        seen.add(id(item))
-        if isinstance(item, dict):
-            found.append(dict(item))
-        elif isinstance(item, (list, tuple, set, collections.deque)):
-            found.append(dict(enumerate(item)))
-        else:
-            found.append(dict(attributes(item)))
-        pending.extend(found[-1].values())
-    return found
-
-
-def _are_alike(before: Sequence[Mapping[Any, Any]], now: Sequence[Mapping[Any, Any]]) -> bool:
-    """Whether objects hold what they did."""
-    pairs = list(zip(before, now, strict=False))
-    same = (old.keys() == new.keys() and all(old[key] is new[key] for key in old) for old, new in pairs)
-    return len(before) == len(now) and all(same)

@@ -7,6 +7,7 @@ of them. What Python calls unequal is never the same, but for numbers that are n
 from __future__ import annotations
 
 import dataclasses
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
@@ -103,4 +104,4 @@ def _slots(cls: type) -> Iterator[str]:
     for name in [slots] if isinstance(slots, str) else slots:
         is_private = name.startswith("__") and not name.endswith("__")
         if name not in ("__dict__", "__weakref__"):
-            yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
+            yield sys.intern(f"_{cls.__name__.lstrip('_')}{name}") if is_private else name

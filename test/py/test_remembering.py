@@ -4,6 +4,7 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 
@@ -84,26 +85,21 @@ class Counts:
         return 0
 
 
-def counted(x):
-    hit, n = counter(), 0
-    while x > 1:
-        x //= 2
-        n = hit()
-    return n
+def counting_by(make: Callable[[], Callable[[], int]]) -> Callable[[Any], Any]:
+    def counting(x):
+        hit, n = make(), 0
+        while x > 1:
+            x //= 2
+            n = hit()
+        return n
+
+    return counting
 
 
 def added(x):
     add = accumulator()
     first = add(x)
     return first + add(x)
-
-
-def boxed(x):
-    hit, n = box(), 0
-    while x > 1:
-        x //= 2
-        n = hit()
-    return n
 
 
 def got(x):
@@ -149,10 +145,38 @@ def of_a_function(x):
     return halve.calls
 
 
+def up(p):
+    p.n += 1
+    return p.n
+
+
+def down(p):
+    p.n -= 1
+    return p.n
+
+
+EITHER = (up, down)
+
+
+def either(x):
+    p = Point()
+    return EITHER[x % 2](p) + 10 * p.n
+
+
+def mapped(x):
+    p = Point()
+    return sum(map(EITHER[x % 2], [p, p])) + 10 * p.n
+
+
 def one_list(x):
     a = []
     b = a
     return a is b, x
+
+
+def one_array(x):
+    a, b = jnp.zeros(3) + x, jnp.ones(3) + x
+    return a is b
 
 
 def one_object(x):
@@ -164,19 +188,22 @@ def one_object(x):
 @pytest.mark.parametrize(
     ("function", "said"),
     [
-        (counted, "assigns to 'n' around it"),
+        (counting_by(counter), "assigns to 'n' around it"),
         (added, "assigns to 'total' around it"),
-        (boxed, "holds an object that the program made, a dict"),
+        (counting_by(box), "holds an object that the program made, a dict"),
         (got, "holds an object that the program made, a list"),
         (got_later, "holds an object that the program made, a Point"),
         (remembered, "holds an object that the program made, a Remembers"),
         (handled, "a method kept in a variable, 'up', is of an object that holds a value of the program"),
         (of_a_class, "this code changes 'Counts' in place"),
         (of_a_function, "this changes an attribute of a function"),
+        (either, "one of them changes an object in place"),
+        (mapped, "one of them changes an object in place"),
+        (one_array, "whether two names stand for one array is not known"),
         (one_list, "whether two names stand for one list is not known"),
         (one_object, "whether two names stand for one Point is not known"),
     ],
-    ids=lambda value: value.__name__ if callable(value) else "",
+    ids=lambda value: value.__name__ if callable(value) else value.split()[-1],
 )
 def test_what_would_be_done_once_is_refused(function: Callable[[Any], Any], said: str) -> None:
     with pytest.raises(hb.UnsupportedSyntaxError) as caught:
@@ -233,6 +260,11 @@ def with_own_weights(x):
     weights = [2, 3]
     dot = lambda v: sum(w * v for w in weights)  # noqa: E731
     return dot(x)
+
+
+def with_one_of_several(x):
+    key = (abs, scaled(-1))[x % 2]
+    return sorted([3, 1, 2], key=key)[1] * 10 + max([3, 1, 2], key=key)
 
 
 def with_a_library(x):

@@ -11,6 +11,5 @@ REFUSED: dict[str, str] = {
     "traffic_light": "BatchTypeError",
     "tennis_game": "BatchTypeError",
     "shape_area": "BatchTypeError",
-    "calculator": "UnsupportedSyntaxError",
     "change_base": "BatchTypeError",
 }
