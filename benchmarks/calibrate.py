@@ -8,6 +8,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
 from datetime import date
 from pathlib import Path
 from typing import Any, Final
@@ -29,16 +30,7 @@ LANES_OF_HOSTS: Final = (256, 512, 1024)
 """Lanes that fill vectors, while all that they keep stays in the smaller caches."""
 LANES_OF_DEVICES: Final = tuple(4**n for n in range(5, 11))
 """Lanes up to a million: a device computes for thousands at a time."""
-MEASURED: Final = (
-    "operation_ns",
-    "kernel_ns",
-    "find_ns",
-    "thread_ns",
-    "test_ns",
-    "busy_lanes",
-    "cache_bytes",
-    "core_bytes",
-)
+MEASURED: Final = tuple(field.name for field in fields(Profile) if field.type != "str")
 FOLLOWS: Final = ("step_operations", "kernel_step_operations", "cheap_operations", "test_operations")
 
 
@@ -93,8 +85,12 @@ class Turns:
         self.work = Properties(function.trace(*args["many"]).plan.programs.machine).work
         self.runs = {name: _ready(function, given) for name, given in args.items()}
 
-    def per_turn(self, seconds: Mapping[str, Sequence[float]]) -> float:
+    def measured(self) -> float:
         """Nanoseconds that a turn of `two_ways` takes, all its blocks once."""
+        return self.per_turn(interleaved(self.runs, ROUNDS, 3.0))
+
+    def per_turn(self, seconds: Mapping[str, Sequence[float]]) -> float:
+        """The nanoseconds, of what both runs took."""
         return 1e9 * (min(seconds["many"]) - min(seconds["few"])) / self.turns
 
 
@@ -121,9 +117,7 @@ def busy(lanes: Sequence[int], times: Sequence[float]) -> int:
 def find(operation_ns: float) -> float:
     """Nanoseconds for a step of one vector of lanes in a run that is one kernel, without its operations."""
     turns = Turns(16, 20_000, one_kernel=True)
-    steps = turns.steps / turns.turns
-    time = turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0))
-    return (time - operation_ns * turns.work * turns.lanes) / steps
+    return (turns.measured() - operation_ns * turns.work * turns.lanes) * turns.turns / turns.steps
 
 
 def thread() -> float:
@@ -166,7 +160,7 @@ def profile() -> Profile:
     target = target_of(platform)
     lanes = LANES_OF_HOSTS if target.is_host else LANES_OF_DEVICES
     all_turns = [Turns(n, max(200, 2**21 // n), one_kernel=False) for n in lanes]
-    times = [turns.per_turn(interleaved(turns.runs, ROUNDS, 3.0)) for turns in all_turns]
+    times = [turns.measured() for turns in all_turns]
     measured: dict[str, Any] = operations_and_kernels(all_turns, times)
     if target.is_host:
         measured |= {"find_ns": find(measured["operation_ns"]), **caches()}

@@ -108,15 +108,25 @@ class ConditionLowering(StraightLineLowering):
         """``a and b`` as Python means it: the value of the operand that decided."""
         result = self.temporary()
         done = self.blocks.name("decided")
+        self.all_but_last(node, result, done)
+        self.store(result, node.values[-1], node.values[-1])
+        self.blocks.start(done, self.location(node))
+        return result
+
+    def all_but_last(self, node: ast.BoolOp, result: str, done: str) -> None:
+        """The operands before the last: each is the value and decides, or the next block begins with the one after it.
+
+        Args:
+            node: The expression.
+            result: The variable that takes the operand that decides.
+            done: The block to go to then.
+        """
         for value in node.values[:-1]:
             self.store(result, value, value)
             rest = self.blocks.name("and" if isinstance(node.op, ast.And) else "or")
             targets = (rest, done) if isinstance(node.op, ast.And) else (done, rest)
             self.branch(load(result, value), *targets)
             self.blocks.start(rest, self.location(value))
-        self.store(result, node.values[-1], node.values[-1])
-        self.blocks.start(done, self.location(node))
-        return result
 
     def branch(self, test: ast.expr, true: str, false: str) -> None:
         """End the open block by a branch on any expression, short-circuiting."""

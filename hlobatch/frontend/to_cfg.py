@@ -256,12 +256,7 @@ class FunctionLowering(AssignmentLowering):
                 self.go(HALT, node)
 
     def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
-        for operand in value.values[:-1]:
-            self.store(RESULT, operand, operand)
-            rest = self.blocks.name("and" if isinstance(value.op, ast.And) else "or")
-            targets = (rest, HALT) if isinstance(value.op, ast.And) else (HALT, rest)
-            self.branch(load(RESULT, operand), *targets)
-            self.blocks.start(rest, self.location(operand))
+        self.all_but_last(value, RESULT, HALT)
         self.give_back(value.values[-1], value.values[-1])
 
     @statement.register

@@ -50,11 +50,8 @@ class Strategy:
 
     def groups(self, program: Program) -> Groups:
         """The blocks that run in one step."""
-        return (
-            small_together(program)
-            if self.policy.form == "chain" and self.policy.schedule == "cost"
-            else alone(program)
-        )
+        policy = self.policy
+        return small_together(program) if policy.form == "chain" and policy.schedule == "cost" else alone(program)
 
     def order(self, layout: Layout, groups: Groups, widths: Widths, costs: LoopCosts) -> Schedule:
         """What finds the next of the groups, given where few lanes take less time than all."""

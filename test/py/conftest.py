@@ -1,5 +1,6 @@
 """What all tests share: how Python, JAX and Hypothesis start, and a header that says what they ran on."""
 
+import contextlib
 import gc
 import os
 import platform
@@ -13,6 +14,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import hypothesis
 import jax
 import pytest
+from zoo import optimizing_little
 
 # To look for garbage among all that JAX and the tests hold takes a tenth of the time, if it is done as often as usual.
 gc.set_threshold(20_000, 20, 20)
@@ -37,9 +39,9 @@ def quick_compilation() -> Iterator[None]:
 
     For tests of what is computed and of how a run goes on, and not for those of XLA's code.
     """
-    jax.config.update("jax_disable_most_optimizations", hypothesis.settings.get_current_profile_name() != "nightly")
-    yield
-    jax.config.update("jax_disable_most_optimizations", False)
+    is_night = hypothesis.settings.get_current_profile_name() == "nightly"
+    with contextlib.nullcontext() if is_night else optimizing_little():
+        yield
 
 
 @pytest.fixture(params=["packed", "as it is"])
