@@ -245,6 +245,7 @@ def Autobatch_VarOp : Autobatch_Op<"var", [DeclareOpInterfaceMethods<SymbolUserO
     * alloc_c1: a `temporary` is not used in a block before that block gives it a value
     * alloc_c2: a `null` variable that holds tensors is never read
     * alloc_c3: a `shared` variable is an input, or written once, in the entry block, from `shared` variables
+    * alloc_c4: where one result of an operation is `shared`, the others are `shared` or `null`
 
     #### Example
     ```mlir

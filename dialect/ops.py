@@ -47,7 +47,7 @@ class VarOp(Op):
     """Declares a variable: what one lane holds in it, and how it is stored."""
 
     OPERATION_NAME = "autobatch.var"
-    CONSTRAINTS = ("var_c1", "var_c2", "alloc_c1", "alloc_c2", "alloc_c3")
+    CONSTRAINTS = ("var_c1", "var_c2", "alloc_c1", "alloc_c2", "alloc_c3", "alloc_c4")
     PARENT = "builtin.module"
     sym_name = Text()
     pattern = Anything()
@@ -256,6 +256,7 @@ CONSTRAINTS: Final = (
     "alloc_c1",
     "alloc_c2",
     "alloc_c3",
+    "alloc_c4",
     "label_c1",
     "prim_c1",
     "prim_c2",

@@ -31,7 +31,7 @@ llvm::LogicalResult verifyTypes(const Symbols &symbols);
 /// program_c6, call_c1 to call_c3, push_jump_c1 to push_jump_c3, prim_c1, and that no function takes the entry's name.
 llvm::LogicalResult verifyCalls(const Symbols &symbols);
 
-/// push_c1, alloc_c1 to alloc_c3.
+/// push_c1, alloc_c1 to alloc_c4.
 llvm::LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function, mlir::Operation &op);
 
 /// The label of a block, if it has one.

@@ -22,15 +22,28 @@ static bool isDefinedBefore(Operation &op, StringRef name) {
   return false;
 }
 
+/// Whether nothing of a variable is kept for each lane.
+static bool isComputedOnce(StringRef allocation) { return allocation == "shared" || allocation == "null"; }
+
 /// Whether an operation is the one place where a shared variable gets its value.
 static bool definesShared(const Symbols &symbols, FuncOp function, Operation &op) {
   Block *entry = &function.getBody().front();
   if (isWayIn(*entry))
     entry = entry->getNextNode();
   return isa<MoveOp, PrimOp>(op) && op.getBlock() == entry && llvm::all_of(getUses(&op), [&](StringRef name) {
-           StringRef allocation = symbols.getAllocation(name);
-           return allocation == "shared" || allocation == "null";
+           return isComputedOnce(symbols.getAllocation(name));
          });
+}
+
+/// Whether all results are computed once if one of them is.
+static LogicalResult verifyComputedTogether(const Symbols &symbols, Operation &op) {
+  SmallVector<StringRef> defs(getDefs(&op));
+  auto *shared = llvm::find_if(defs, [&](StringRef name) { return symbols.getAllocation(name) == "shared"; });
+  auto *other = llvm::find_if(defs, [&](StringRef name) { return !isComputedOnce(symbols.getAllocation(name)); });
+  if (shared != defs.end() && other != defs.end())
+    return emitFault(&op, "alloc_c4") << "%" << *shared << " is SHARED but %" << *other << " is "
+                                      << symbols.getAllocation(*other).upper();
+  return success();
 }
 
 static LogicalResult verifyUses(const Symbols &symbols, Operation &op) {
@@ -58,7 +71,7 @@ LogicalResult verifyAllocation(const Symbols &symbols, FuncOp function, Operatio
   for (StringRef name : getDefs(&op))
     if (symbols.getAllocation(name) == "shared" && !definesShared(symbols, function, op))
       return emitFault(&op, "alloc_c3") << "%" << name << " is SHARED but is written here";
-  return success();
+  return verifyComputedTogether(symbols, op);
 }
 
 } // namespace hlobatch::autobatch

@@ -23,7 +23,6 @@ from typing import Final
 
 from hlobatch.ir.ops import Op
 from hlobatch.ir.program import Program
-from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.jax_primitives import Trait, having
 
 LIBRARIES: Final[Mapping[str, str]] = {
@@ -40,8 +39,7 @@ def library_calls(program: Program) -> Mapping[str, str]:
 
 def shared_library_calls(program: Program) -> Mapping[str, str]:
     """The primitives computed once for all lanes, before the loop, which call a library, and which library."""
-    shared = (op for op in program.ops if op.defs and all(program.alloc(v) is Alloc.SHARED for v in op.defs))
-    return _calls(shared)
+    return _calls(op for op in program.ops if program.is_computed_once(op))
 
 
 def _calls(ops: Iterable[Op]) -> Mapping[str, str]:

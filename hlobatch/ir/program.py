@@ -39,6 +39,8 @@ class VariableAllocation(enum.IntEnum):
 
 STORED = (VariableAllocation.REGISTER, VariableAllocation.FULL)
 """How variables are allocated that live from one block to the next."""
+COMPUTED_ONCE = frozenset({VariableAllocation.SHARED, VariableAllocation.NULL})
+"""How all results of an operation are allocated that computes ``SHARED`` ones."""
 
 
 @dataclass(frozen=True)
@@ -292,10 +294,12 @@ class Program:
 
     def ops_in_loop(self, block: Block) -> Iterator[Op]:
         """The operations of a block that lanes go through: all but those that compute ``SHARED`` values once."""
-        for op in block.ops:
-            written = op.vars_out if isinstance(op, PrimOp) else ()
-            if not (written and all(self.alloc(v) is VariableAllocation.SHARED for v in written)):
-                yield op
+        return (op for op in block.ops if not self.is_computed_once(op))
+
+    def is_computed_once(self, op: Op) -> bool:
+        """Whether it computes ``SHARED`` values, before lanes begin; the rest of its results needs no memory."""
+        kinds = {self.alloc(v) for v in op.vars_out} if isinstance(op, PrimOp) else set[VariableAllocation]()
+        return VariableAllocation.SHARED in kinds and kinds <= COMPUTED_ONCE
 
     def primitives_in_loop(self, block: Block) -> list[PrimOp]:
         """The primitives among ``ops_in_loop``."""

@@ -20,6 +20,7 @@
 | ``alloc_c1`` | a ``TEMPORARY`` is not used in a block before that block gives it a value |
 | ``alloc_c2`` | a ``NULL`` variable that holds tensors is never read |
 | ``alloc_c3`` | a ``SHARED`` variable is an input, or written once, in the entry block, from ``SHARED`` variables |
+| ``alloc_c4`` | where one result of an operation is ``SHARED``, the others are ``SHARED`` or ``NULL`` |
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ from hlobatch.ir.ops import (
     PushOp,
 )
 from hlobatch.ir.printer import print_block
-from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.program import COMPUTED_ONCE, MAIN, Block, Function, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import tensor
 
@@ -189,12 +190,15 @@ def _allocation_faults(
     for name in op.defs:
         if program.alloc(name) is Alloc.SHARED and not _defines_shared(program, function, block, op):
             yield "alloc_c3", f"%{name} is SHARED but is written here"
+    kinds = {program.alloc(name): name for name in op.defs}
+    others = [name for kind, name in kinds.items() if kind not in COMPUTED_ONCE]
+    if Alloc.SHARED in kinds and others:
+        yield "alloc_c4", f"%{kinds[Alloc.SHARED]} is SHARED but %{others[0]} is {program.alloc(others[0]).name}"
 
 
 def _defines_shared(program: Program, function: Function, block: Block, op: Op) -> bool:
-    static = (Alloc.SHARED, Alloc.NULL)
     return (
         isinstance(op, PrimOp)
         and block is function.graph.enter_block()
-        and all(program.alloc(name) in static for name in op.uses)
+        and all(program.alloc(name) in COMPUTED_ONCE for name in op.uses)
     )

@@ -48,6 +48,8 @@ MOST_ELEMENTS_IN_MODULE: Final = 1 << 14
 """Elements of an array up to which it is written into the module; a larger one is passed by the host. Chosen by
 judgement (2026-11), not measured."""
 
+_LAST: Final = str((1 << 63) - 1)
+
 WITH_CODE: Final = batched(Batched.CONTROL)
 """Primitives that run jaxprs of their own, which may update arrays."""
 
@@ -79,10 +81,11 @@ class Emitter(Text):
     # Values
 
     def index(self, value: Value) -> str:
-        """A number as an index."""
+        """A number as an index; one that is larger than any signed number of 64 bits stays larger than any place."""
         k = kind(value.dtype)
-        extension = "sext" if is_signed(value.dtype) else "zext"
-        return value.ref if k == "i64" else self.op(f"{extension} {k} {value.ref} to i64")
+        if k == "i64":
+            return value.ref if is_signed(value.dtype) else self.intrinsic("umin", value.dtype, value.ref, _LAST)
+        return self.op(f"{'sext' if is_signed(value.dtype) else 'zext'} {k} {value.ref} to i64")
 
     def as_written(self, index: str) -> str:
         """An index before negative ones count from the end."""

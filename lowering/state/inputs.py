@@ -56,7 +56,7 @@ class Inputs:
         program = self.layout.program
         values = {v: own for v, own in self.by_variable(arrays).items() if self._is_shared(v)}
         for op in program.graph.enter_block().instructions:
-            if isinstance(op, PrimOp) and op.vars_out and all(map(self._is_shared, op.vars_out)):
+            if isinstance(op, PrimOp) and program.is_computed_once(op):
                 op = captures.substituted(op, captured)
                 operands = [a for v in op.vars_in for a in values.get(v, [])]
                 results = lane_function(op, program.var_defs)(*operands)

@@ -512,6 +512,7 @@ VIOLATIONS = {
     "alloc_c1": allocated((prim("t", "t", "r", lambda t: t), GotoOp("end")), {"t": Alloc.TEMPORARY}, t=INT),
     "alloc_c2": allocated((prim("t", "t", "r", lambda t: t), GotoOp("end")), {"t": Alloc.NULL}, t=INT),
     "alloc_c3": allocated((COPY, GotoOp("end")), {"t": Alloc.SHARED}, t=INT),
+    "alloc_c4": allocated((prim("1", "", "t u", lambda: 1), GotoOp("end")), {"t": Alloc.SHARED}, t=INT, u=INT),
 }
 """For each rule a program that breaks it and no rule before it."""
 

@@ -149,6 +149,25 @@ def test_indices_outside_of_arrays() -> None:
     assert jax.tree.all(jax.tree.map(np.array_equal, found, hb.batch(moved)(i, j, line, table)))
 
 
+@pytest.mark.parametrize("dtype", [np.uint8, np.uint32, np.uint64])
+def test_indices_that_no_signed_number_can_be(dtype: Any) -> None:
+    """The largest of unsigned types are larger than any place, and not before the first."""
+
+    def main(i, line):
+        again = line.at[i].set(9, mode="clip").at[i].add(5)
+        moved = jax.lax.dynamic_update_slice(line, line[:2] * 3, (i,))
+        return line[i], line.at[i].get(mode="fill"), jax.lax.dynamic_slice(line, (i,), (2,)), again, moved
+
+    with jax.enable_x64(True):
+        most = int(np.iinfo(dtype).max)
+        i = np.array([0, 1, 5, 6, most // 2, most // 2 + 1, most - 4, most], dtype)
+        line = np.arange(10, 16) * np.ones((len(i), 1), int)
+        with checking():
+            found = kernel(main)(i, line)
+        wanted = jax.vmap(main)(i, line)
+    jax.tree.map(np.testing.assert_array_equal, found, wanted)
+
+
 def test_indices_that_the_user_moves() -> None:
     """What counts from the end is known by its form, which may be the user's own, of another array."""
 

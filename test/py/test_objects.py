@@ -281,6 +281,32 @@ def two_objects(n):
     return first.size, second.size
 
 
+class Stack:
+    def __init__(self):
+        self.items, self.size = np.zeros(8, np.int32), 0
+
+    def push(self, x):
+        self.items[self.size] = x
+        self.size += 1
+
+
+@pytest.mark.parametrize("dispatch", ["auto", "kernel", "sweep", "case"])
+def test_an_array_and_a_counter_that_begin_alike_in_all_lanes(dispatch: Any) -> None:
+    """One statement computes what all lanes share, an array, and what is known, a number."""
+
+    def f(n):
+        s = Stack()
+        s.push(n)
+        s.push(n + 1)
+        return s.size, s.items
+
+    with optimizing_little():
+        size, items = hb.batch(f, dispatch=dispatch)(N)
+        inside = jax.jit(hb.batch(f, dispatch=dispatch))(N)
+    assert size.tolist() == inside[0].tolist() == [2] * len(N)
+    assert items.tolist() == inside[1].tolist() == [[n, n + 1, *[0] * 6] for n in N.tolist()]
+
+
 @hb.batch
 def halved(vector, n):
     if n <= 0:
