@@ -18,6 +18,7 @@ from typing import Final
 
 from hlobatch.analysis import liveness
 from hlobatch.analysis.definedness import user_name
+from hlobatch.analysis.identity import Path
 from hlobatch.analysis.may_alias import (
     OUTSIDE,
     Aliases,
@@ -119,6 +120,7 @@ class _Check:
             after = list(_live_after(block, live.after[block.name]))
             for index, op, change, state in self.aliases.changes(block, solution.before[block.name]):
                 live_after = after[index] - self._put_back(block, index, op)
+                self._check_items_of_copy(block, index, op, change)
                 self._check(_Context(op, change, state, live_after, self._survivors(block, index, op)))
                 if isinstance(op, PrimOp):
                     self._check_views(block, index, op)
@@ -183,21 +185,52 @@ class _Check:
             help=_OWN_PARTS if is_in_root else _ONE_NAME,
         )
 
+    def _check_items_of_copy(self, block: Block, index: int, op: Op, change: Change) -> None:
+        """Refuse a call that changes a copy of a list, if its items are put back into the list that it is a copy of."""
+        if not isinstance(op, FunctionCallOp) or change.part[1] != ():
+            return
+        given = op.vars_in.index(change.part[0])
+        taken = {
+            op.vars_out[result] for (result, path), node in self.summaries[op.function].results if node == (given, ())
+        }
+        for _, parts in self._uses_behind(block, index, taken):
+            if parts and () not in parts:
+                raise UnsupportedSyntaxError(
+                    f"{op.function!r} changes a slice of a list, and its items may change in place, too",
+                    change.place,
+                    notes=[Note("here", self.summaries[op.function].changed[given, ()])],
+                    help="give the slice a name, and make its items anew: `part = [row.copy() for row in rows[1:]]`.",
+                )
+
     def _put_back(self, block: Block, index: int, op: Op) -> set[str]:
         """The variables of which a part was given to a call, and is at once put back as the call made it."""
         if not isinstance(op, FunctionCallOp):
             return set()
-        following = list(block.instructions[index + 1 :])
-        while len(block.successors) == 1 and block.successors[0] != HALT and not following:
-            block = self.function.graph.block(block.successors[0])
-            following = list(block.instructions)
         taken = {variable for variable in op.defs if user_name(variable).startswith("$")}
         found = set[str]()
-        for other in following:
-            if not taken.isdisjoint(other.uses):
+        for other, parts in self._uses_behind(block, index, taken):
+            if parts:
                 names = set(map(user_name, other.defs))
                 found |= {v for v in other.uses if user_name(v) in names}
         return found
+
+    def _uses_behind(self, block: Block, index: int, variables: set[str]) -> Iterator[tuple[Op, set[Path]]]:
+        """The operations behind a call, up to the next branch, with the parts of some variables that they give back.
+
+        What something is computed of is taken for a whole.
+        """
+        index += 1
+        while len(block.successors) == 1 and block.successors[0] != HALT and index >= len(block.instructions):
+            block, index = self.function.graph.block(block.successors[0]), 0
+        for place, other in enumerate(block.instructions[index:], index):
+            one = self.traced(self.function.name, block.name, place)
+            held = [] if one is None else [node for nodes in one.identity.sources.values() for node in nodes]
+            parts = {path for i, path in held if other.uses[i] in variables}
+            if not parts and any(
+                other.uses[i] in variables for i in (range(len(other.uses)) if one is None else one.looked_at)
+            ):
+                parts = {()}
+            yield other, parts
 
     def _survivors(self, block: Block, index: int, op: Op) -> set[Part]:
         """Parts of what an operation is given that its results hold as they were."""

@@ -80,6 +80,10 @@ class Facts:
         """All facts of a kind, in the order in which they were learned."""
         return self._by_kind.get(kind, [])
 
+    def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
+        """All facts of a kind about straight-line code, and where that is."""
+        return [(site.function, fact) for (known, site), fact in self.known.items() if known is kind]  # type: ignore[misc]
+
     @cached_property
     def _by_kind(self) -> Mapping[type, list[Any]]:
         found: dict[type, list[Any]] = {}
@@ -170,6 +174,13 @@ class Changes:
     """
 
     names: frozenset[str]
+
+
+def holds(place: Location, inner: Location) -> bool:
+    """Whether one place in the source is a part of another."""
+    if place.file != inner.file or (inner.line, inner.column) < (place.line, place.column):
+        return False
+    return (inner.end_line, inner.end_column) <= (place.end_line, place.end_column)
 
 
 def of_code(place: Location) -> Site:

@@ -12,10 +12,11 @@ An item or an attribute is assigned to by giving the name another value (``place
 from __future__ import annotations
 
 import ast
+from collections.abc import Sequence
 
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import special_methods
-from hlobatch.frontend.places import assignments, augmented, unpacked
+from hlobatch.frontend.places import assignments, augmented, put_back, unpacked
 from hlobatch.frontend.scopes import places_in, root_of, target_names
 from hlobatch.frontend.syntax import assigned, load
 from hlobatch.frontend.try_statements import TryLowering
@@ -99,20 +100,43 @@ class AssignmentLowering(TryLowering):
                 self.assign(node.target.id, self.as_method_call(node, operation, [operand, node.value]), node)
                 return
         if isinstance(node.target, ast.Name):
-            statement = ast.copy_location(ast.AugAssign(node.target, node.op, self.simple(node.value)), node)
-            text = self.source.text(ast.BinOp(node.target, node.op, statement.value))
-            self.primitive([statement], [node.target.id], node, text)
-            return
+            self._augment_name(node.target, node)
+        else:
+            self._augment_place(node)
+
+    def _augment_name(self, target: ast.Name, node: ast.AugAssign) -> None:
+        before, value = self.in_order([load(target.id, target), node.value])
+        assert isinstance(before, ast.Name)
+        own = ast.copy_location(ast.Name(before.id, ast.Store()), target)
+        body: list[ast.stmt] = [ast.copy_location(ast.AugAssign(own, node.op, value), node)]
+        if before.id != target.id:
+            body.append(assigned(target.id, before, node))
+        self.primitive(body, [target.id], node, self.source.text(ast.BinOp(before, node.op, value)))
+
+    def _augment_place(self, node: ast.AugAssign) -> None:
+        """Lower ``a[i] += …``: the item is read before the right side is evaluated."""
         self._check_places(node.target)
-        target, value = self._simple_place(node.target), self.simple(node.value)
+        target = self._simple_place(node.target, [node.value])
         assert isinstance(target, (ast.Subscript, ast.Attribute))
-        statement = ast.copy_location(ast.AugAssign(target, node.op, value), node)
-        body = augmented(statement, value, self.temporary)
+        statement = ast.copy_location(ast.AugAssign(target, node.op, node.value), node)
+        *read, change, write = augmented(statement, self.temporary)
+        assert isinstance(change, ast.AugAssign)
+        if not self.is_simple(node.value):
+            names = [name for part in read if isinstance(part, ast.Assign) for name in target_names(part.targets[0])]
+            self.primitive(read, names, node.target, self.source.text(target))
+            read, change.value = [], self.simple(node.value)
+        body = [*read, change, write]
+        statement = ast.copy_location(ast.AugAssign(target, node.op, change.value), node)
         self.primitive(body, self.bound(body), node, self.source.text(statement))
 
-    def _simple_place(self, target: ast.expr) -> ast.expr:
-        """A place without control of its own on the way to it, which begins with a variable."""
-        place = self.simple(target)
+    def _simple_place(self, target: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
+        """A place without control of its own on the way to it, which begins with a variable.
+
+        Args:
+            target: The place.
+            later: What is evaluated before the place is assigned to.
+        """
+        place = self.with_simple_children(target, later) if later else self.simple(target)
         for part in places_in(place):
             if not isinstance(root_of(part), ast.Name):
                 raise UnsupportedSyntaxError(
@@ -144,8 +168,8 @@ class AssignmentLowering(TryLowering):
 
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Let an item or an attribute be what a callee made of it."""
-        target = ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
-        self._assign_places([target], load(name, node), ast.copy_location(ast.Expr(node), node))
+        body = put_back(place, load(name, node))
+        self.primitive(body, self.bound(body), ast.copy_location(ast.Expr(node), node), self.source.text(place))
 
     def delete_statement(self, node: ast.Delete) -> None:
         """Lower ``del``."""

@@ -90,6 +90,11 @@ class Callee:
         return self.template.changed if self.template else ()
 
     @property
+    def bound(self) -> frozenset[str]:
+        """Those of them that it may bind to other values."""
+        return self.template.bound if self.template else frozenset()
+
+    @property
     def given_back(self) -> tuple[str, ...]:
         """Its own variables that each call gives back beside the result."""
         return (*self.changed, *(self.changes if self.gives_back else ()))

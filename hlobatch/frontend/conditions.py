@@ -56,6 +56,10 @@ class ConditionLowering(StraightLineLowering):
         """Operands without their control, as they are when Python evaluates them."""
         raise NotImplementedError
 
+    def changes(self, value: ast.expr) -> bool:
+        """Whether straight-line code changes something in place."""
+        raise NotImplementedError
+
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for any expression."""
         raise NotImplementedError
@@ -66,14 +70,20 @@ class ConditionLowering(StraightLineLowering):
 
     def chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""
-        values = self.in_order([node.left, *node.comparators])
-        middle = [load(self.as_variable(value, node), node) for value in values[1:-1]]
-        values = [values[0], *middle, values[-1]]
+        *values, last = self.in_order([node.left, *node.comparators])
+        values = [*self._once(values, node), last]
         links: list[ast.expr] = [
             ast.copy_location(ast.Compare(left, [op], [right]), node)
             for left, op, right in zip(values, node.ops, values[1:], strict=False)
         ]
         return helper("__hb_and", links, node)
+
+    def _once(self, operands: Sequence[ast.expr], node: ast.Compare) -> list[ast.expr]:
+        """Operands, of which those behind the first are asked for twice and evaluated once."""
+        first, *others = operands
+        if any(map(self.changes, others)):
+            first = load(self.as_variable(first, node), node)
+        return [first, *(load(self.as_variable(value, node), node) for value in others)]
 
     def is_conditional(self, node: ast.expr) -> bool:
         """Whether a chained comparison has an operand with control of its own that may not be reached."""
@@ -81,12 +91,12 @@ class ConditionLowering(StraightLineLowering):
             return False
         others = node.comparators[1:]
         may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
-        return not all(map(self.is_simple, others)) or (may_fail and any(map(_is_looked_up, others)))
+        is_lookup = may_fail and any(map(_is_looked_up, others))
+        return is_lookup or not all(map(self.is_simple, others)) or any(map(self.changes, others))
 
     def as_conjunction(self, node: ast.Compare) -> ast.BoolOp:
         """``a < b < f(c)`` as ``a < b and b < f(c)``, with ``b`` evaluated once."""
-        left, middle = self.in_order([node.left, node.comparators[0]])
-        middle = load(self.as_variable(middle, node), node)
+        left, middle = self._once(self.in_order([node.left, node.comparators[0]]), node)
         first = ast.Compare(left, node.ops[:1], [middle])
         rest = ast.Compare(middle, node.ops[1:], node.comparators[1:])
         links: list[ast.expr] = [ast.copy_location(link, node) for link in (first, rest)]

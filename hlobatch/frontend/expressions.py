@@ -12,18 +12,18 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
+from hlobatch.analysis.facts import Changes, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
-from hlobatch.diagnostics import (
-    Note,
-)
+from hlobatch.diagnostics import Note
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import heaps, special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.following import Calls
+from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
@@ -129,46 +129,67 @@ class ExpressionLowering(ConditionLowering):
                 return False
         return True
 
-    def with_simple_children(self, node: ast.expr) -> ast.expr:
+    def with_simple_children(self, node: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
+        """An expression whose operands have no control of their own.
+
+        Args:
+            node: The expression.
+            later: What is evaluated behind it.
+        """
         if self.prints(node):
             return PrintLowering(self, node).lower()
-        copy = type(node)(**dict(ast.iter_fields(node)))
-        ast.copy_location(copy, node)
-        fields = list(ast.iter_fields(node))
-        parts = [part for _, value in fields for part in (value if isinstance(value, list) else [value])]
-        parts = [part.value if isinstance(part, ast.keyword) else part for part in parts]
-        operands = iter(self.in_order([part for part in parts if isinstance(part, ast.expr)]))
+        operands = operands_of(node)
+        return with_operands(node, dict(zip(map(id, operands), self.in_order(operands, later), strict=True)))
 
-        def simple(part: Any) -> Any:
-            if isinstance(part, ast.keyword):
-                return ast.copy_location(ast.keyword(part.arg, next(operands)), part)
-            return next(operands) if isinstance(part, ast.expr) else part
+    def in_order(self, operands: Sequence[ast.expr], later: Sequence[ast.expr] = ()) -> list[ast.expr]:
+        """Operands without their control, as they are when Python evaluates them.
 
-        for name, value in fields:
-            setattr(copy, name, [simple(part) for part in value] if isinstance(value, list) else simple(value))
-        return copy
+        Control is lowered where it stands, ahead of the straight-line code. An operand that stands before it is lowered
+        there, too, if it changes something, or if what it reads is changed in between. A name stands for an object, and
+        is read late enough unless it is bound to another one.
 
-    def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
-        """Operands without their control, as they are when Python evaluates them: before what is assigned later.
-
-        In an expression, ``:=`` assigns, and so do calls of functions that have ``nonlocal`` variables.
+        Args:
+            operands: In the order in which Python evaluates them.
+            later: What is evaluated behind them, and lowered by the caller.
         """
+        all_of_them = [*operands, *later]
+        early = max((i for i, part in enumerate(all_of_them) if not self.is_simple(part)), default=-1)
+        effects = self._effects_behind(all_of_them[: early + 1])
         found: list[ast.expr] = []
         for index, operand in enumerate(operands):
             value = self.simple(operand)
-            later = {name for other in operands[index + 1 :] for name in assigned_in_expressions(other)}
-            before_the_rest = [other for other in operands[index + 1 :] if not self.is_simple(other)]
-            later |= self._changed_by(before_the_rest)
-            if (before_the_rest and self._changes(value)) or later.intersection(read_names(value)):
+            if index < early and self._is_affected(value, *effects[index]):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = load(name, operand)
             found.append(value)
         return found
 
-    def _changes(self, value: ast.expr) -> bool:
+    def _effects_behind(self, operands: Sequence[ast.expr]) -> list[tuple[frozenset[str], frozenset[str]]]:
+        """For each operand, the names that those behind it bind anew, and those whose values they change."""
+        bound, changed = frozenset[str](), frozenset[str]()
+        found = list[tuple[frozenset[str], frozenset[str]]]()
+        for operand in reversed(operands):
+            found.append((bound, changed))
+            bound |= {*assigned_in_expressions(operand), *self._bound_by_calls(operand)}
+            changed |= self._changed_by(operand)
+        return found[::-1]
+
+    def _is_affected(self, value: ast.expr, bound: frozenset[str], changed: frozenset[str]) -> bool:
+        """Whether straight-line code is to run ahead of what binds some names and changes the values of others."""
+        if isinstance(value, (ast.Constant, ast.Lambda, ast.GeneratorExp)):
+            return False
+        if isinstance(value, ast.Name):
+            return value.id in bound
+        return not (bound | changed).isdisjoint(read_names(value)) or self.changes(value)
+
+    def changes(self, value: ast.expr) -> bool:
         """Whether straight-line code changes something in place."""
-        return any(is_change(part) or self.changes_argument(part) for part in ast.walk(value))
+        if any(is_change(part) or self.changes_argument(part) for part in ast.walk(value)):
+            return True
+        place, reads = self.location(value), read_names(value)
+        found = self.callees.facts.about_code(Changes)
+        return any(holds(code, place) and not fact.names.isdisjoint(reads) for code, fact in found)
 
     def changes_argument(self, node: ast.AST) -> bool:
         """Whether an expression is a call of a function of Python's that changes what it is given."""
@@ -177,18 +198,25 @@ class ExpressionLowering(ConditionLowering):
         function = static_value(node.func, self.source, self.local)
         return any(function is known for known in heaps.CHANGES)
 
-    def _changed_by(self, parts: Sequence[ast.expr]) -> frozenset[str]:
-        """Variables that calls of functions in some expressions assign."""
+    def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
+        """Variables that calls of functions in an expression bind to other values."""
+        for node in ast.walk(part):
+            if one := self.called(node):
+                yield from one.callee.bound
+
+    def _changed_by(self, part: ast.expr) -> frozenset[str]:
+        """Variables of whose values an expression changes something in place."""
         found = set[str]()
-        for node in (node for part in parts for node in ast.walk(part) if isinstance(node, ast.Call)):
-            if is_change(node) or self.changes_argument(node):
+        for node in (node for node in ast.walk(part) if isinstance(node, ast.Call)):
+            one = self.called(node)
+            if one is not None:
+                found.update(one.callee.changed)
+                found.update(name for name in one.callee.changes if name in one.callee.captured)
+            if is_change(node) or self.changes_argument(node) or (one is not None and one.callee.changes):
                 found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
-            if (one := self.called(node)) is None:
-                continue
-            found.update(one.callee.changed)
-            if one.callee.changes:  # of its arguments, whichever that is
-                found.update(root.id for root in _roots(node) if isinstance(root, ast.Name))
-        return frozenset(found)
+        place = self.location(part)
+        inside = (fact for code, fact in self.callees.facts.about_code(Changes) if holds(place, code))
+        return frozenset(found).union(*(fact.names for fact in inside))
 
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements up to the first that control cannot pass."""

@@ -50,7 +50,8 @@ class Template:
         key: What it is known by: the function around it, and its code.
         source: Where it is written.
         captured: Variables of the functions around that it, or what it calls, reads or assigns.
-        changed: Those that it assigns.
+        changed: Those that it assigns, or of whose values it changes a part.
+        bound: Those that it declares ``nonlocal``: they may be bound to other values.
         scope: Functions inside of others that it sees by their names, itself among them.
         is_recursive: Whether it calls itself, or what it calls does.
         defaults: Defaults that are computed where it is defined, by the variable that each is kept in.
@@ -60,6 +61,7 @@ class Template:
     source: Source
     captured: tuple[str, ...]
     changed: tuple[str, ...]
+    bound: frozenset[str]
     scope: Mapping[str, Template] = field(repr=False)
     is_recursive: bool
     defaults: Mapping[str, ast.expr]
@@ -193,6 +195,7 @@ def _template(
         replace(source, function=part.function, node=part.definition),
         tuple(captured),
         tuple(changed),
+        frozenset().union(*(p.bound for p in reached), *(template.bound for template in outer)).intersection(changed),
         visible,
         any(part.name in p.calls for p in reached) or any(template.is_recursive for template in outer),
         part.defaults,
@@ -223,10 +226,14 @@ class _Part:
         return [n for n in self.function.__code__.co_freevars if n in self.local and n not in self.scope]
 
     @property
+    def bound(self) -> list[str]:
+        """Variables around it that it, or a function inside of it, declares ``nonlocal``."""
+        return [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
+
+    @property
     def assigns(self) -> list[str]:
         """Variables around it that it, or a function inside of it, assigns, or of whose values it changes a part."""
-        named = [name for node in ast.walk(self.node) if isinstance(node, ast.Nonlocal) for name in node.names]
-        return [*named, *(name for name in changes_of(self.definition, inside=True) if name in self.captured)]
+        return [*self.bound, *(name for name in changes_of(self.definition, inside=True) if name in self.captured)]
 
     @property
     def defaults(self) -> dict[str, ast.expr]:

@@ -100,8 +100,8 @@ def unpacked(target: ast.expr, fresh: Callable[[], str]) -> tuple[ast.expr, list
     return renamed(target), parts
 
 
-def augmented(node: ast.AugAssign, value: ast.expr, fresh: Callable[[], str]) -> list[ast.stmt]:
-    """Statements that do what ``target += value`` does to an item or an attribute."""
+def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
+    """Statements that do what ``target += value`` does to an item or an attribute: the last but one is of the value."""
     place, before = place_of(node.target), list[ast.stmt]()
     for index, step in enumerate(place.steps):
         kind, key = step.elts
@@ -115,7 +115,7 @@ def augmented(node: ast.AugAssign, value: ast.expr, fresh: Callable[[], str]) ->
     return [
         *before,
         _bind(part, _call("__hb_part", place, [], node.target)),
-        ast.copy_location(ast.AugAssign(part, node.op, value), node),
+        ast.copy_location(ast.AugAssign(part, node.op, node.value), node),
         _bind(_stored_name(place), _call("__hb_put", place, [load], node)),
     ]
 
@@ -132,6 +132,17 @@ def changed(call: ast.Call, fresh: Callable[[], str]) -> list[ast.stmt]:
         ast.copy_location(ast.Expr(_at(call, ast.Call(function, call.args, call.keywords))), call),
         _bind(_stored_name(place), _call("__hb_put", place, [load], target)),
     ]
+
+
+def as_target(place: ast.expr) -> ast.expr:
+    """An item or an attribute as a target of an assignment."""
+    return ast.copy_location(type(place)(**{**dict(ast.iter_fields(place)), "ctx": ast.Store()}), place)
+
+
+def put_back(target: ast.expr, value: ast.expr) -> list[ast.stmt]:
+    """Statements that let an item or an attribute be what a callee made of it, and bind names alone."""
+    place = place_of(target)
+    return [_bind(_stored_name(place), _call("__hb_put_back", place, [value], target))]
 
 
 def _call(name: str, place: Place, values: Sequence[ast.expr], node: ast.AST) -> ast.expr:

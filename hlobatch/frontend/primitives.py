@@ -82,6 +82,7 @@ HELPERS: Final = {
     "__hb_part": stores.part,
     "__hb_part_to_change": stores.part_to_change,
     "__hb_put": stores.put,
+    "__hb_put_back": stores.put_back,
     "__hb_kept": batched_builtins.kept,
     "__hb_known": python_numbers.known,
     "__hb_isinstance": python_numbers.is_instance,

@@ -9,8 +9,8 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Final
 
 from hlobatch.analysis.facts import Copy, Learned, of_function
 from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
@@ -18,6 +18,8 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.callees import Called, Callee
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.nested import Default, unnamed_function
+from hlobatch.frontend.operands import operands_of, with_operands
+from hlobatch.frontend.places import as_target
 from hlobatch.frontend.scopes import root_of
 from hlobatch.frontend.straight_line import TEMPORARY
 from hlobatch.frontend.syntax import helper, literal, load
@@ -25,6 +27,9 @@ from hlobatch.ir.ops import FunctionCallOp
 
 if TYPE_CHECKING:
     from hlobatch.frontend.expressions import ExpressionLowering
+
+
+_PARTS: Final = (ast.Subscript, ast.Attribute)
 
 
 class CallLowering:
@@ -39,12 +44,11 @@ class CallLowering:
         location = self.function.location(node)
         callee.called_from = callee.called_from or location
         bound = self._apart(callee, self._bind(node, called), node)
-        changed = self._taken_back(callee, bound, node)
-        values = (self._argument(value, node) for value in bound.values())
-        arguments = self.function.in_order([*self._captured(node, called), *values])
-        names = [self.function.variable(self.function.as_variable(argument, node)) for argument in arguments]
+        arguments = self._evaluated(callee, bound, self._captured(node, called), node)
+        changed = self._taken_back(callee, arguments, node)
+        names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
         results = (result, *callee.changed, *(name for name, _ in changed), *self.function.told(callee))
-        places = tuple(map(self.function.location, arguments))
+        places = tuple(map(self.function.location, arguments.values()))
         outputs = tuple(map(self.function.variable, results))
         self.function.blocks.add(
             FunctionCallOp(callee.name, tuple(names), outputs, site, location=location, read_at=places)
@@ -56,8 +60,36 @@ class CallLowering:
             self.function.after_call(node)
         return result
 
+    def _evaluated(
+        self, callee: Callee, bound: Mapping[str, Any], captured: Sequence[ast.expr], node: ast.Call
+    ) -> dict[str, ast.expr]:
+        """What a call passes, without control: what is captured, and the arguments, each by its parameter.
+
+        Python evaluates arguments as they are written; what a function captures is as it is then.
+        """
+        values = {name: self._argument(value, node) for name, value in bound.items()}
+        written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
+        evaluated = self.function.in_order([*(values[name] for name in written), *captured])
+        for name, value in zip(written, evaluated, strict=False):
+            if name not in callee.changes or not isinstance(root_of(value), ast.Name):
+                value = load(self.function.as_variable(value, node), value)
+            values[name] = self._place(value, callee) if isinstance(value, _PARTS) else value
+        return {**dict(zip(callee.captured, evaluated[len(values) :], strict=True)), **values}
+
+    def _place(self, value: ast.expr, callee: Callee) -> ast.expr:
+        """An argument that is a part of a variable, with keys that are still the same once it is put back."""
+        place = as_target(value)
+        keys = [part for part in operands_of(place)[1:] if not isinstance(part, ast.Constant)]
+        fixed = (
+            key
+            if isinstance(key, ast.Name) and key.id not in callee.bound
+            else load(self.function.as_variable(key, key), key)
+            for key in keys
+        )
+        return with_operands(value, dict(zip(map(id, keys), fixed, strict=True)))
+
     def _taken_back(
-        self, callee: Callee, bound: Mapping[str, Any], node: ast.Call
+        self, callee: Callee, arguments: Mapping[str, ast.expr], node: ast.Call
     ) -> list[tuple[str, ast.expr | None]]:
         """For each parameter that a callee changes: the variable that takes it back, and the place it belongs to.
 
@@ -69,10 +101,8 @@ class CallLowering:
             raise Learned(of_function(callee.key), GivesBack())
         found: list[tuple[str, ast.expr | None]] = []
         for parameter in callee.changes:
-            argument = bound.get(parameter)
-            if parameter in callee.captured:
-                argument = load(parameter, node)
-            root = root_of(argument) if isinstance(argument, ast.expr) else ast.Constant(None)
+            argument = load(parameter, node) if parameter in callee.captured else arguments[parameter]
+            root = root_of(argument)
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
                 raise self._lost(callee, parameter, other, node)

@@ -22,7 +22,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import attributes_of, is_boxable
-from hlobatch.analysis.identity import has_changed, is_now, is_one_of, places_of
+from hlobatch.analysis.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -95,6 +95,30 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
 
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, assigned) if new is None else new
+
+
+def put_back(root: Any, value: Any, *steps: Step) -> Any:
+    """What a value is after a call has made ``value`` of the object that steps lead to, which may be a new one."""
+    if _is_copy(root, steps):
+        return root
+    new = in_lists(root, value, _keys(steps))
+    return _changed(root, steps, lambda base, step: _with_part(base, step, value)) if new is None else new
+
+
+def _is_copy(root: Any, steps: Sequence[Step]) -> bool:
+    """Whether steps lead to a copy of which nothing is put back: a slice, or some elements of an array.
+
+    Of a slice of a list the items are put back if they can change; they are the same objects.
+    """
+    for index, (kind, key) in enumerate(steps):
+        is_last = index == len(steps) - 1
+        if kind == "[]" and is_array(root):
+            return not (array_stores.is_view(key) or isinstance(key, Stretch))
+        if is_last:
+            is_slice = kind == "[]" and isinstance(key, (slice, Span, Stretch))
+            return is_slice and (isinstance(root, Growing) or len(list(mutable_parts(root))) <= 1)
+        root = _read(root, (kind, key))
+    return False
 
 
 def _keys(steps: Sequence[Step]) -> list[Any]:

@@ -1,5 +1,6 @@
 """Functions that change their arguments: who calls them inside of a program sees that, who calls a batch does not."""
 
+import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
@@ -226,3 +227,93 @@ def test_a_parameter_that_stands_for_two_values():
         hb.UnsupportedSyntaxError, match="changes its argument 'a', and gives the name to another value"
     ):
         hb.batch(f)(NUMBERS)
+
+
+def replaced(items):
+    items[0] = 99
+    return items
+
+
+def counted_down(items, n):
+    items[0] += 1
+    return items[0] if n <= 0 else counted_down(items[:], n - 1)
+
+
+def of_slices(x):
+    items = [x, 2, 3]
+    for k in range(3):
+        replaced(items[k:])
+    replaced(items[:2])
+    return items[0], items[2], counted_down(items[:], x)
+
+
+def of_a_list_that_grew(x):
+    items = []
+    for i in range(x + 1):
+        items.append(x + i)  # noqa: PERF401
+    replaced(items[:])
+    replaced(items[:x])
+    replaced(items[::-1])
+    replaced([*items])
+    replaced(sorted(items))
+    replaced(items + items)
+    return items[0], items[-1]
+
+
+def of_slices_in_others(x):
+    entries, rows, pair = {"k": [x, 2]}, [[x, 2], [3, 4]], ([x, 2], [3])
+    replaced(entries["k"][:])
+    replaced(rows[x % 2][1:])
+    replaced(pair[1][:])
+    replaced(pair[0])
+    return entries["k"][0], rows[1], pair[0][0], pair[1][0]
+
+
+def of_rows(x):
+    rows = [[x, 2], [3, 4]]
+    replaced_in(rows[1:])
+    return rows
+
+
+def replaced_in(rows):
+    rows[0][1] = 77
+    return 1
+
+
+def of_arrays(x):
+    items = np.zeros(5)
+    items[:] = x
+    replaced(items[[0, 1]])
+    replaced(items[np.array([1, 2])])
+    replaced(items.copy())
+    replaced(items[3:])
+    replaced(items[1:][1:])
+    return items
+
+
+@pytest.mark.parametrize("program", [of_slices, of_a_list_that_grew, of_slices_in_others, of_rows, of_arrays])
+def test_a_slice_of_a_list_is_a_copy_and_one_of_an_array_a_view(program) -> None:
+    lanes = np.array([1, 4], np.int32)
+    together = [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(hb.batch(program)(lanes))]
+    for lane, x in enumerate(lanes):
+        alone = [np.asarray(leaf).tolist() for leaf in jax.tree.leaves(program(int(x)))]
+        assert [leaf[lane] for leaf in together] == alone
+
+
+def test_rows_of_a_copy_are_no_copies() -> None:
+    """The items of a slice are the list's own: they are put back, and what replaces them would be, too."""
+
+    def reordered(rows):
+        rows.reverse()
+        return 1
+
+    @hb.batch
+    def of_a_copy(x):
+        rows = [[x, 2], [3, 4]]
+        reordered(rows[:])
+        return rows[0][0]
+
+    with pytest.raises(
+        hb.UnsupportedSyntaxError, match="'reordered' changes a slice of a list, and its items may change"
+    ):
+        of_a_copy(NUMBERS)
