@@ -89,9 +89,9 @@ class GrowingList(Ring):
             return self.pop_last()
         if type(index) is int and index == 0:
             return self.pop_first()
-        at = self.index_of(index, "pop index out of range")
+        at, is_there = self.found_at(index, "pop index out of range")
         item = self.taken(self.place(at))
-        self.remove_at(at)
+        self.remove_at(at, is_there)
         return item
 
     def insert(self, index: Any, value: Any) -> None:
@@ -112,7 +112,7 @@ class GrowingList(Ring):
         self.need(text, ValueError)
         found = self.equal(item)
         fails(ValueError, text, ~jnp.any(found))
-        self.remove_at(jnp.argmax(found).astype(jnp.int32))
+        self.remove_at(jnp.argmax(found).astype(jnp.int32), jnp.any(found))
 
     def extend(self, values: Any) -> None:
         if not isinstance(values, GrowingList):
@@ -184,7 +184,7 @@ class GrowingList(Ring):
 
     def __delitem__(self, key: Any) -> None:
         self.need(f"{self.name} assignment index out of range")
-        self.remove_at(self.index_of(key, f"{self.name} assignment index out of range"))
+        self.remove_at(*self.found_at(key, f"{self.name} assignment index out of range"))
 
     def __iadd__(self, values: Any) -> Self:
         self.extend(values)

@@ -42,10 +42,10 @@ class CanFail:
 
 @dataclass(frozen=True, slots=True)
 class Caught:
-    """The fact that a program catches some of what operations raise that JAX gives a value for.
+    """The fact that a program has a ``try``, so that variables may be looked at after an exception.
 
     Attributes:
-        kinds: The classes.
+        kinds: What it catches of what operations raise that JAX gives a value for.
     """
 
     kinds: tuple[type[BaseException], ...]
@@ -72,6 +72,7 @@ class _Watched:
         trace: Of what it is a part, as opposed to functions in it that JAX maps or loops over.
         wanted: Which exceptions count that JAX gives a value for.
         is_careful: Whether operations ask for None.
+        is_looked_after: Whether anything in the program looks at variables after an exception.
     """
 
     place: Location
@@ -81,6 +82,7 @@ class _Watched:
     trace: Any = field(default_factory=this_trace)
     wanted: tuple[type[BaseException], ...] = ()
     is_careful: bool = False
+    is_looked_after: bool = False
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
@@ -111,10 +113,21 @@ def watched_alone(function: Callable[..., Any], place: Location) -> Callable[...
     return run
 
 
-def wants(kinds: tuple[type[BaseException], ...], is_careful: bool) -> None:
-    """At the beginning of a statement: what else counts, and whether its operations ask for None."""
+def wants(kinds: tuple[type[BaseException], ...] | None, is_careful: bool) -> None:
+    """At the beginning of a statement: how it is to be traced.
+
+    Args:
+        kinds: What is caught of what JAX gives a value for; None if nothing looks at variables after an exception.
+        is_careful: Whether its operations ask for None.
+    """
     if (watched := _watched.get()) is not None:
-        watched.wanted, watched.is_careful = kinds, is_careful
+        watched.wanted, watched.is_careful, watched.is_looked_after = kinds or (), is_careful, kinds is not None
+
+
+def count_of_failures() -> int:
+    """How many operations of the statement may have failed so far, if anything looks at variables after that."""
+    watched = _watched.get()
+    return len(watched.found) if watched is not None and watched.is_looked_after else 0
 
 
 def is_wanted(kind: type[Exception]) -> bool:

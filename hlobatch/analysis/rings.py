@@ -156,7 +156,11 @@ class Ring(Container):
             raise not_yet(kind, text)
 
     def index_of(self, key: Any, text: str = "") -> Any:
-        """An index as a number of items from the beginning, which is surely that of one."""
+        """An index as a number of items from the beginning, which is surely that of a row."""
+        return self.found_at(key, text)[0]
+
+    def found_at(self, key: Any, text: str = "") -> tuple[Any, Any]:
+        """An index as a number of items from the beginning, surely that of a row, and whether an item is there."""
         if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
             raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
         at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
@@ -166,7 +170,7 @@ class Ring(Container):
         if isinstance(key, int):
             wrong = self.size <= key if key >= 0 else self.size < -key
         fails(IndexError, text or f"{self.name} index out of range", wrong)
-        return jnp.clip(at, 0, self.capacity - 1)
+        return jnp.clip(at, 0, self.capacity - 1), jnp.logical_not(wrong)
 
     def place(self, number: Any) -> Any:
         """The row of an item, by its number from the beginning."""
@@ -218,22 +222,25 @@ class Ring(Container):
 
     def pop_last(self) -> Any:
         """Take out the last item, if there is one."""
-        item = self.taken(self.place(jnp.maximum(self.size - 1, 0)))
-        self.size = self.size - 1
+        last = jnp.maximum(self.size - 1, 0)
+        item = self.taken(self.place(last))
+        self.size = last
         return item
 
     def pop_first(self) -> Any:
+        """Take out the first item, if there is one."""
         if self.start is None:
             self.start = jnp.int32(0)
         item = self.taken(self.start)
         self.start = self.place(1)
-        self.size = self.size - 1
+        self.size = jnp.maximum(self.size - 1, 0)
         return item
 
-    def remove_at(self, at: Any) -> None:
+    def remove_at(self, at: Any, is_there: Any) -> None:
+        """Take out an item, in lanes in which there is one."""
         order = jnp.arange(self.capacity)
-        self.reorder(jnp.where(order >= at, order + 1, order))
-        self.size = self.size - 1
+        self.reorder(jnp.where(is_there & (order >= at), order + 1, order))
+        self.size = self.size - jnp.int32(is_there)
 
     def reorder(self, numbers: Any) -> None:
         """Let items be those with some numbers, ``i32[capacity]``, of which those in use are."""

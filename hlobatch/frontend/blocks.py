@@ -6,7 +6,8 @@ the end of a block.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hlobatch.diagnostics import UNKNOWN, Location
@@ -50,6 +51,17 @@ class BlockBuilder:
         if self._open is not None:
             self.end(GotoOp(name, location=location))
         self._open, self._ops, self._location, self._sync = name, [], location, sync
+
+    @contextmanager
+    def all_or_nothing(self) -> Iterator[None]:
+        """A context whose blocks are dropped, and those before it as they were, if an error leaves it."""
+        before = len(self.blocks), self._open, list(self._ops), self._location, self._sync
+        try:
+            yield
+        except BaseException:
+            count, self._open, self._ops, self._location, self._sync = before
+            del self.blocks[count:]
+            raise
 
     def finish(self) -> None:
         """Do what has to be done before anybody sees what happens next: the host, or another function."""

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator, Sequence
-from typing import TypeGuard
+from typing import Final, TypeGuard
 
 from hlobatch.analysis.facts import Changes, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
@@ -28,14 +28,23 @@ from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
 from hlobatch.frontend.source import Source
+from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
 
+_ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
+"""Functions whose results no variable holds, since they are gone over once."""
 _TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class ExpressionLowering(ConditionLowering):
-    """Lowers the expressions of one function into the blocks it builds."""
+    """Lowers the expressions of one function into the blocks it builds.
+
+    Attributes:
+        steps: Of a statement that goes by steps, the variables that hold what it changes.
+    """
+
+    steps: frozenset[str] = frozenset()
 
     # Expressions
 
@@ -52,6 +61,8 @@ class ExpressionLowering(ConditionLowering):
                 return self.closure(self.scope[name], node)
             case ast.Call() if called := self.called(node):
                 return load(self.call(node, called, self.temporary()), node)
+            case ast.Call() if self.is_step(node):
+                return load(self.as_variable(self._step(node), node), node)
             case ast.IfExp():
                 return load(self.choose(node), node)
             case ast.BoolOp():
@@ -117,7 +128,7 @@ class ExpressionLowering(ConditionLowering):
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and child.id in self.scope:
                 return False
-            if isinstance(child, control) or self.called(child) or self.prints(child):
+            if isinstance(child, control) or self.called(child) or self.prints(child) or self.is_step(child):
                 return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
@@ -128,6 +139,28 @@ class ExpressionLowering(ConditionLowering):
             if isinstance(child, ast.Compare) and len(child.ops) > 1:
                 return False
         return True
+
+    def is_step(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Whether an expression is a call that becomes an operation of its own in a statement that goes by steps."""
+        if not self.steps or not changes_one_of(node, self.steps):
+            return False
+        assert isinstance(node, ast.Call)
+        return not any(static_value(node.func, self.source, self.local) is kind for kind in _ITERATORS)
+
+    def _step(self, node: ast.Call) -> ast.expr:
+        """A call that changes something, of operands that have been computed."""
+        parts = [*node.args, *(keyword.value for keyword in node.keywords)]
+        operands = iter([self._given(operand) for operand in self.in_order(parts)])
+        arguments = [next(operands) for _ in node.args]
+        keywords = [ast.copy_location(ast.keyword(k.arg, next(operands)), k) for k in node.keywords]
+        function = self.with_simple_children(node.func) if isinstance(node.func, ast.Attribute) else node.func
+        return ast.copy_location(ast.Call(function, arguments, keywords), node)
+
+    def _given(self, operand: ast.expr) -> ast.expr:
+        """An operand that has been computed."""
+        if is_given(operand) or isinstance(operand, (ast.Starred, *_TRACE_TIME)):
+            return operand
+        return load(self.as_variable(operand, operand), operand)
 
     def with_simple_children(self, node: ast.expr, later: Sequence[ast.expr] = ()) -> ast.expr:
         """An expression whose operands have no control of their own.
@@ -158,7 +191,8 @@ class ExpressionLowering(ConditionLowering):
         found: list[ast.expr] = []
         for index, operand in enumerate(operands):
             value = self.simple(operand)
-            if index < early and self._is_affected(value, *effects[index]):
+            is_step_before = bool(self.steps) and not (is_given(value) or isinstance(value, ast.Attribute))
+            if index < early and (is_step_before or self._is_affected(value, *effects[index])):
                 name = self.temporary()
                 self.assign(name, value, operand)
                 value = load(name, operand)
@@ -288,6 +322,10 @@ class ExpressionLowering(ConditionLowering):
 
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Let an item or an attribute be what a callee made of it."""
+        raise NotImplementedError
+
+    def outlives_failure(self, name: str) -> bool:
+        """Whether a variable may be read after a statement that assigns it has raised."""
         raise NotImplementedError
 
     def told(self, callee: Callee) -> tuple[str, ...]:

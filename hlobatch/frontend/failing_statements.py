@@ -21,18 +21,19 @@ where control leaves it: what is computed after a failure is computed in vain, a
 from __future__ import annotations
 
 import ast
-from collections.abc import Sequence
+import contextlib
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from hlobatch.analysis.aliases import HELD_BACK
-from hlobatch.analysis.facts import Learned
+from hlobatch.analysis.facts import Learned, of_code
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
 from hlobatch.frontend.handlers import OF_LANES
 from hlobatch.frontend.raising import RaisingLowering
-from hlobatch.frontend.straight_line import TEMPORARY
+from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
 
 _OF_ARGUMENTS: Final = (ZeroDivisionError, OverflowError, KeyError, TypeError)
@@ -59,11 +60,13 @@ class FailingLowering(RaisingLowering):
 
     Attributes:
         untested: The statements of the open block that have to be tested before control leaves it.
+        here: The statement that is being lowered.
     """
 
     def __init__(self, callee: Callee, callees: Callees) -> None:
         super().__init__(callee, callees)
         self.untested: list[Untested] = []
+        self.here: ast.stmt = callee.source.node
         self.blocks.before_end = self.test_statements
 
     def primitive(
@@ -73,33 +76,55 @@ class FailingLowering(RaisingLowering):
         facts = self.callees.facts
         caught, careful = facts.of(Caught, PROGRAM), facts.of(Careful, PROGRAM) is not None
         if (caught or careful) and not tests:
-            wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else (), careful)]
+            wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
             body = [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
         super().primitive(body, outputs, node, text, tests=tests)
 
-    def held_back(
-        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
-    ) -> dict[str, str]:
-        """In a ``try``, the variables of a statement that a handler may read: they keep their values if it fails.
+    def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
+        """The variables of a statement that may be read after it has failed: they keep their values then.
+
+        A method that fails by itself changes nothing.
+        """
+        return {n: self.temporary(HELD_BACK) for n in outputs if n not in changed and self.outlives_failure(n)}
+
+    def check_steps(self, body: Sequence[ast.stmt], names: frozenset[str], failing: CanFail, node: ast.AST) -> None:
+        """Find out that what changes objects, and may raise while they can still be looked at, has to go by steps.
 
         Raises:
-            UnsupportedSyntaxError: A handler would see what a method has changed, though its argument failed.
+            Learned: It does.
+            UnsupportedSyntaxError: It goes by steps already, and still does both at once.
         """
-        if not self.tries:
-            return {}
-        if changed and any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
+        seen = frozenset(name for name in names if self.outlives_failure(name))
+        if not seen or is_one_step(body, seen):
+            return
+        site = of_code(self.location(self.here))
+        known = self.callees.facts.of(StepByStep, site)
+        steps = known.names if known is not None else frozenset()
+        if not seen <= steps:
+            raise Learned(site, StepByStep(seen | steps))
+        if any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
             raise UnsupportedSyntaxError(
-                f"in a `try`, this changes {changed[0]!r} in place, and computes what may raise",
+                f"this changes {min(seen)!r} in place, and computes what may raise, where an exception is caught",
                 self.location(node),
                 help="compute it in a statement before, as in `x = 10 // n`, then `items.append(x)`.",
             )
-        return {n: self.temporary(HELD_BACK) for n in outputs if n not in changed and not n.startswith(TEMPORARY)}
+
+    @contextlib.contextmanager
+    def by_steps(self, node: ast.stmt) -> Iterator[None]:
+        """A context in which a statement is lowered, step by step if it has to be."""
+        before = self.here, self.steps
+        known = self.callees.facts.of(StepByStep, of_code(self.location(node)))
+        self.here, self.steps = node, known.names if known is not None else frozenset()
+        try:
+            yield
+        finally:
+            self.here, self.steps = before
 
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note, behind a statement that fails in some lanes, that it has to be tested."""
         self.untested.append(Untested(status, failing, node))
-        if self.tries:  # what comes next must not be done
-            self.test_statements()
+        if self.tries or (self.callee.given_back and self.callees.facts.of(Caught, PROGRAM) is not None):
+            self.test_statements()  # what comes next must not be done
 
     def test_statements(self) -> None:
         """Emit tests of the statements of the open block, and for each way to fail a block that raises."""
@@ -147,10 +172,11 @@ class FailingLowering(RaisingLowering):
             kinds: The classes that a ``try`` catches.
 
         Raises:
-            Learned: One of them was not known: from now on all operations of the program raise it.
+            Learned: One of them was not known: from now on all operations of the program raise it. Or nothing was
+                known to be looked at after an exception.
         """
         caught = self.callees.facts.of(Caught, PROGRAM)
         known = caught.kinds if caught else ()
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
-        if new:
+        if new or caught is None:
             raise Learned(PROGRAM, Caught((*known, *new)))

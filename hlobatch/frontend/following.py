@@ -21,6 +21,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.lane_failures import count_of_failures
 from hlobatch.analysis.mutation import changed, has_changed, parts, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import HloBatchError
@@ -104,6 +105,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     ):
         raise Learned(site, target)
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
+    failures = count_of_failures()
     try:
         result = as_meant(function, (args, kwargs))(*args, **kwargs)
     except Learned:
@@ -117,6 +119,8 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         for part in others:
             refuse_generator(part.item)
         raise Learned(site, target)  # its caller has to see that
+    if isinstance(function, types.MethodType) and count_of_failures() > failures:
+        raise Learned(site, target)  # how far it changed its object before it failed
     return result
 
 

@@ -47,7 +47,8 @@ class CallLowering:
         arguments = self._evaluated(callee, bound, self._captured(node, called), node)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
-        results = (result, *callee.changed, *(name for name, _ in changed), *self.function.told(callee))
+        received = self._received(callee, result, [name for name, _ in changed])
+        results = (received, *callee.changed, *(name for name, _ in changed), *self.function.told(callee))
         places = tuple(map(self.function.location, arguments.values()))
         outputs = tuple(map(self.function.variable, results))
         self.function.blocks.add(
@@ -58,6 +59,8 @@ class CallLowering:
                 self.function.put_back(place, name, node)
         if callee.raises:
             self.function.after_call(node)
+        if received != result:
+            self.function.assign(result, load(received, node), node)
         return result
 
     def _evaluated(
@@ -87,6 +90,12 @@ class CallLowering:
             for key in keys
         )
         return with_operands(value, dict(zip(map(id, keys), fixed, strict=True)))
+
+    def _received(self, callee: Callee, result: str, changed: Sequence[str]) -> str:
+        """The variable that receives the result; the one that is assigned to keeps its value if the call raises."""
+        is_kept = callee.raises and self.function.outlives_failure(result)
+        is_changed = result in changed or result in callee.changed
+        return self.function.temporary() if is_kept or is_changed else result
 
     def _taken_back(
         self, callee: Callee, arguments: Mapping[str, ast.expr], node: ast.Call

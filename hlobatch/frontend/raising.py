@@ -81,13 +81,13 @@ class RaisingLowering(ExpressionLowering):
         loops: The loops around the code that is being lowered, the innermost last.
         tries: Each ``try`` around it, the innermost last.
         handled: Each ``except`` around it, the innermost last.
-        in_tail: Whether a call that is being lowered is the last thing that the function does.
+        tail: The call that is the last thing that the function does, while it is being lowered.
     """
 
     loops: list[Any]
     tries: tuple[Try, ...] = ()
     handled: tuple[Handled, ...] = ()
-    in_tail = False
+    tail: ast.expr | None = None
     _failed: str | None = None
 
     # A function that may raise
@@ -130,6 +130,10 @@ class RaisingLowering(ExpressionLowering):
             self._failed = self.blocks.name("failed")
         return self._failed
 
+    def outlives_failure(self, name: str) -> bool:
+        """Whether a handler or the caller may read a variable after a statement that assigns it has raised."""
+        return not name.startswith(TEMPORARY) and (bool(self.tries) or name in self.callee.given_back)
+
     # Calls
 
     def told(self, callee: Callee) -> tuple[str, ...]:
@@ -139,7 +143,7 @@ class RaisingLowering(ExpressionLowering):
     def after_call(self, node: ast.Call) -> None:
         """Emit, behind a call of a function that may raise, a branch to where failures go."""
         where = self.where_failures_go()
-        if self.in_tail:
+        if node is self.tail:
             return  # the function gives back the failure of the call as it gives back its result
         went_well = self.blocks.name("went_well")
         test = helper("__hb_has_failed", [load(FAILURE, node)], node)

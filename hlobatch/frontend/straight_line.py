@@ -123,7 +123,9 @@ class StraightLineLowering:
         if failing is None:
             self._emit(code, inputs, written, node, text)
             return
-        status, held = self.temporary("status"), self.held_back(written, changed, failing, node)
+        by_methods = changed_by_methods(body).intersection(self.local)
+        self.check_steps(body, by_methods.union(changed), failing, node)
+        status, held = self.temporary("status"), self.held_back(written, changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
         code = watched(code, self.constant(failing.failures), status)
         self._emit(code, inputs, [*(held.get(name, name) for name in written), status], node, text)
@@ -161,14 +163,21 @@ class StraightLineLowering:
             )
         )
 
-    def held_back(
-        self, outputs: Sequence[str], changed: Sequence[str], failing: CanFail, node: ast.AST
-    ) -> dict[str, str]:
+    def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
         """What straight-line code gives values to only if it does not fail, and the variables that keep it until then.
 
         Args:
             outputs: What it gives values to.
             changed: Those of them of whose values it changes something in place.
+        """
+        raise NotImplementedError
+
+    def check_steps(self, body: Sequence[ast.stmt], names: frozenset[str], failing: CanFail, node: ast.AST) -> None:
+        """Find out that straight-line code that changes what variables hold, and may raise, has to go by steps.
+
+        Args:
+            body: The code.
+            names: The variables.
             failing: How it may fail.
             node: Where it stands.
         """

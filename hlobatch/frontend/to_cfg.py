@@ -76,7 +76,8 @@ class FunctionLowering(AssignmentLowering):
         for statement in body:
             if not self.blocks.is_open:
                 return
-            self.statement(statement)
+            with self.by_steps(statement):
+                self.statement(statement)
 
     @singledispatchmethod
     def statement(self, node: ast.stmt) -> None:
@@ -168,7 +169,7 @@ class FunctionLowering(AssignmentLowering):
         self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
 
     def _change_growing_part(self, call: ast.Call, node: ast.Expr) -> None:
-        simple = self.simple(call)
+        simple = self.with_simple_children(call)
         assert isinstance(simple, ast.Call)
         body = changed(simple, self.temporary)
         self.primitive(body, self.bound(body), node, self.source.text(node))
@@ -249,9 +250,9 @@ class FunctionLowering(AssignmentLowering):
             case ast.BoolOp() if self.called(value.values[-1]):
                 self._give_back_short_circuit(value)
             case _:
-                self.in_tail = not self.tries
+                self.tail = None if self.tries else value
                 self.store(RESULT, value, node)
-                self.in_tail = False
+                self.tail = None
                 self.leave()
                 self.go(HALT, node)
 
@@ -301,13 +302,12 @@ class FunctionLowering(AssignmentLowering):
 
     def _unless_refused(self, node: ast.stmt, lower: Callable[[], T]) -> T | None:
         """What lowering statements gives; None where they are refused, which is said where code reaches the first."""
-        around = list(self.loops), self.tries, self.handled, self.path
+        around = list(self.loops), self.tries, self.handled, self.path, list(self.untested), self._failed
         try:
-            return lower()
+            with self.blocks.all_or_nothing():
+                return lower()
         except HloBatchError as error:
-            self.loops, self.tries, self.handled, self.path = around
-            if not self.blocks.is_open:
-                self.blocks.start(self.blocks.name("refused"), self.location(node))
+            self.loops, self.tries, self.handled, self.path, self.untested, self._failed = around
             refused = helper("__hb_refuse", [ast.copy_location(self.constant(error), node)], node)
             self.assign(self.temporary(), refused, node)
             return None

@@ -28,6 +28,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
 from hlobatch.frontend.handlers import caught_kinds
 from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
+from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.syntax import helper, literal, load
 
 
@@ -78,6 +79,7 @@ class TryLowering(FailingLowering):
     def _attempt_finally(self, node: ast.Try) -> None:
         """Lower ``try: … finally: …``, with handlers or without."""
         caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
+        self.learn_caught([BaseException] if any(map(_leaves, node.finalbody)) else [])
         inner = ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)
         with self._within(Try(caught, len(self.loops), tuple(node.finalbody))):
             self.statements([inner] if node.handlers else node.body)
@@ -93,6 +95,7 @@ class TryLowering(FailingLowering):
     def _fail_after(self, last: list[ast.stmt], node: ast.AST) -> None:
         """Lower a ``finally`` for lanes that failed; unless it leaves the function itself, they fail as they did."""
         kept = self._keep(None, node)
+        self.assign(FAILURE, literal(0, node), node)  # a `return` in it drops the exception
         self.statements(last)
         if self.blocks.is_open:
             self.fail_as(kept, node)
@@ -177,3 +180,8 @@ class TryLowering(FailingLowering):
         )
         refused = helper("__hb_doubt", [ast.copy_location(self.constant(error), handler)], handler)
         self.assign(self.temporary(), refused, handler)
+
+
+def _leaves(node: ast.stmt) -> bool:
+    """Whether a statement of a ``finally`` may leave it, so that an exception is dropped."""
+    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for part in own_parts(node))

@@ -1,0 +1,69 @@
+"""A statement that changes an object in place and computes what may raise -> one operation for each change.
+
+::
+
+    try:                                     try:
+        x = 10 // items.pop()      ==>           $1 = items.pop()
+    except ZeroDivisionError: …                  x = 10 // $1          if this raises, the item has been taken out
+
+Where somebody may look at the object after an exception, what was changed before has to stay, and what comes later must
+not happen. An operation that raises gives none of its results, so that each change becomes an operation of its own:
+what is computed before it stands in operations before, and what is computed of it in operations behind it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlobatch.frontend.scopes import root_of
+
+
+@dataclass(frozen=True, slots=True)
+class StepByStep:
+    """The fact that a statement changes objects in place, and may raise, while they can still be looked at.
+
+    Attributes:
+        names: The variables that hold the objects.
+    """
+
+    names: frozenset[str]
+
+
+def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
+    """Whether an expression is a call that may change what one of some variables holds."""
+    if not isinstance(node, ast.Call):
+        return False
+    given = [*node.args, *(keyword.value for keyword in node.keywords)]
+    if isinstance(node.func, ast.Attribute):
+        given.append(node.func.value)
+    return any(isinstance(root := root_of(part), ast.Name) and root.id in names for part in given)
+
+
+def is_one_step(body: Sequence[ast.stmt], names: frozenset[str]) -> bool:
+    """Whether a change of what some variables hold is the last that code does, and all that may raise in it.
+
+    Args:
+        body: The code; before its last statement may stand what asks how it is to be traced.
+        names: The variables.
+    """
+    changes = [node for statement in body for node in ast.walk(statement) if changes_one_of(node, names)]
+    value = next((one.value for one in body[-1:] if isinstance(one, (ast.Assign, ast.Expr))), None)
+    if len(changes) != 1 or changes[0] is not value:
+        return False
+    call = changes[0]
+    assert isinstance(call, ast.Call)
+    return all(map(is_given, (*call.args, *(keyword.value for keyword in call.keywords))))
+
+
+def is_given(node: ast.expr) -> bool:
+    """Whether to evaluate an expression does nothing that may raise."""
+    match node:
+        case ast.Name() | ast.Constant() | ast.Lambda():
+            return True
+        case ast.Attribute(value) | ast.Starred(value):
+            return is_given(value)
+        case ast.Tuple(items) | ast.List(items):
+            return all(map(is_given, items))
+    return False

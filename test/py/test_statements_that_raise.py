@@ -1,0 +1,377 @@
+"""A statement that raises assigns nothing, changes nothing after that, and its exception is seen: Python judges."""
+
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+NUMBERS = [0, 1, 2, 7]
+
+
+def half(n):
+    if n < 1:
+        raise ValueError("negative")
+    return n / 2
+
+
+def checked(n):
+    assert n >= 1
+    return n
+
+
+def large(n):
+    if n > 5:
+        raise TypeError("large")
+    return n
+
+
+# Exceptions of several calls in one expression
+
+
+def sum_of_calls(n):
+    return half(n) + half(n + 1)
+
+
+def arguments(n):
+    return max(half(n), half(n + 1))
+
+
+def a_tuple(n):
+    return (half(n), half(n + 1))[1]
+
+
+def nested(n):
+    return half(half(n) * 2 + 1)
+
+
+def of_two_functions(n):
+    return half(n) + large(n)
+
+
+def asserted(n):
+    return checked(n) + checked(n + 1)
+
+
+def in_a_test(n):
+    if half(n) < half(n + 1):
+        return 1
+    return 2
+
+
+def recursive(n):
+    if n < 0:
+        raise ValueError("negative")
+    if n == 0:
+        return 1
+    return recursive(n - 2) + recursive(n - 1)
+
+
+def caught(n):
+    try:
+        return half(n) + half(n + 1)
+    except ValueError:
+        return -100.0
+
+
+# What is assigned
+
+
+def keeps_its_value(n):
+    a = -7.0
+    try:
+        a = half(n)
+    except ValueError:
+        pass
+    return a
+
+
+def stays_none(n):
+    a = None
+    try:
+        a = half(n)
+    except ValueError:
+        pass
+    return a is None
+
+
+def in_a_loop(n):
+    last = -1
+    for i in range(9):
+        try:
+            last = large(n + i)
+        except TypeError:
+            break
+    return last
+
+
+def nonlocal_name(n):
+    total = 0
+
+    def f():
+        nonlocal total
+        total = 5
+        total = 10 // n
+        total += 1
+
+    try:
+        f()
+    except ZeroDivisionError:
+        pass
+    return total
+
+
+def changed_and_returned(n):
+    def order(v):
+        if v[0] > v[1]:
+            v[0], v[1] = v[1], v[0]
+        return v
+
+    x = [n, 1]
+    x = order(x)
+    return x[0] * 10 + x[1]
+
+
+# What is changed
+
+
+def add_twice(items, n):
+    items.append(1)
+    y = 10 // n
+    items.append(y)
+
+
+def changed_up_to_there(n):
+    items = []
+    try:
+        add_twice(items, n)
+    except ZeroDivisionError:
+        pass
+    return len(items)
+
+
+class Counter:
+    def __init__(self):
+        self.x, self.items = 0, []
+
+    def go(self, n):
+        self.x = 1
+        self.x = 10 // n
+        self.items.append(self.x)
+
+
+def object_changed_up_to_there(n):
+    o = Counter()
+    try:
+        o.go(n)
+    except ZeroDivisionError:
+        pass
+    return o.x * 10 + len(o.items)
+
+
+def two_changes(n):
+    a, b, x = [1, 2], [], 0
+    if n > 0:
+        b.append(n)
+    try:
+        x = a.pop() + b.pop()
+    except IndexError:
+        pass
+    return len(a) * 100 + len(b) * 10 + x
+
+
+def fails_after_a_change(n):
+    a, x = [1, 2, 3], -1
+    try:
+        x = a.pop() // n
+    except ZeroDivisionError:
+        pass
+    return len(a) * 10 + x
+
+
+def fails_before_a_change(n):
+    a = [0]
+    try:
+        a.append(10 // n)
+    except ZeroDivisionError:
+        a.append(-1)
+    return a[-1] + len(a) * 100
+
+
+def fails_beside_a_change(n):
+    a = [3, 4]
+    x = 0
+    try:
+        x = 10 // n + a.pop()
+    except ZeroDivisionError:
+        pass
+    return len(a) * 100 + x
+
+
+def stores_what_it_takes(n):
+    a = [1, 2, 3]
+    try:
+        a[n] = a.pop()
+    except IndexError:
+        pass
+    return len(a) * 100 + sum(a)
+
+
+def augmented(n):
+    a, x = [1, 2, 3], 7
+    try:
+        x //= a.pop() - n - 1
+    except ZeroDivisionError:
+        pass
+    return len(a) * 100 + x
+
+
+def in_a_condition(n):
+    a, r = [1, 2, n], 0
+    try:
+        if 10 // a.pop() > 2:
+            r = 1
+    except ZeroDivisionError:
+        r = 2
+    return len(a) * 100 + r
+
+
+def removes_nothing(n):
+    items = [9, n]
+    try:
+        items.remove(7)
+    except ValueError:
+        pass
+    return len(items) * 100 + sum(items)
+
+
+def takes_nothing(n):
+    items = []
+    for i in range(n):
+        items.append(i)  # noqa: PERF402  # one by one
+    try:
+        n += items.pop()
+    except IndexError:
+        pass
+    before = len(items)
+    items.append(5)
+    return before * 100 + len(items) * 10 + n
+
+
+def a_dict(n):
+    d = {n: 1}
+    try:
+        d[3] = d.pop(2) + 10 // n
+    except KeyError:
+        d[5] = 1
+    except ZeroDivisionError:
+        d[6] = 1
+        d[7] = 1
+    return len(d)
+
+
+def a_row(n):
+    rows = [[1], [2]]
+    try:
+        rows[n].append(3)
+    except IndexError:
+        pass
+    return len(rows[0]) * 10 + len(rows[1])
+
+
+def appended_in_a_loop_under_a_condition(n):
+    items = []
+    if n > 1:
+        while n > -2:
+            n = n - 1
+            try:
+                items.append(10 // n)
+            except ZeroDivisionError:
+                pass
+    return len(items)
+
+
+# finally
+
+
+def returned_in_a_finally(n):
+    try:
+        if n > 1:
+            raise ValueError
+        return 1
+    finally:
+        if n != 2:
+            return 2  # noqa: B012  # it drops the exception
+
+
+def reraised_by_a_finally(n):
+    try:
+        return 0 + returned_in_a_finally(n)
+    except ValueError:
+        return 9
+
+
+def broken_out_of_a_finally(n):
+    for i in range(3):
+        try:
+            large(n + i)
+        finally:
+            if n != 1:
+                break  # noqa: B012
+    return n + i
+
+
+def changed_in_a_finally(n):
+    a = [3]
+    try:
+        try:
+            a.append(10 // n)
+        finally:
+            a.append(1)
+    except ZeroDivisionError:
+        a.append(2)
+    return sum(a) + 100 * len(a)
+
+
+def seen_in_a_finally(n):
+    a = [1, 2]
+    try:
+        a.append(10 // n)
+    finally:
+        return len(a)  # noqa: B012  # it drops the exception
+
+
+def raised_by_all_before_a_finally(n):
+    while n > 100:
+        n -= 1
+    try:
+        raise ValueError
+    finally:
+        if n > 2:
+            return 1  # noqa: B012
+    return 2
+
+
+PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
+PROGRAMS = [f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter)]
+
+
+def outcome(function, number):
+    """What Python gives, or the class of what it raises."""
+    try:
+        return function(number)
+    except Exception as error:  # noqa: BLE001  # whatever it raises
+        return type(error)
+
+
+@pytest.mark.parametrize("form", [{}, {"dispatch": "sweep", "lanes": 2}], ids=["default", "queue"])
+@pytest.mark.parametrize("function", PROGRAMS, ids=lambda f: f.__name__)
+def test_statements_that_raise(function, form):
+    expected = [outcome(function, number) for number in NUMBERS]
+    numbers = np.array(NUMBERS, np.int32)
+    try:
+        got = hb.batch(function, **form)(numbers).tolist()
+    except hb.LaneError as error:
+        got = np.asarray(error.outputs).tolist()
+        for lane, raised in error.errors.items():
+            got[lane] = type(raised)
+    assert got == expected
