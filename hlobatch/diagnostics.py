@@ -124,6 +124,8 @@ class HloBatchError(Exception):
     goes_over: bool = False
     """Whether all that is wrong is that a comprehension goes over a container of which lanes have more or fewer items.
     """
+    orders: frozenset[frozenset[Any]] = frozenset()
+    """The keys of dicts that are in one order on one path and in another on another, if that is what is wrong."""
     about: Any = None
     """What is too little for what is done with it, if that is what is wrong: a class of Python's containers, or where
     such are in what code is given."""

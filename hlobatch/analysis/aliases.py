@@ -189,16 +189,15 @@ class _Check:
         """Refuse a call that changes a copy of a list, if its items are put back into the list that it is a copy of."""
         if not isinstance(op, FunctionCallOp) or change.part[1] != ():
             return
-        given = op.vars_in.index(change.part[0])
-        taken = {
-            op.vars_out[result] for (result, path), node in self.summaries[op.function].results if node == (given, ())
-        }
+        whole = (op.vars_in.index(change.part[0]), ())
+        results = {op.vars_out[result] for (result, _), node in self.summaries[op.function].results if node == whole}
+        taken = {variable for variable in results if user_name(variable).startswith("$")}
         for _, parts in self._uses_behind(block, index, taken):
             if parts and () not in parts:
                 raise UnsupportedSyntaxError(
                     f"{op.function!r} changes a slice of a list, and its items may change in place, too",
                     change.place,
-                    notes=[Note("here", self.summaries[op.function].changed[given, ()])],
+                    notes=[Note("here", self.summaries[op.function].changed[whole])],
                     help="give the slice a name, and make its items anew: `part = [row.copy() for row in rows[1:]]`.",
                 )
 

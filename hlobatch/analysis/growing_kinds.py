@@ -20,6 +20,7 @@ from hlobatch.analysis.growing_tables import (
     GrowingOrdered,
     GrowingSet,
 )
+from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, TensorType, opened
 
@@ -46,6 +47,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         depth: Where they are: 0 if the variable is one. Items of one list are of one type.
     """
     if depth == 0:
+        tensors = as_dict(tensors)
         python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
         kind = KINDS.get(python)
         return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)

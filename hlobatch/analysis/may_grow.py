@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hlobatch.diagnostics import HloBatchError
+from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
@@ -52,7 +53,7 @@ def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
         kinds: The classes.
         empty: Whether only those without items are meant.
     """
-    container = pattern.value if isinstance(pattern, Static) else pattern
+    container = pattern.value if isinstance(pattern, Static) else as_dict(pattern)
     if type(container) in kinds and not (empty and len(container)):
         return {0}
     if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):

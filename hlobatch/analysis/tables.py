@@ -27,6 +27,7 @@ from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, num
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static
 
@@ -78,10 +79,10 @@ class Table(Container):
     # As a type
 
     def together(self, other: Any) -> Self:
-        above: Any = other
-        held = other.value if isinstance(other, Static) else other
+        above: Any = as_dict(other)
+        held = above.value if isinstance(above, Static) else above
         if type(held) is self.python:
-            above = type(self).type_of(other)
+            above = type(self).type_of(above)
         if type(above) is not type(self):
             raise BatchTypeError(f"one is a {self.name} whose keys differ between lanes, the other {other}")
         bound = max((side.bound for side in (self, above) if side.bound is not None), default=None)
@@ -123,7 +124,7 @@ class Table(Container):
             keys = rows.converted(value.keys_, self.key_kind, self.capacity, adopts=False)
             values = rows.converted(value.values_, self.value_kind, self.capacity, adopts=False)
             return type(self)(keys, values, value.size, self.bound, self.factory)
-        pairs = [] if isinstance(value, Table) else _pairs(value)
+        pairs = [] if isinstance(value, Table) else _pairs(as_dict(value))
         keys, values = (rows.empty(kind, self.capacity) for kind in (self.key_kind, self.value_kind))
         for place, (one, other) in enumerate(pairs):
             keys, values = rows.put(keys, place, one), rows.put(values, place, other)

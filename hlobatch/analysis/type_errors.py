@@ -6,15 +6,17 @@ containers that would fit if they grew, or the variable that would fit if it mig
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.advice import advice
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.growing_kinds import KINDS
+from hlobatch.analysis.growing_tables import GrowingDict
 from hlobatch.analysis.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
+from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.program import MAIN
@@ -59,6 +61,7 @@ def disagreement(
     )
     depths = (_depth_of_difference(type_.tensors, t.tensors) for _, t in origins)
     error.may_grow = tuple((unsplit(name), depth) for depth in {*depths} if depth is not None)
+    error.orders = frozenset(keys for _, t in origins for keys in _orders_that_differ(type_.tensors, t.tensors))
     if isinstance(reason, NoneError):
         error.none_or_value = RESULT if is_result else unsplit(name)
     return error
@@ -80,7 +83,10 @@ def _joinable(left: Type, right: Type) -> bool:
 
 
 def _depth_of_difference(left: Any, right: Any) -> int | None:
-    """How deep in two patterns there are lists of different lengths, or containers that are other Python objects."""
+    """How deep in two patterns there are lists of different lengths, dicts of other keys, or other Python objects."""
+    left, right = as_dict(left), as_dict(right)
+    if isinstance(left, dict) and isinstance(right, dict) and list(left) != list(right):
+        return 0 if GrowingDict.can_hold(left) and GrowingDict.can_hold(right) else None
     if isinstance(left, list) and isinstance(right, list) and len(left) != len(right):
         return 0
     if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
@@ -88,6 +94,21 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
         return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
     depths = map(_depth_of_difference, opened(left)[0], opened(right)[0])
     return next((depth + 1 for depth in depths if depth is not None), None)
+
+
+def _orders_that_differ(left: Any, right: Any) -> Iterator[frozenset[Any]]:
+    """The keys of dicts in two patterns that are in one order in one of them and in another in the other."""
+    left, right = as_dict(left), as_dict(right)
+    if isinstance(left, dict) and isinstance(right, dict) and left.keys() == right.keys() and list(left) != list(right):
+        yield frozenset(left)
+        right = {key: right[key] for key in left}
+    if not any(part is None or is_pattern(part) for part in (left, right)):
+        for one, other in zip(_inside(left), _inside(right), strict=False):
+            yield from _orders_that_differ(one, other)
+
+
+def _inside(pattern: Any) -> list[Any]:
+    return list(pattern.values()) if isinstance(pattern, dict) else opened(pattern)[0]
 
 
 def through_calls(

@@ -130,7 +130,7 @@ def changed(call: ast.Call, fresh: Callable[[], str]) -> list[ast.stmt]:
     return [
         _bind(part, _call("__hb_part_to_change", place, [], target)),
         ast.copy_location(ast.Expr(_at(call, ast.Call(function, call.args, call.keywords))), call),
-        _bind(_stored_name(place), _call("__hb_put", place, [load], target)),
+        _bind(_stored_name(place), _call("__hb_put_back", place, [load], target)),
     ]
 
 

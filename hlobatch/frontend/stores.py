@@ -77,7 +77,10 @@ def part_to_change(root: Any, *steps: Step) -> Any:
     """A container that is a part of a value, as one of its own: it is changed, and put back."""
     value = part(root, *steps)
     if isinstance(value, Growing):
-        return copy.copy(value)
+        new = copy.copy(value)
+        has_changed(value)
+        is_now(new, value)
+        return new
     if any(is_lane_index(key) for _, key in steps):
         raise UnsupportedSyntaxError(
             "this code changes an item of a list in place, which is another one in each lane",

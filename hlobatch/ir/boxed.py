@@ -52,16 +52,20 @@ def is_boxed(part: Any) -> bool:
     return isinstance(part, Boxed)
 
 
+Keys = frozenset[Any]
+"""The keys of a dict, whatever their order."""
+
+
 @dataclass
 class Dicts:
     """How dicts are kept while code is traced.
 
     Attributes:
-        are_sorted: Whether as JAX has them, instead of in their own order.
+        are_sorted: The keys of those that are as JAX has them, instead of in their own order; None for all.
         differ: Whether one was seen of which that says something.
     """
 
-    are_sorted: bool
+    are_sorted: frozenset[Keys] | None
     differ: bool = False
 
 
@@ -69,8 +73,8 @@ _dicts: contextvars.ContextVar[Dicts | None] = contextvars.ContextVar("hlobatch_
 
 
 @contextlib.contextmanager
-def dicts(*, are_sorted: bool = False) -> Iterator[Dicts]:
-    """Within it, dicts of the user's code are in their own order, or in JAX's."""
+def dicts(are_sorted: frozenset[Keys] | None) -> Iterator[Dicts]:
+    """Within it, dicts of the user's code are in their own order, but for those of some keys, or for all, in JAX's."""
     kept = Dicts(are_sorted)
     token = _dicts.set(kept)
     try:
@@ -86,7 +90,7 @@ def is_in_own_order(value: Any) -> bool:
     if (kept := _dicts.get()) is None:
         return True
     kept.differ = True
-    return not kept.are_sorted
+    return kept.are_sorted is not None and frozenset(value) not in kept.are_sorted
 
 
 def has_own_order(value: Any) -> bool:
@@ -115,6 +119,13 @@ def in_order(value: Any) -> Any:
     return jax.tree.map(
         lambda part: in_own_order(part, in_order) if is_in_own_order(part) else part, value, is_leaf=is_in_own_order
     )
+
+
+def as_dict(value: Any) -> Any:
+    """The dict in a box; any other value, or type of one, as it is."""
+    if isinstance(value, Boxed) and issubclass(value.cls, dict):
+        return object_of(value, lambda inner: inner)
+    return value
 
 
 def mapped(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:

@@ -17,7 +17,6 @@ are fine then. If unrolling does not help either, the user is told the error of 
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import itertools
 from collections.abc import Callable, Iterator, Mapping
@@ -42,7 +41,7 @@ from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
-from hlobatch.ir.boxed import dicts
+from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.pipeline import specialized_program
@@ -57,7 +56,7 @@ def learned_program(
     """The typed program.
 
     Dicts are in the order in which their keys came, unless the program is none then: a dict that JAX sorted, as it does
-    those of arguments, and one that the code makes may be values of one variable.
+    those of arguments, and one that the code makes may be values of one variable. Those of the same keys are sorted.
 
     Args:
         make: From facts to the untyped program; with more facts it may differ.
@@ -68,15 +67,17 @@ def learned_program(
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
-    with dicts() as kept:
-        try:
-            return _learned_program(make, in_types, writes_out, room)
-        except HloBatchError as error:
-            wrong = error
-    if kept.differ:
-        with dicts(are_sorted=True), contextlib.suppress(HloBatchError):
-            return _learned_program(make, in_types, writes_out, room)
-    raise wrong
+    are_sorted: frozenset[Keys] | None = frozenset()
+    first: HloBatchError | None = None
+    while True:
+        with dicts(are_sorted) as kept:
+            try:
+                return _learned_program(make, in_types, writes_out, room)
+            except HloBatchError as error:
+                first, wrong = first or error, error
+        if are_sorted is None or not kept.differ:
+            raise first
+        are_sorted = are_sorted | wrong.orders if wrong.orders - are_sorted else None
 
 
 def _learned_program(

@@ -209,3 +209,105 @@ def test_static_zeros_of_both_signs_were_one() -> None:
     f = hb.batch(lambda x, k: jnp.arctan2(jnp.float32(k), x), static_argnames="k")
     x = -np.ones(1, np.float32)
     assert [round(float(f(x, k)[0]), 2) for k in (np.float32(0.0), np.float32(-0.0))] == [3.14, -3.14]
+
+
+class Kept:
+    def __init__(self, items):
+        self.items = items
+
+    def grown(self, n):
+        while n > 0:
+            self.items.append(n)
+            n -= 1
+
+
+def filled(rows, n):
+    if n > 0:
+        rows[0].append(n)
+        filled(rows, n - 1)
+
+
+def in_a_list_in_a_loop(n):
+    items = []
+    rows = [items]
+    while n > 0:
+        rows[0].append(n)
+        n -= 1
+    return len(items)
+
+
+def in_a_dict_in_a_loop(n):
+    items = []
+    entries = {"k": items}
+    for i in range(n):
+        entries["k"].append(i)
+    return len(items)
+
+
+def in_a_tuple_in_a_loop(n):
+    items = []
+    pair = (items, 1)
+    for i in range(n):
+        pair[0].append(i)
+    return len(items)
+
+
+def in_a_recursion(n):
+    items = []
+    rows = [items]
+    filled(rows, n)
+    return len(items)
+
+
+def in_an_object(n):
+    items = []
+    kept = Kept(items)
+    kept.grown(n)
+    return len(items)
+
+
+def of_a_set(n):
+    members = set()
+    rows = [members]
+    for i in range(n):
+        rows[0].add(i)
+    return len(members)
+
+
+def in_a_default(n):
+    items = []
+
+    def push(v, into=items):
+        into.append(v)
+
+    for i in range(n):
+        push(i)
+    return len(items)
+
+
+@pytest.mark.parametrize(
+    "program",
+    [
+        in_a_list_in_a_loop,
+        in_a_dict_in_a_loop,
+        in_a_tuple_in_a_loop,
+        in_a_recursion,
+        in_an_object,
+        of_a_set,
+        in_a_default,
+    ],
+)
+def test_two_names_of_one_list_that_grows(program) -> None:
+    with pytest.raises(hb.UnsupportedSyntaxError, match=r"in place, of which .(items|members). is another name"):
+        hb.batch(program)(ints(0, 3))
+
+
+def test_a_list_in_a_tuple_grows() -> None:
+    @hb.batch
+    def f(n):
+        pair = ([], [1])
+        for i in range(n):
+            pair[0].append(i)
+        return len(pair[0])
+
+    assert f(ints(0, 3)).tolist() == [0, 3]
