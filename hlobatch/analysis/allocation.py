@@ -100,14 +100,15 @@ def _reads(program: Program) -> Mapping[str, int]:
 
 
 def _shared(program: Program) -> set[str]:
-    """Shared inputs, and what the entry block computes from them."""
+    """Shared inputs, and what the entry block computes from them; which failure there was is always the lane's."""
+    which_failure = program.vars_out[-2:-1] if program.failures else ()
     written = collections.Counter(v for op in program.ops for v in op.defs)
     shared = {v for v in program.vars_in if program.var_alloc.get(v) is Alloc.SHARED}
     static = {v for v, t in program.var_defs.items() if t.is_static and not written[v]}
     for op in program.graph.enter_block().instructions:
         if not isinstance(op, PrimOp):
             break
-        once = all(written[v] == 1 and v not in program.vars_in for v in op.vars_out)
+        once = all(written[v] == 1 and v not in (*program.vars_in, *which_failure) for v in op.vars_out)
         if once and all(v in shared or v in static for v in op.vars_in):
             shared |= set(op.vars_out)
     return shared

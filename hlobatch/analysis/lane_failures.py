@@ -14,17 +14,19 @@ from __future__ import annotations
 
 import contextlib
 import contextvars
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Any, Final, final
 
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
 from hlobatch.analysis.facts import Learned, of_code, of_function
 from hlobatch.analysis.optional import is_any_optional, optional
-from hlobatch.diagnostics import BatchTypeError, Location
+from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location
 
+OF_LANES: Final = (ZeroDivisionError, IndexError, KeyError, ValueError, OverflowError)
+"""Exceptions that operations raise by themselves for the values of a lane."""
 Failing = tuple[type[Exception], tuple[Any, ...]]
 """The class of an exception, and what it is made of."""
 
@@ -35,9 +37,11 @@ class CanFail:
 
     Attributes:
         failures: In which ways.
+        surely: Whether, for what is known when the program is built, each lane that comes there fails.
     """
 
     failures: tuple[Failing, ...]
+    surely: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +64,26 @@ PROGRAM: Final = of_function(None)
 """The site of facts about all of a program."""
 
 
+@final
+class NoValue:
+    """What a statement gives that raises, whatever the lane."""
+
+
+NO_VALUE: Final = NoValue()
+
+
+class SurelyFails(Exception):  # noqa: N818  # of the lane, not of the build
+    """Raised in code that is being traced: each lane that comes here fails.
+
+    Attributes:
+        failing: The class of the exception, and what it is made of.
+    """
+
+    def __init__(self, kind: type[Exception], *made_of: Any) -> None:
+        super().__init__(kind, made_of)
+        self.failing: Failing = (kind, made_of)
+
+
 @dataclass(eq=False)
 class _Watched:
     """A statement that is being traced.
@@ -67,6 +91,7 @@ class _Watched:
     Attributes:
         place: Where it stands.
         known: The ways in which it may fail that it is tested for.
+        is_surely: Whether it is known that it may surely fail.
         found: Those that it came by, in order, and the lanes concerned.
         conditions: Where it is computed for nothing, since what is asked before does not hold.
         trace: Of what it is a part, as opposed to functions in it that JAX maps or loops over.
@@ -77,12 +102,24 @@ class _Watched:
 
     place: Location
     known: tuple[Failing, ...] = ()
+    is_surely: bool = False
     found: list[tuple[int, Any]] = field(default_factory=list)
     conditions: list[Any] = field(default_factory=list)
     trace: Any = field(default_factory=this_trace)
     wanted: tuple[type[BaseException], ...] = ()
     is_careful: bool = False
     is_looked_after: bool = False
+
+    def failed(self, failing: Failing, results: int) -> tuple[Any, ...]:
+        """What the statement gives if it surely fails: nothing, and in which way it did.
+
+        Raises:
+            Learned: It is not tested for that yet.
+        """
+        if failing not in self.known or not self.is_surely:
+            known = self.known if failing in self.known else (*self.known, failing)
+            raise Learned(of_code(self.place), CanFail(known, surely=True))
+        return (*[NO_VALUE] * (results - 1), self.known.index(failing) + 1)
 
 
 _watched: contextvars.ContextVar[_Watched | None] = contextvars.ContextVar("hlobatch_watched", default=None)
@@ -99,16 +136,33 @@ def within(place: Location) -> Iterator[_Watched]:
         _watched.reset(token)
 
 
-def watched_alone(function: Callable[..., Any], place: Location) -> Callable[..., Any]:
-    """A statement at a place in the source, as a function to be traced that notes its failures."""
+def watched_alone(function: Callable[..., Any], place: Location, results: int, *, is_known: bool) -> Callable[..., Any]:
+    """A statement as a function to be traced that notes its failures.
+
+    Args:
+        function: The statement.
+        place: Where it stands in the source.
+        results: How many values it gives; if it is tested for failures, the last one is its status.
+        is_known: Whether all that it is given is known, so that what it raises is what Python raises in each lane.
+    """
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
+
+    def attempt(watched: _Watched, values: Sequence[Any]) -> Any:
+        try:
+            return function(*values)
+        except SurelyFails as error:
+            return watched.failed(error.failing, results)
+        except OF_LANES as error:
+            if not is_known or isinstance(error, HloBatchError) or not isinstance(error, watched.wanted):
+                raise
+            return watched.failed((type(error), error.args), results)
 
     def run(*values: Any) -> Any:
         with within(place) as watched:
-            results = function(*values)
+            given = attempt(watched, values)
         if is_compiled and not watched.is_careful and is_any_optional():
             raise Learned(PROGRAM, Careful())
-        return results
+        return given
 
     return run
 
@@ -136,6 +190,39 @@ def is_wanted(kind: type[Exception]) -> bool:
     return watched is not None and kind in watched.wanted and watched.trace is this_trace()
 
 
+def surely_fails(kind: type[Exception], *made_of: Any) -> None:
+    """Say that each lane fails that comes here, as far as the program catches that.
+
+    Args:
+        kind: Class of the exception.
+        *made_of: What it is made of.
+
+    Raises:
+        SurelyFails: Each lane comes here that comes to the statement.
+    """
+    watched = _watched.get()
+    if watched is None or not is_wanted(kind):
+        return
+    if not watched.conditions:
+        raise SurelyFails(kind, *made_of)
+    fails(kind, str(made_of[0]) if made_of else "", True, *made_of[1:])
+
+
+@contextlib.contextmanager
+def by_python() -> Iterator[None]:
+    """A context in which Python itself computes with what is known, so that each lane raises what it raises.
+
+    Raises:
+        SurelyFails: It raises what the program catches.
+    """
+    try:
+        yield
+    except OF_LANES as error:
+        if type(error) in OF_LANES:
+            surely_fails(type(error), *error.args)
+        raise
+
+
 def is_there(value: Any, what: str) -> None:
     """Say that lanes fail in which a value is None that is computed with.
 
@@ -147,10 +234,11 @@ def is_there(value: Any, what: str) -> None:
         fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
 
 
-def watch(known: tuple[Failing, ...]) -> None:
+def watch(can_fail: CanFail) -> None:
     """At the beginning of a statement: it is tested for some failures at its end."""
     if (watched := _watched.get()) is not None:
-        watched.known, watched.found, watched.trace = known, [], this_trace()
+        watched.known, watched.is_surely = can_fail.failures, can_fail.surely
+        watched.found, watched.trace = [], this_trace()
 
 
 def seen() -> Any:
@@ -191,7 +279,7 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
     if watched is None or lanes is False:
         return
     if failing not in watched.known:
-        raise Learned(of_code(watched.place), CanFail((*watched.known, failing)))
+        raise Learned(of_code(watched.place), CanFail((*watched.known, failing), watched.is_surely))
     if this_trace() is not watched.trace:
         raise BatchTypeError(
             f"what is computed of each item may fail ({kind.__name__}: {text})",

@@ -15,6 +15,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal
 from hlobatch.analysis.identity import NOTHING, Identity
+from hlobatch.analysis.lane_failures import NO_VALUE
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.ir.code import JaxprCode
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
@@ -36,6 +37,11 @@ class TracedFunction(JaxprCode):
     @property
     def is_open(self) -> bool:
         return True
+
+    @property
+    def gives_nothing(self) -> bool:
+        """Whether it raises in each lane that comes there."""
+        return any(isinstance(leaf, Static) and leaf.value is NO_VALUE for t in self.out_types for leaf in t.leaves)
 
     @cached_property
     def looked_at(self) -> tuple[int, ...]:

@@ -113,7 +113,8 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
         outside = {**_outside(op.function), **_classes_of(values)}
-        code = watched_alone(op.function, op.location)
+        is_known = not any(type_.tensor_leaves for type_ in in_types)
+        code = watched_alone(op.function, op.location, len(op.vars_out), is_known=is_known)
         results, with_flags = optional.run(code, values, identities.see)
         _check_unchanged(op, states)
         _check_outside(outside)
@@ -174,7 +175,8 @@ def zeros(types: Sequence[Type], op: PrimOp) -> TracedFunction:
     def code() -> tuple[Any, ...]:
         return tuple(type_.rebuild([zero(leaf) for leaf in type_.tensor_leaves]) for type_ in types)
 
-    return replace(traced(op.replace(function=code), (), [True] * len(types)), out_types=tuple(types))
+    giving = op.replace(vars_in=(), read_at=(), function=code)
+    return replace(traced(giving, (), [True] * len(types)), out_types=tuple(types))
 
 
 def zero(leaf: TensorType) -> Any:

@@ -162,6 +162,7 @@ class _Inferrer:
 
     def _complete(self) -> None:
         """Trace what depends on the types of other variables, now that these are known; look at what is doubtful."""
+        self._tell_failures_apart()
         for place, index, op in [*self._that_say_which_failure()]:
             in_types = self.found.traced[place, index].in_types
             self.found.traced[place, index] = trace(op, in_types, [False] * len(op.defs))
@@ -171,6 +172,15 @@ class _Inferrer:
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
                 raise _ConflictError(traced.doubts[0], place[0])
+
+    def _tell_failures_apart(self) -> None:
+        """Let the number of the failure be a lane's where all lanes have one: the program gives it back."""
+        given_back = [name for name in self.program.vars_out if user_name(name) == FAILURE]
+        if not any(name in self.found.types and _decided(self.found.types[name]) for name in given_back):
+            return
+        for name, type_ in self.found.types.items():
+            if user_name(name) == FAILURE and type_.is_static:
+                self.found.types[name] = widened(type_)
 
     def _that_say_which_failure(self) -> Iterator[tuple[Place, int, PrimOp]]:
         """The operations that give a number for a failure, where others give another one."""
@@ -184,10 +194,11 @@ class _Inferrer:
                 yield place, index, op
 
     def _undefined(self) -> Iterator[tuple[Place, int, PrimOp]]:
-        """The reached operations that give what nothing reads."""
+        """The reached operations that give what nothing reads: where a function or a statement has failed."""
         for place in self.found.reached:
             for index, op in enumerate(self.functions[place[0]].graph.block(place[1]).instructions):
-                if isinstance(op, PrimOp) and op.code.is_undefined:
+                traced = self.found.traced.get((place, index))
+                if isinstance(op, PrimOp) and (op.code.is_undefined or (traced is not None and traced.gives_nothing)):
                     yield place, index, op
 
     def _nothing_else_gives_a_type(self) -> bool:
@@ -196,7 +207,7 @@ class _Inferrer:
         for name, op in missing:
             if name not in self.found.types:
                 self._flow(name, Type(None), op.location)
-        return bool(missing)
+        return bool(self.work)
 
     def _reach(self, function: str, block: str) -> None:
         place = (function, block)
@@ -249,7 +260,8 @@ class _Inferrer:
             keep = [is_one and name not in self.results for is_one, name in zip(once, op.vars_out, strict=True)]
             before = trace(op, in_types, keep)
             self.found.traced[place, index] = before
-        for name, type_, written in zip(op.vars_out, before.out_types, before.written_types, strict=True):
+        gives = zip(op.vars_out, before.out_types, before.written_types, strict=True)
+        for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # but the status
             self._flow(name, written, op.location, widen=written != type_)
 
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:

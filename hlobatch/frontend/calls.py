@@ -24,7 +24,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
 from hlobatch.analysis.mutation import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -78,7 +78,11 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return meaning.function(*args, **kwargs)
     method = _method(function)
     if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
-        return method(function.__self__, *args, **kwargs)
+        with by_python():
+            return method(function.__self__, *args, **kwargs)
+    if isinstance(function, (types.BuiltinMethodType, type)) and not _holds(is_tracer, (args, kwargs)):
+        with by_python():
+            return function(*args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
 
 

@@ -28,10 +28,9 @@ from typing import Any, Final
 
 from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.analysis.facts import Learned, of_code
-from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
+from hlobatch.analysis.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, Callees
-from hlobatch.frontend.handlers import OF_LANES
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
@@ -123,8 +122,9 @@ class FailingLowering(RaisingLowering):
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note, behind a statement that fails in some lanes, that it has to be tested."""
         self.untested.append(Untested(status, failing, node))
-        if self.tries or (self.callee.given_back and self.callees.facts.of(Caught, PROGRAM) is not None):
-            self.test_statements()  # what comes next must not be done
+        is_seen = self.tries or (self.callee.given_back and self.callees.facts.of(Caught, PROGRAM) is not None)
+        if is_seen or failing.surely:  # what comes next must not be done
+            self.test_statements()
 
     def test_statements(self) -> None:
         """Emit tests of the statements of the open block, and for each way to fail a block that raises."""
@@ -163,7 +163,7 @@ class FailingLowering(RaisingLowering):
     def _raised(self, kind: type[Exception], arguments: Sequence[Any], node: ast.AST) -> ast.expr:
         """An exception as straight-line code."""
         made = ast.copy_location(self.constant(kind), node)
-        return ast.copy_location(ast.Call(made, [literal(value, node) for value in arguments], []), node)
+        return ast.copy_location(ast.Call(made, [placed(self.constant(value), node) for value in arguments], []), node)
 
     def learn_caught(self, kinds: Sequence[type[BaseException]]) -> None:
         """Learn that the program catches what operations raise by themselves.

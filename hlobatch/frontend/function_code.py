@@ -13,7 +13,8 @@ import types
 from collections.abc import Iterator
 from typing import Any
 
-from hlobatch.frontend.handlers import OF_LANES, caught_kinds
+from hlobatch.analysis.draws import is_users_class
+from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.meanings import Meanings, is_comprehension
 from hlobatch.frontend.scopes import HELPER, local_names, with_parts
 from hlobatch.frontend.source import MISSING, ONE_AT_A_TIME, Source
@@ -33,7 +34,7 @@ class _Meanings(Meanings):
         match node:
             case ast.AugAssign(ast.Name()):
                 return self._augmented(node, "__hb_augment_in_place")
-            case ast.Try() if any(map(self._catches_of_itself, node.handlers)):
+            case ast.Try() if any(map(self._catches_others, node.handlers)) or drops_exceptions(node):
                 test = helper("__hb_is_traced_alone", [literal("try", node)], node)
                 return ast.copy_location(ast.If(test, [node], []), node)
             case ast.Match():
@@ -47,10 +48,9 @@ class _Meanings(Meanings):
             new.test = helper("__hb_decided", [new.test], node.test)  # whose place is that of what is asked
         return self._as_meant(new, node)
 
-    def _catches_of_itself(self, handler: ast.ExceptHandler) -> bool:
-        """Whether a handler catches what operations raise by themselves, for a lane."""
-        kinds = caught_kinds(handler, self.source, self.local)
-        return any(issubclass(kind, caught) for kind in OF_LANES for caught in kinds)
+    def _catches_others(self, handler: ast.ExceptHandler) -> bool:
+        """Whether a handler catches what operations raise for a lane, or JAX for what differs between lanes."""
+        return not all(map(is_users_class, caught_kinds(handler, self.source, self.local)))
 
     def _trace_time(self, node: Any) -> Any:
         return node

@@ -26,7 +26,7 @@ from jax import lax
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_one_of, places_of
-from hlobatch.analysis.lane_failures import fails, is_there, is_wanted
+from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
@@ -79,7 +79,14 @@ def _item(container: Any, index: Any) -> Any:
         _check_slice(index)
     if isinstance(index, list) and is_array(container):
         index = jnp.asarray(index)
-    return _lane_item(container, index) if differs(index) else container[index]
+    return _lane_item(container, index) if differs(index) else _known_item(container, index)
+
+
+def _known_item(container: Any, index: Any) -> Any:
+    """An item at an index, or of a key, that is known; of an array JAX would take the last for what is not there."""
+    check_index(index, container)
+    with by_python():
+        return container[index]
 
 
 def _lane_item(container: Any, index: Any) -> Any:
@@ -107,6 +114,8 @@ def check_index(index: Any, array: Any) -> None:
         for one, size in zip(index if isinstance(index, tuple) else (index,), array.shape, strict=False):
             if is_tracer(one) and one.shape == () and jnp.issubdtype(one.dtype, jnp.integer):
                 _check_range(one, size)
+            elif type(one) is int and not -size <= one < size:
+                surely_fails(IndexError, "index out of range")
 
 
 def _check_range(index: Any, size: int) -> None:

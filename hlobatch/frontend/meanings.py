@@ -81,8 +81,9 @@ def _is_small(node: ast.expr) -> bool:
 
 def _is_plain(left: ast.expr, operator: ast.operator, right: ast.expr) -> bool:
     """Whether an operation means the same on what is traced, as it is written, and raises nothing by itself."""
-    divides = isinstance(operator, (ast.Div, ast.FloorDiv, ast.Mod))
-    return _is_small(right) or (_is_small(left) and not divides)
+    if isinstance(operator, (ast.Div, ast.FloorDiv, ast.Mod)):
+        return _is_small(right) and not (isinstance(right, ast.Constant) and right.value == 0)
+    return _is_small(right) or _is_small(left)
 
 
 def _is_negated(node: ast.AST) -> bool:
@@ -97,11 +98,13 @@ class Meanings:
         source: The function.
         local: Its variables.
         is_careful: Whether operations ask whether their operands are None in some lanes.
+        asks_items: Whether an item that is not there raises, however its index is written.
     """
 
     source: Source
     local: frozenset[str]
     is_careful: bool = False
+    asks_items: bool = False
 
     def of(self, body: Sequence[ast.stmt]) -> list[ast.stmt]:
         """Statements without control flow, with their meaning in Python; nodes that stay as they are are shared.
@@ -179,7 +182,7 @@ class Meanings:
                 return self._of_known(node, arguments, keywords)
             case ast.Call():
                 return self._call(node)
-            case ast.Subscript(value, index, ast.Load()) if not _is_written_out(index):
+            case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
                 return _item(value, index, node)
             case ast.Attribute(value, name, ast.Load()) if name in members.NAMES and self._is_found_out(node):
                 return helper("__hb_member", [value, literal(name, node)], node)

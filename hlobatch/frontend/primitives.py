@@ -129,10 +129,10 @@ HELPERS: Final = {
 """Names by which compiled code reaches the frontend's own functions."""
 
 
-def watched(body: Sequence[ast.stmt], failures: ast.expr, status: str) -> list[ast.stmt]:
-    """Statements that find out in which of some ways they fail, and keep that in a variable."""
+def watched(body: Sequence[ast.stmt], can_fail: ast.expr, status: str) -> list[ast.stmt]:
+    """Statements that find out in which of the ways that are known they fail, and keep that in a variable."""
     first, last = body[0], body[-1]
-    watch = ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(failures, first)], first)), first)
+    watch = ast.copy_location(ast.Expr(helper("__hb_watch", [ast.copy_location(can_fail, first)], first)), first)
     return [watch, *body, assigned(status, helper("__hb_seen", [], last), last)]
 
 

@@ -33,17 +33,18 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor"
 """Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
 
 
+_BY_ZERO: Final = "division by zero"
 _DIVISIONS: Final = frozenset({"truediv", "floordiv", "mod"})
 
 
 def check_divisor(number: Any, divisor: Any) -> None:
     """Say where Python would refuse to divide by 0; arrays give what NumPy gives for it."""
-    if (
-        lane_failures.is_wanted(ZeroDivisionError)
-        and is_tracer(divisor)
-        and np.shape(number) == np.shape(divisor) == ()
-    ):
-        lane_failures.fails(ZeroDivisionError, "division by zero", divisor == 0)
+    if not lane_failures.is_wanted(ZeroDivisionError) or not np.shape(number) == np.shape(divisor) == ():
+        return
+    if is_tracer(divisor):
+        lane_failures.fails(ZeroDivisionError, _BY_ZERO, divisor == 0)
+    elif isinstance(divisor, (int, float)) and not divisor:
+        lane_failures.surely_fails(ZeroDivisionError, _BY_ZERO)
 
 
 def operate(operation: str, *operands: Any) -> Any:
@@ -117,6 +118,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
     for operand in (base, exponent):
         is_there(operand, "a power of")
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
+    _check_power_of_zero(base, exponent)
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):
         return base**exponent
     if is_tracer(exponent) and may_be_negative:
@@ -134,6 +136,14 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         "an array of integers to a negative power",
         help="make it one of floats, as in `x.astype(float) ** -2`, or divide: `1 / x**2`.",
     )
+
+
+def _check_power_of_zero(base: Any, exponent: Any) -> None:
+    """Say where Python would refuse to raise 0 to a negative power."""
+    if not lane_failures.is_wanted(ZeroDivisionError) or not np.shape(base) == np.shape(exponent) == ():
+        return
+    if is_tracer(base) or is_tracer(exponent):
+        lane_failures.fails(ZeroDivisionError, "0.0 cannot be raised to a negative power", (base == 0) & (exponent < 0))
 
 
 def known(value: Any) -> Any:

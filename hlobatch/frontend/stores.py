@@ -23,7 +23,7 @@ import numpy as np
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
-from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
@@ -218,7 +218,8 @@ def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, 
         )
     new = list(base)
     if not is_lane_index(key):
-        new[_as_python(key)] = value
+        with by_python():
+            new[_as_python(key)] = value
         return _like(base, new)
     within(key, len(new))
     new = all_chosen(new, key, value)

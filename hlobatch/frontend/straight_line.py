@@ -20,7 +20,7 @@ from typing import Any, Final
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Learned, Site, of_code, of_function
-from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful
+from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import Location, UndefinedVariableError, UnsupportedSyntaxError
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, Callees, static_value
@@ -54,7 +54,13 @@ class StraightLineLowering:
         self.local = local_names(self.source.node).union(callee.captured)
         around = callee.template.scope if callee.template else {}
         self.scope = nested_functions(self.source, callee.key, self.local, around)
-        self.meanings = Meanings(self.source, self.local, callees.facts.of(Careful, PROGRAM) is not None)
+        caught = callees.facts.of(Caught, PROGRAM)
+        self.meanings = Meanings(
+            self.source,
+            self.local,
+            is_careful=callees.facts.of(Careful, PROGRAM) is not None,
+            asks_items=caught is not None and any(issubclass(kind, LookupError) for kind in caught.kinds),
+        )
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}
@@ -125,9 +131,9 @@ class StraightLineLowering:
             return
         by_methods = changed_by_methods(body).intersection(self.local)
         self.check_steps(body, by_methods.union(changed), failing, node)
-        status, held = self.temporary("status"), self.held_back(written, changed)
+        status, held = self.temporary("status"), self.held_back(written, () if failing.surely else changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
-        code = watched(code, self.constant(failing.failures), status)
+        code = watched(code, self.constant(failing), status)
         self._emit(code, inputs, [*(held.get(name, name) for name in written), status], node, text)
         self.test_after(status, failing, node)
         for name, new in held.items():

@@ -24,11 +24,12 @@ import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from hlobatch.analysis.draws import is_users_class
+from hlobatch.analysis.lane_failures import OF_LANES
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.failing_statements import FailingLowering
-from hlobatch.frontend.handlers import caught_kinds
+from hlobatch.frontend.handlers import caught_kinds, drops_exceptions
 from hlobatch.frontend.raising import DETAILS, FAILURE, Handled, Try
-from hlobatch.frontend.scopes import own_parts
 from hlobatch.frontend.syntax import helper, literal, load
 
 
@@ -79,7 +80,7 @@ class TryLowering(FailingLowering):
     def _attempt_finally(self, node: ast.Try) -> None:
         """Lower ``try: … finally: …``, with handlers or without."""
         caught, after = self.blocks.name("caught"), self.blocks.name("after_try")
-        self.learn_caught([BaseException] if any(map(_leaves, node.finalbody)) else [])
+        self.learn_caught([BaseException] if drops_exceptions(node) else [])
         inner = ast.copy_location(ast.Try(node.body, node.handlers, node.orelse, []), node)
         with self._within(Try(caught, len(self.loops), tuple(node.finalbody))):
             self.statements([inner] if node.handlers else node.body)
@@ -170,9 +171,17 @@ class TryLowering(FailingLowering):
                     help="keep what is needed of it in a variable before it is raised.",
                 )
 
+    def _is_known_kind(self, handler: ast.ExceptHandler) -> bool:
+        """Whether all that a handler catches would be raised here where Python raises it."""
+        kinds = caught_kinds(handler, self.source, self.local)
+        raised = (*OF_LANES, AssertionError)
+        return all(any(issubclass(one, kind) for one in raised) or is_users_class(kind) for kind in kinds)
+
     def _doubt_handlers(self, node: ast.Try) -> None:
         """Emit an error for when all is known, if still nothing raises: what Python would raise here, JAX does not."""
-        handler = node.handlers[0]
+        handler = next((h for h in node.handlers if not self._is_known_kind(h)), None)
+        if handler is None:
+            return
         error = UnsupportedSyntaxError(
             "nothing in this `try` raises for a lane by itself",
             self.location(handler.type or handler),
@@ -180,8 +189,3 @@ class TryLowering(FailingLowering):
         )
         refused = helper("__hb_doubt", [ast.copy_location(self.constant(error), handler)], handler)
         self.assign(self.temporary(), refused, handler)
-
-
-def _leaves(node: ast.stmt) -> bool:
-    """Whether a statement of a ``finally`` may leave it, so that an exception is dropped."""
-    return any(isinstance(part, (ast.Return, ast.Break, ast.Continue)) for part in own_parts(node))

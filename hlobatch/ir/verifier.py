@@ -12,6 +12,7 @@
 | ``call_c2`` | as many arguments as the callee has parameters |
 | ``call_c3`` | as many results as the callee has |
 | ``branch_c1`` | the condition is a scalar boolean |
+| ``failure_c1`` | which failure a call had is read, or given back, before another one takes its place |
 | ``push_jump_c1`` | ``push_block`` is a block of the same graph |
 | ``push_jump_c2`` | no function is left to call in a program with lowered calls |
 | ``push_jump_c3`` | a return address is a 32-bit integer, allocated ``FULL`` or ``REGISTER`` |
@@ -32,6 +33,8 @@ from typing import Final
 import numpy as np
 
 from hlobatch.diagnostics import Location, Note, VerificationError
+from hlobatch.ir.failures import FAILURE
+from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -68,7 +71,10 @@ def verify(program: Program) -> Program:
         for block in function.graph:
             written: set[str] = set()
             for index, op in enumerate(block.ops):
-                for rule, message in _op_faults(program, function, block, op, written):
+                for rule, message in (
+                    *_op_faults(program, function, block, op, written),
+                    *_failure_faults(program, function, block, index),
+                ):
                     raise VerificationError(rule, message, op.location, notes=[Note(_marked(function, block, index))])
                 written.update(op.defs)
     return program
@@ -148,10 +154,10 @@ def _kind_faults(program: Program, function: Function, op: Op) -> Iterator[tuple
             yield from _counter_faults(program, op.counter)
         case IndirectGotoOp():
             yield from _counter_faults(program, op.counter)
-        case PrimOp() if len(set(op.vars_out)) < len(op.vars_out):
-            yield "prim_c1", "two results go to the same variable"
         case _:
             pass
+    if isinstance(op, (PrimOp, FunctionCallOp)) and len(set(op.vars_out)) < len(op.vars_out):
+        yield "prim_c1", "two results go to the same variable"
 
 
 def _counter_faults(program: Program, counter: str) -> Iterator[tuple[str, str]]:
@@ -171,6 +177,35 @@ def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, st
         yield "call_c2", f"{op.function} takes {len(callee.vars_in)} arguments, {len(op.vars_in)} are given"
     if len(op.vars_out) != len(callee.vars_out):
         yield "call_c3", f"{op.function} has {len(callee.vars_out)} results, {len(op.vars_out)} are taken"
+
+
+def _failure_faults(program: Program, function: Function, block: Block, index: int) -> Iterator[tuple[str, str]]:
+    """The fault of a call whose failure nothing looks at: the lane would go on with a result that there is not."""
+    call = block.ops[index]
+    for name in call.defs if isinstance(call, FunctionCallOp) else ():
+        is_failure = unsplit(name.rsplit(".", 1)[-1]) == FAILURE
+        is_known = name in program.var_defs and program.var_defs[name].is_static
+        if is_failure and not is_known and not _is_surely_read(function, block, index + 1, name):
+            yield "failure_c1", f"%{name} may be overwritten before anything has read it"
+
+
+def _is_surely_read(function: Function, block: Block, first: int, name: str) -> bool:
+    """Whether a variable is read, or given back, on each path from a place in a block before it is written again."""
+    pending, seen = [(block, first)], set[str]()
+    while pending:
+        block, first = pending.pop()
+        op = next((op for op in block.ops[first:] if name in (*op.uses, *op.defs)), None)
+        if op is not None:
+            if name not in op.uses:
+                return False
+            continue
+        for successor in block.successors:
+            if successor == HALT and name not in function.vars_out:
+                return False
+            if successor != HALT and successor not in seen:
+                seen.add(successor)
+                pending.append((function.graph.block(successor), 0))
+    return True
 
 
 def _allocation_faults(

@@ -14,13 +14,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.type_inference import Inference
+from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.analysis.type_inference import Inference, Place
 from hlobatch.diagnostics import BatchTypeError, as_also
 from hlobatch.frontend.failures import Recorder
 from hlobatch.ir.failures import DETAILS, FAILURE, Failure
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
-from hlobatch.ir.types import TensorType
+from hlobatch.ir.types import Static
 
 
 def raise_what_is_reached(program: Program, found: Inference) -> None:
@@ -29,33 +30,70 @@ def raise_what_is_reached(program: Program, found: Inference) -> None:
     Raises:
         BatchTypeError: It does; what is raised is also one of the user's class.
     """
-    for function, block, index, op in _surely(program):
-        if isinstance(op, PrimOp) and isinstance(op.function, Recorder):
-            types = found.traced[(function.name, block.name), index].in_types
-            leaves = [leaf for type_ in types for leaf in type_.leaves]
-            if not any(isinstance(leaf, TensorType) for leaf in leaves):
-                error = op.function.exception(*(type_.rebuild([]) for type_ in types))
-                kind = as_also(BatchTypeError, type(error))
-                raise kind(f"{type(error).__name__}: {error}", op.location) from error
+    number = _failure_of_all(program, found)
+    for function in program.all_functions if number else ():
+        for block in function.graph:
+            for index, op in enumerate(block.instructions):
+                traced = found.traced.get(((function.name, block.name), index))
+                if traced is None or not isinstance(op, PrimOp) or not _records(op, number):
+                    continue
+                assert isinstance(op.function, Recorder)
+                if not any(type_.tensor_leaves for type_ in traced.in_types):
+                    error = op.function.exception(*(type_.rebuild([]) for type_ in traced.in_types))
+                    kind = as_also(BatchTypeError, type(error))
+                    raise kind(f"{type(error).__name__}: {error}", op.location) from error
 
 
-def _surely(program: Program) -> Iterator[tuple[Function, Block, int, Op]]:
-    """The operations that every lane comes to: from the entry to the first branch."""
+def _records(op: PrimOp, number: int | None) -> bool:
+    return isinstance(op.function, Recorder) and op.function.number == number
+
+
+def _failure_of_all(program: Program, found: Inference) -> int | None:
+    """The number of the failure that every lane ends with; 0 if with none, None if that differs or is not known."""
+    number = 0
+    for place, index, op in _surely(program):
+        if op is None:
+            return number
+        if isinstance(op, PrimOp) and any(user_name(name) == FAILURE for name in op.defs):
+            known = op.function.number if isinstance(op.function, Recorder) else _known(found.traced[place, index])
+            if known is None:
+                return None
+            number = known
+    return None
+
+
+def _known(traced: TracedFunction) -> int | None:
+    """The one Python number that code gives."""
+    (type_,) = traced.written_types
+    (leaf,) = type_.leaves
+    return leaf.value if isinstance(leaf, Static) else None
+
+
+def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
+    """The operations that every lane comes to, from the entry to the first branch; at last None if that is the end."""
     function = program.main_function()
-    block, seen = function.graph.enter_block(), set[tuple[str, str]]()
-    while (function.name, block.name) not in seen:
-        seen.add((function.name, block.name))
-        for index, op in enumerate(block.instructions):
-            yield function, block, index, op
+    callers = list[tuple[Function, Block, int]]()
+    block, first, seen = function.graph.enter_block(), 0, set[tuple[str, str, int, int]]()
+    while (here := (function.name, block.name, first, len(callers))) not in seen:
+        seen.add(here)
+        for index, op in enumerate(block.instructions[first:], first):
+            yield (function.name, block.name), index, op
             if isinstance(op, FunctionCallOp):
+                callers.append((function, block, index + 1))
                 function = program.function(op.function)
-                block = function.graph.enter_block()
+                block, first = function.graph.enter_block(), 0
                 break
         else:
             after = block.terminator
-            if not isinstance(after, GotoOp) or after.block not in function.graph:
+            if not isinstance(after, GotoOp):
                 return
-            block = function.graph.block(after.block)
+            if after.block in function.graph:
+                block, first = function.graph.block(after.block), 0
+            elif callers:
+                function, block, first = callers.pop()
+            else:
+                yield (function.name, block.name), len(block.instructions), None
+                return
 
 
 def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:

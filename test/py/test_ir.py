@@ -508,6 +508,12 @@ VIOLATIONS = {
     "push_jump_c2": program(block("entry", PushGotoOp("end", "end", "pc")), END, functions=(IDENTITY,)),
     "push_jump_c3": program(block("entry", PushGotoOp("end", "end", "n")), END, var_defs={"n": FLOAT, "r": FLOAT}),
     "push_c1": allocated((PushOp(("n",)), GotoOp("end")), {"n": Alloc.REGISTER}),
+    "failure_c1": program(
+        block("entry", FunctionCallOp("same", ("n",), ("$failure",)), GotoOp("again")),
+        block("again", FunctionCallOp("same", ("n",), ("$failure",)), GotoOp("end")),
+        END,
+        functions=(IDENTITY,),
+    ),
     "prim_c1": program(block("entry", prim("n", "n", "r r", lambda n: n), GotoOp("end")), END),
     "alloc_c1": allocated((prim("t", "t", "r", lambda t: t), GotoOp("end")), {"t": Alloc.TEMPORARY}, t=INT),
     "alloc_c2": allocated((prim("t", "t", "r", lambda t: t), GotoOp("end")), {"t": Alloc.NULL}, t=INT),

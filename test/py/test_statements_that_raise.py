@@ -1,5 +1,7 @@
 """A statement that raises assigns nothing, changes nothing after that, and its exception is seen: Python judges."""
 
+import math
+
 import numpy as np
 import pytest
 
@@ -351,8 +353,176 @@ def raised_by_all_before_a_finally(n):
     return 2
 
 
+# What is known when the program is built raises in its lane
+
+
+def zero_that_becomes_a_lanes_number(n):
+    k, t = 0, 0
+    for _ in range(4):
+        try:
+            t += 10 // k
+        except ZeroDivisionError:
+            t += 1000
+        k += n
+    return t
+
+
+def item_of_two(n, k):
+    known = [1, 2]
+    return known[k] + n
+
+
+def index_in_written_out_turns(n):
+    t = 0
+    for k in range(4):
+        try:
+            t += item_of_two(n, k)
+        except IndexError:
+            t += 100
+    return t
+
+
+def written_out_zero(n):
+    try:
+        b = 1 // (n + 1)
+        b = n % 0
+    except ZeroDivisionError:
+        b = -9
+    return b
+
+
+def zero_to_a_negative_power(n):
+    try:
+        return 0.0**-n
+    except ZeroDivisionError:
+        return -9.0
+
+
+def index_of_an_array(n):
+    a = np.zeros(3)
+    a[0] = n
+    try:
+        return a[3]
+    except IndexError:
+        return -9.0
+
+
+def of_math(n):
+    try:
+        return math.log(0.0) + n
+    except ValueError:
+        return -1.0
+
+
+def of_int(n):
+    try:
+        return int("x7") + n
+    except ValueError:
+        return -1
+
+
+def key(n):
+    d = {"a": n}
+    try:
+        return d["b"]
+    except KeyError:
+        return -5
+
+
+def pop_of_an_empty_list(n):
+    items = []
+    try:
+        return items.pop() + n
+    except IndexError:
+        return len(items) - 3
+
+
+def pop_too_far(n):
+    items = [n, 2]
+    try:
+        return items.pop(5)
+    except IndexError:
+        return len(items)
+
+
+def store_too_far(n):
+    items = [n, 2]
+    try:
+        items[7] = 3
+    except IndexError:
+        return -2
+    return items[0]
+
+
+def index_of_what_is_not_there(n):
+    try:
+        return ["x", "y"].index("z") + n
+    except ValueError:
+        return -2 - n
+
+
+def always(n):
+    while n > 0:
+        n -= 1
+    raise ValueError("end")
+
+
+def calls_what_always_raises(n):
+    always(n)
+    return 3
+
+
+def catches_what_always_raises(n):
+    try:
+        always(n)
+    except ValueError:
+        return n
+    return 5
+
+
+def one_of_two(n):
+    if n > 1:
+        raise ValueError("x")
+    raise KeyError("y")
+
+
+def caught_together(n):
+    try:
+        if n > 1:
+            raise ValueError
+        raise KeyError
+    except Exception:  # noqa: BLE001  # that is what people write
+        n += 10
+    return n
+
+
+def caught_at_once(n):
+    try:
+        raise OSError(1)
+    except OSError:
+        n += 1
+    return n
+
+
+def of_another_kind(n):
+    try:
+        if n > 1:
+            raise KeyError(1)
+    except IndexError:
+        return 7
+    return n
+
+
+def nothing_raises(n):
+    try:
+        r = n + 1
+    except ValueError:
+        r = 2
+    return r
+
+
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
-PROGRAMS = [f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter)]
+PROGRAMS = [f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter, item_of_two)]
 
 
 def outcome(function, number):
