@@ -317,10 +317,10 @@ class BatchedFunction(Generic[P, R]):
         call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
 
-    def _program(self, facts: Facts) -> Program:
+    def _program(self, defaults: Collection[str], facts: Facts) -> Program:
         """The untyped program, made anew each time: its names may stand for something else."""
         try:
-            return to_program(self.function, self.type_inference, facts, follow=self.follow)
+            return to_program(self.function, self.type_inference, facts, follow=self.follow, defaults=defaults)
         except HloBatchError as error:
             raise error.at(caller()) from None
 
@@ -339,7 +339,8 @@ class BatchedFunction(Generic[P, R]):
         if key not in self._plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
             writes_out = self.options.optimizations.write_out_loops
-            specialized = learned_program(self._program, types, writes_out=writes_out, room=room)
+            program = functools.partial(self._program, call.defaults)
+            specialized = learned_program(program, types, writes_out=writes_out, room=room)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:

@@ -28,7 +28,14 @@ from hlobatch.diagnostics import UnsupportedSyntaxError, is_internal
 
 GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
 _CHANCE: Final = (
-    *(os.urandom, uuid.uuid1, uuid.uuid4, random.SystemRandom, secrets.SystemRandom),
+    *(
+        os.urandom,
+        *([os.getrandom] if hasattr(os, "getrandom") else []),
+        uuid.uuid1,
+        uuid.uuid4,
+        random.SystemRandom,
+        secrets.SystemRandom,
+    ),
     *(secrets.token_bytes, secrets.token_hex, secrets.token_urlsafe, secrets.randbelow, secrets.choice),
     secrets.randbits,
 )
@@ -42,6 +49,12 @@ _INSTEAD_OF: Final = {
     **{id(value): "call it before, and pass what it gives to the batched function." for value in _CLOCKS},
 }
 """By the identity of what gives another value each time it is called: what to do instead."""
+_MAKERS: Final = (
+    *(*GENERATORS, np.random.default_rng, np.random.SeedSequence),
+    *(np.random.MT19937, np.random.PCG64, np.random.PCG64DXSM, np.random.Philox, np.random.SFC64),
+)
+"""What makes generators of random numbers, or their seeds: another one each time, if it is given no seed."""
+_UNSTEADY: Final = frozenset({*_INSTEAD_OF, *map(id, _MAKERS)})
 _OWNERS: Final = (types.ModuleType, type)
 _LIBRARIES: Final = ("site-packages", "dist-packages", sysconfig.get_path("stdlib"), "<frozen")
 
@@ -98,6 +111,11 @@ def is_used_up(value: Any) -> bool:
     return hasattr(kind, "__iter__") and isinstance(
         getattr(kind, "__next__", None), (types.WrapperDescriptorType, types.MethodDescriptorType)
     )
+
+
+def may_be_unsteady(value: Any) -> bool:
+    """Whether an object gives, or may give, another value each time it is called."""
+    return id(value) in _UNSTEADY or (isinstance(value, type) and issubclass(value, GENERATORS))
 
 
 def refuse_source(value: Any) -> None:

@@ -233,11 +233,16 @@ class _Found:
             self.fresh.add(node)
         elif sources := _origins(part, self.notes, self.given):
             self.sources[node] = sources
-        elif id(part) in self.outside:
-            self.names[node] = self.outside[id(part)]
+        elif name := self._outside(part):
+            self.names[node] = name
         elif id(part) in self.first:
             self.alike.append((node, self.first[id(part)]))
         self.first.setdefault(id(part), node)
+
+    def _outside(self, part: Any) -> str:
+        """The name of what stands outside and is a part of the results, or an array that the part is a view of."""
+        alike = [part, getattr(part, "base", None), *self.notes.became.get(id(part), (part, ()))[1]]
+        return next((self.outside[id(one)] for one in alike if id(one) in self.outside), "")
 
     def _add_items(self, node: Node, part: Any) -> None:
         """Note what the items of a container may be, if a part stands for all of them."""

@@ -1,4 +1,4 @@
-"""Python objects outside of a statement -> whether tracing the statement has changed them, which is undone and refused.
+"""An object that consists of others -> its parts, and whether tracing a statement has changed one of them.
 
 A statement is traced once, however many lanes and turns it runs in. An object that it changes would be changed once,
 for all of them.
@@ -9,29 +9,34 @@ from __future__ import annotations
 import array
 import collections
 import functools
-import gc
 import io
 import itertools
 import operator
 import pickle
 import random
 import types
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
-import jax
 import numpy as np
 
-from hlobatch.analysis.draws import GENERATORS, is_used_up, is_users_class, owner_of, refuse_source
-from hlobatch.analysis.objects import ATOMS
+from hlobatch.analysis.draws import GENERATORS, owner_of, refuse_source
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.ir.sameness import attributes
+from hlobatch.ir.sameness import are_same, attributes
 
-MOST_PARTS_COMPARED: Final = 1_000
-"""Objects looked at, of those that an object consists of, the nearest first."""
-_WHOLE: Final = (*ATOMS, types.FunctionType, np.generic, jax.Array)
-"""What is looked at no further: it does not change, or not by what code says that names it."""
+
+@dataclass(frozen=True)
+class Namespace:
+    """Names of a module that code uses, and may bind to something else.
+
+    Attributes:
+        bound: All that the module binds.
+        names: Those.
+    """
+
+    bound: dict[str, Any]
+    names: frozenset[str]
 
 
 @dataclass(frozen=True)
@@ -43,12 +48,28 @@ class Part:
         read: What gives its items, its entries or its attributes.
         before: What that gave.
         may_grow: Whether a new entry, or one for what was None, is no change, but something that it remembers.
+        name: The name by which code reached it, if that is known.
     """
 
     item: Any
     read: Callable[[Any], Any]
     before: Any
     may_grow: bool
+    name: str = ""
+
+    @classmethod
+    def now(cls, item: Any, read: Callable[[Any], Any], name: str = "", *, may_grow: bool = True) -> Part:
+        """A part as it is now."""
+        return cls(item, read, read(item), may_grow, name)
+
+    def differs(self) -> bool:
+        """Whether it has changed or grown."""
+        before, now = self.before, self.read(self.item)
+        if isinstance(before, dict):
+            return before.keys() != now.keys() or any(old is not now[name] for name, old in before.items())
+        if isinstance(before, tuple):
+            return len(before) != len(now) or any(old is not new for old, new in zip(before, now, strict=True))
+        return bool(before != now)
 
     def has_changed(self) -> bool:
         """Whether it consists of something else now."""
@@ -56,30 +77,75 @@ class Part:
         if isinstance(before, bytes):
             return bool(before != now)
         if isinstance(before, tuple):
-            return not _are_same(before, now)
+            return not _are_same(before, self._known_before(now) if self.may_grow else now)
         if self.may_grow:
-            return any(old is not None and now.get(name) is not old for name, old in before.items())
+            return any(
+                old is not None and not (name in now and _is_same(old, now[name])) for name, old in before.items()
+            )
         return not _are_same([*before, *before.values()], [*now, *now.values()])
+
+    def _known_before(self, now: Sequence[Any]) -> Sequence[Any]:
+        """Of the items that it has now those that it had, if it is a container that more can be added to."""
+        if isinstance(self.item, set):
+            return tuple(old for old in self.before if old in self.item)
+        return now[: len(self.before)]
+
+    def added(self) -> list[Any]:
+        """What it holds now, and did not hold before."""
+        before, now = self.before, self.read(self.item)
+        if isinstance(before, bytes):
+            return []
+        if isinstance(self.item, set):
+            return [item for item in now if item not in before]
+        if isinstance(before, tuple):
+            return list(now[len(before) :])
+        return [value for name, value in now.items() if name not in before or not _is_same(before[name], value)]
+
+    @property
+    def what(self) -> str:
+        """What to call it: the variable that was bound to something else, or where it was found; "" if unknown."""
+        if not isinstance(self.item, Namespace):
+            return self.name
+        now = self.read(self.item)
+        return next((name for name in self.item.names if self.before.get(name) is not now.get(name)), self.name)
 
     def put_back(self) -> None:
         """Let it consist of what it did, so that the same code is found to change it if it is run again."""
-        match self.item:
+        item, before = self.item, self.before
+        match item:
+            case Namespace(bound):
+                _bind_again(bound.__setitem__, bound.pop, before, named(item))
+            case types.CellType() if before:
+                item.cell_contents = before[CONTENT]
+            case types.CellType():
+                del item.cell_contents
             case type():
-                for name, value in self.before.items():
-                    setattr(self.item, name, value)
+                bind, drop = functools.partial(setattr, item), functools.partial(delattr, item)
+                _bind_again(bind, drop, before, class_attributes(item))
             case _ if self.read is attributes:
-                for name, value in self.before.items():
-                    object.__setattr__(self.item, name, value)
+                bind = functools.partial(object.__setattr__, item)
+                _bind_again(bind, functools.partial(object.__delattr__, item), before, attributes(item))
             case bytearray() | list():
-                self.item[:] = self.before
+                item[:] = before
             case array.array():
-                self.item[:] = array.array(self.item.typecode, self.before)
+                item[:] = array.array(item.typecode, before)
             case set() | dict():
-                self.item.clear()
-                self.item.update(self.before)
+                item.clear()
+                item.update(before)
             case collections.deque():
-                self.item.clear()
-                self.item.extend(self.before)
+                item.clear()
+                item.extend(before)
+
+
+def _bind_again(
+    bind: Callable[[str, Any], Any], drop: Callable[[str], Any], before: Mapping[str, Any], now: Mapping[str, Any]
+) -> None:
+    """Let names stand for what they did."""
+    for name in now.keys() - before.keys():
+        drop(name)
+    for name, value in before.items():
+        if name not in now or now[name] is not value:
+            bind(name, value)
 
 
 def refuse_generator(value: Any) -> None:
@@ -97,56 +163,12 @@ def refuse_generator(value: Any) -> None:
     refuse_source(value)
 
 
-def parts(value: Any, *, remembers: bool = False) -> list[Part]:
-    """The parts of an object that may change, with what they hold now.
-
-    Args:
-        value: The object.
-        remembers: Whether new entries of a dict are no change of it.
-    """
-    found: list[Part] = []
-    pending, seen = collections.deque([value]), set[int]()
-    while pending and len(seen) < MOST_PARTS_COMPARED:
-        item = pending.popleft()
-        kind = item if isinstance(item, type) else type(item)
-        if id(kind) not in seen and is_users_class(kind):
-            seen.add(id(kind))
-            found.append(Part(kind, class_attributes, class_attributes(kind), may_grow=True))
-        if isinstance(item, _WHOLE) or hasattr(type(item), "__hlobatch_function__") or id(item) in seen:
-            continue
-        seen.add(id(item))
-        if isinstance(item, functools.partial):
-            pending.extend([item.func, *item.args, *item.keywords.values()])
-        if (owner := owner_of(item)) is not item:
-            pending.append(owner)
-            continue
-        if is_used_up(item):
-            found.append(Part(item, _position, _position(item), may_grow=False))
-            pending.extend(filter(is_used_up, _held_by(item)))
-            continue
-        content, own = _content(item), attributes(item)
-        if content is not None and not isinstance(item, tuple):
-            found.append(Part(item, _content, content, may_grow=remembers or item is not value))
-        if own:
-            found.append(Part(item, attributes, own, may_grow=True))
-        pending.extend([*_values(content), *own.values()])
-    return found
-
-
-def class_attributes(kind: type) -> dict[str, Any]:
-    """The attributes of a class, and of those that it inherits from, that are neither functions nor Python's own."""
-    bases = [base for base in reversed(kind.__mro__) if is_users_class(base)]
-    found = {name: value for base in bases for name, value in vars(base).items()}
-    own = {name for name in found if name.startswith("__")}
-    return {n: v for n, v in found.items() if n not in own and not hasattr(type(v), "__get__")}
-
-
 def has_changed(known: Sequence[Part]) -> bool:
     """Whether an object has changed since its parts were taken down; if so, the change is undone."""
     return bool(changed(known))
 
 
-def changed(known: Sequence[Part]) -> list[Part]:
+def changed(known: Iterable[Part]) -> list[Part]:
     """The parts of an object that have changed since they were taken down; the changes are undone."""
     found = [part for part in known if part.has_changed()]
     for part in found:
@@ -154,7 +176,27 @@ def changed(known: Sequence[Part]) -> list[Part]:
     return found
 
 
-def _content(item: Any) -> Any:
+CONTENT: Final = "content"
+"""The name of what a variable around a function stands for."""
+
+
+def cell_content(cell: types.CellType) -> dict[str, Any]:
+    """What a variable around a function stands for; nothing if it has no value."""
+    return {} if cell == types.CellType() else {CONTENT: cell.cell_contents}
+
+
+def named(namespace: Namespace) -> dict[str, Any]:
+    """What names stand for."""
+    return {name: namespace.bound[name] for name in namespace.names if name in namespace.bound}
+
+
+def class_attributes(kind: type) -> dict[str, Any]:
+    """The attributes of a class itself that are neither functions nor Python's own."""
+    found = {name: value for name, value in vars(kind).items() if not name.startswith("__")}
+    return {name: value for name, value in found.items() if not hasattr(type(value), "__get__")}
+
+
+def content(item: Any) -> Any:
     """What a container of Python's own holds, or what a generator draws from; None for anything else."""
     match item:
         case dict():
@@ -170,13 +212,7 @@ def _content(item: Any) -> Any:
     return None
 
 
-def _held_by(iterator: Any) -> Iterator[Any]:
-    """What an iterator goes over, as ``zip`` does over others."""
-    for item in gc.get_referents(iterator):
-        yield from item if isinstance(item, tuple) else (item,)
-
-
-def _position(iterator: Any) -> bytes:
+def position(iterator: Any) -> bytes:
     """How far an iterator is, as far as it can be seen without a step."""
     match iterator:
         case types.GeneratorType():
@@ -193,12 +229,13 @@ def _position(iterator: Any) -> bytes:
     return repr(at).encode()
 
 
-def _values(before: Any) -> Iterable[Any]:
-    """The objects that a container holds."""
-    if before is None or isinstance(before, bytes):
-        return ()
-    return before.values() if isinstance(before, dict) else before
-
-
 def _are_same(left: Sequence[Any], right: Sequence[Any]) -> bool:
-    return len(left) == len(right) and all(a is b for a, b in zip(left, right, strict=True))
+    return len(left) == len(right) and all(map(_is_same, left, right))
+
+
+_NUMBERS: Final = (int, float, complex, str, bytes)
+
+
+def _is_same(left: Any, right: Any) -> bool:
+    """Whether two objects are one, or equal numbers or texts, of which nobody knows which is which."""
+    return left is right or (isinstance(left, _NUMBERS) and are_same(left, right))

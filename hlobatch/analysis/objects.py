@@ -44,7 +44,7 @@ def refuse_kept(value: Any) -> None:
             f"an iterator kept in a variable, a {_kind(value)}, is used up as the program is built, not as it runs",
             help="write it where it is used, or keep a tuple of what it gives.",
         )
-    if not _reaches_value(value):
+    if not reaches_value(value):
         return
     if not callable(value):
         raise UnsupportedSyntaxError(
@@ -62,7 +62,8 @@ def refuse_kept(value: Any) -> None:
     )
 
 
-def _reaches_value(value: Any) -> bool:
+def reaches_value(value: Any) -> bool:
+    """Whether an object refers to a value of the statement that is being traced."""
     pending, seen = collections.deque([value]), set[int]()
     for _ in range(MOST_OBJECTS_SEARCHED):
         if not pending:

@@ -6,6 +6,7 @@ It is called like the user's function, but does not run the user's Python any mo
 from __future__ import annotations
 
 import itertools
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -64,6 +65,16 @@ class TracedFunction(JaxprCode):
         """For each parameter its arrays' variables in the jaxpr."""
         variables: list[Any] = self.jaxpr.jaxpr.invars
         return grouped(variables, self.in_types)
+
+    def is_like(self, other: TracedFunction) -> bool:
+        """Whether other code that was traced of the same statement computes the same."""
+        return self is other or (self.out_types == other.out_types and self._text == other._text)
+
+    @property
+    def _text(self) -> str:
+        """What it computes, with its constants, and without the addresses of objects."""
+        constants = [np.asarray(value).tobytes() for value in self.jaxpr.consts]
+        return re.sub(r"0x[0-9a-f]+", "", f"{self.jaxpr.jaxpr}{constants}")
 
     @property
     def written_types(self) -> tuple[Type, ...]:

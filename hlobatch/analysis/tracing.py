@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import types
-from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -22,15 +22,17 @@ from hlobatch.analysis import identity as identities
 from hlobatch.analysis import optional
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.draws import generators_of, names_of
+from hlobatch.analysis.draws import GENERATORS, generators_of, names_of
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
 from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code
 from hlobatch.analysis.identity import Identity, identity_of, noting
 from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
-from hlobatch.analysis.mutation import Part, changed, parts, refuse_generator
+from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
+from hlobatch.analysis.outside import ReadOnlyError, depends_on_what_was_added, unchanged
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
+from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
@@ -52,19 +54,25 @@ def doubt(error: HloBatchError) -> None:
         doubts.append(error)
 
 
-_known: contextvars.ContextVar[dict[Hashable, tuple[PrimOp, TracedFunction]] | None] = contextvars.ContextVar(
-    "hlobatch_traced", default=None
-)
+Known = dict[Hashable, tuple[PrimOp, TracedFunction]]
+_known: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced", default=None)
+_before: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced_before", default=None)
 
 
 @contextlib.contextmanager
-def remembered() -> Iterator[None]:
-    """A context in which code that was traced for some types is not traced again for them, in any program."""
-    token = _known.set({})
+def remembered(before: Known | None = None) -> Iterator[Known]:
+    """A context in which code that was traced for some types is not traced again for them, in any program.
+
+    Args:
+        before: What was traced as the program was made for the first time, of which all has to be as it was.
+    """
+    known: Known = {}
+    tokens = _known.set(known), _before.set(before)
     try:
-        yield
+        yield known
     finally:
-        _known.reset(token)
+        _known.reset(tokens[0])
+        _before.reset(tokens[1])
 
 
 def is_one_lane() -> bool:
@@ -79,7 +87,11 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         return traced(op, in_types, keep_scalars)
     key = (what, tuple(in_types), tuple(keep_scalars), op.location)
     if key not in known:
-        known[key] = op, traced(op, in_types, keep_scalars)  # the operation is kept: what has an id stays what it is
+        found = op, traced(op, in_types, keep_scalars)  # the operation is kept: what has an id stays what it is
+        _, before = (_before.get() or {}).get(key, found)
+        if not found[1].is_like(before):
+            raise depends_on_what_was_added().at(op.location)
+        known[key] = found
     return known[key][1]
 
 
@@ -106,21 +118,44 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
         Learned: The blocks around it have to be made otherwise.
     """
+    found, may_be_unsteady = _traced(op, in_types, keep_scalars)
+    draws_later = any(
+        isinstance(leaf, Static) and isinstance(leaf.value, GENERATORS) for t in found.out_types for leaf in t.leaves
+    )
+    if may_be_unsteady and not draws_later and not _traced(op, in_types, keep_scalars)[0].is_like(found):
+        raise UnsupportedSyntaxError(
+            "this code gives another value each time it runs, and runs as the program is built, once for all lanes and "
+            "turns",
+            op.location,
+            help="use jax.random, with a key for each lane, or give a generator of random numbers a seed.",
+        )
+    return found
+
+
+def _traced(
+    op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool], *, arrays_are_copied: bool = False
+) -> tuple[TracedFunction, bool]:
+    """What was traced, and whether it may be something else the next time.
+
+    Arrays outside of it cannot be written to; where that is wanted, they are copied before and compared afterwards.
+    """
     out_types: list[Type] = []
     identity: list[Identity] = []
+    may_be_unsteady: list[bool] = []
 
     def on_tensors(*tensors: Any) -> list[Any]:
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
-        outside = {**_outside(op.function), **_classes_of(values)}
         is_known = not any(type_.tensor_leaves for type_ in in_types)
         code = watched_alone(op.function, op.location, len(op.vars_out), is_known=is_known)
-        results, with_flags = optional.run(code, values, identities.see)
-        _check_unchanged(op, states)
-        _check_outside(outside)
+        outside = _outside(op, in_types, values)
+        with unchanged(outside, arrays_are_copied=arrays_are_copied) as found:
+            results, with_flags = optional.run(code, values, identities.see)
+            _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
         identity.append(identity_of(notes, results, _named(op.function)))
-        static = {id(part.item) for known in (*states, *outside.values()) for part in known}
+        static = {id(part.item) for part in found.parts}
+        may_be_unsteady.append(found.may_be_unsteady)
         results = [boxed(result, static, with_flags) for result in results]
         kept = [leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static)]
         _refuse_kept(kept)
@@ -134,6 +169,8 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     try:
         with noting() as notes:
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
+    except ReadOnlyError:
+        return _traced(op, in_types, keep_scalars, arrays_are_copied=True)
     except (Learned, NotYet) as told:
         raise (told if isinstance(told, Learned) else NotYet(told.error.at(place_of(told, op)))) from None
     except Exception as error:  # noqa: BLE001  # another one is raised
@@ -150,7 +187,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         identity=identity[-1],
     )
     _check_effects(op, function)
-    return function
+    return function, may_be_unsteady[-1]
 
 
 def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
@@ -262,14 +299,6 @@ def _named(function: Any) -> dict[str, Any]:
     return named | {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
 
 
-def _outside(function: Any) -> dict[str, list[Part]]:
-    """By name, what the objects outside of some code consist of that it names or draws from."""
-    if not isinstance(function, types.FunctionType):
-        return {}
-    drawn = {f"{type(g).__name__} {id(g)}": parts(g) for g in generators_of(function)}
-    return {name: parts(value, remembers=True) for name, value in _named(function).items()} | drawn
-
-
 def _parts_of(type_: Type) -> list[Part]:
     """What the objects in a variable consist of."""
     objects = [leaf.value for leaf in type_.leaves if isinstance(leaf, Static)]
@@ -303,25 +332,23 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
         raise Learned(of_code(op.location), Changes(frozenset(others)))
 
 
-def _classes_of(values: Sequence[Any]) -> dict[str, list[Part]]:
-    """By name, the attributes of the user's classes that objects among some values are of."""
+def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> list[Named]:
+    """What code reaches that is the same in all lanes, and what it is called there."""
+    if not isinstance(op.function, types.FunctionType):
+        return []
+    drawn = [(type(generator).__name__, generator) for generator in generators_of(op.function)]
+    pairs = zip(op.vars_in, in_types, strict=True)
+    given = [(user_name(v), leaf.value) for v, t in pairs for leaf in t.leaves if isinstance(leaf, Static)]
+    classes = [(kind.__name__, kind) for kind in _classes_of(values)]
+    return [("", op.function), *given, *drawn, *classes]
+
+
+def _classes_of(values: Sequence[Any]) -> set[type]:
+    """The user's classes that objects among some values are of."""
     pending, kinds = [*values], set[type]()
     while pending:
         leaves = jax.tree.leaves(pending.pop(), is_leaf=lambda part: isinstance(part, Boxed))
         found = [leaf for leaf in leaves if isinstance(leaf, Boxed)]
         kinds.update(boxed.cls for boxed in found)
         pending += [value for boxed in found for value in boxed.values]
-    return {kind.__name__: parts(kind) for kind in kinds}
-
-
-def _check_outside(outside: Mapping[str, Sequence[Part]]) -> None:
-    """Refuse code that changed an object outside of the function, or drew from a generator."""
-    for name, known in outside.items():
-        if not (parts_changed := changed(known)):
-            continue
-        for part in parts_changed:
-            refuse_generator(part.item)
-        raise UnsupportedSyntaxError(
-            f"this code changes {name!r} in place, once for all lanes and turns",
-            help="pass what it holds to the batched function, and return what it is to hold.",
-        )
+    return kinds

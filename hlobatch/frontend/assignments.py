@@ -24,6 +24,11 @@ from hlobatch.ir.code import DELETION
 from hlobatch.ir.ops import PrimOp
 
 
+def outside(name: str) -> str:
+    """What is wrong with a change of what is no variable of the function."""
+    return f"this changes {name!r}, which stands outside of the function, once for all lanes and turns"
+
+
 class AssignmentLowering(TryLowering):
     """Lowers statements that give names values."""
 
@@ -156,7 +161,7 @@ class AssignmentLowering(TryLowering):
                 is_nested = part.value is not root
                 copied = f"copy.deepcopy({root.id})" if is_nested else f"{root.id}.copy()"
                 raise UnsupportedSyntaxError(
-                    f"this changes {root.id!r}, which stands outside of the function, once for all lanes and turns",
+                    outside(root.id),
                     self.location(part),
                     help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )

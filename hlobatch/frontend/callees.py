@@ -16,7 +16,7 @@ from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
 from hlobatch.analysis.facts import Copy, Facts, of_function
-from hlobatch.diagnostics import HloBatchError, Location
+from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
 from hlobatch.frontend.failures import Failures, Raises
 from hlobatch.frontend.following import Calls, called, is_batched
@@ -98,6 +98,15 @@ class Callee:
     def given_back(self) -> tuple[str, ...]:
         """Its own variables that each call gives back beside the result."""
         return (*self.changed, *(self.changes if self.gives_back else ()))
+
+
+def changed_default(callee: Callee, parameter: str) -> UnsupportedSyntaxError:
+    """The error for a function that changes what a parameter is by default, which it would be in the next call, too."""
+    return UnsupportedSyntaxError(
+        f"{callee.source.node.name!r} changes the default of its parameter {parameter!r} in place, once for all lanes "
+        "and turns",
+        help=f"make a new one in each call: write `{parameter}=None`, and in the function `if {parameter} is None:`.",
+    )
 
 
 @dataclass(frozen=True, slots=True)

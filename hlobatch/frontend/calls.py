@@ -26,7 +26,7 @@ import jax
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
-from hlobatch.analysis.mutation import parts as found_in
+from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
     container_methods,

@@ -22,8 +22,9 @@ import jax
 
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.analysis.lane_failures import count_of_failures
-from hlobatch.analysis.mutation import changed, has_changed, parts, refuse_generator
+from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
+from hlobatch.analysis.reach import parts
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
 from hlobatch.frontend.effects import prints

@@ -25,7 +25,7 @@ from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import boxed
-from hlobatch.analysis.identity import is_one_of, places_of
+from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
@@ -105,7 +105,12 @@ def _lane_item(container: Any, index: Any) -> Any:
     if isinstance(container, _BYTES):
         return gathered(list(container), index)
     check_index(index, container)
-    return jnp.asarray(container)[index] if isinstance(container, np.ndarray) else container[index]
+    if not isinstance(container, np.ndarray):
+        return container[index]
+    found = jnp.asarray(container)[index]
+    if not any(is_array(one) and one.ndim for one in (index if isinstance(index, tuple) else (index,))):
+        is_now(found, container)  # a view of it
+    return found
 
 
 def check_index(index: Any, array: Any) -> None:

@@ -13,9 +13,10 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from hlobatch.analysis.facts import Copy, Learned, of_function
+from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend.callees import Called, Callee
+from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.nested import Default, unnamed_function
 from hlobatch.frontend.operands import operands_of, with_operands
@@ -43,7 +44,9 @@ class CallLowering:
         callee, site = self._copy(called.callee, node), self.function.site(node)
         location = self.function.location(node)
         callee.called_from = callee.called_from or location
-        bound = self._apart(callee, self._bind(node, called), node)
+        bound = self._bind(node, called)
+        self._check_defaults(callee, bound, node)
+        bound = self._apart(callee, bound, node)
         arguments = self._evaluated(callee, bound, self._captured(node, called), node)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
@@ -147,6 +150,14 @@ class CallLowering:
             notes=[Note("here", callee.source.location(other))],
             help=f"give the other value a name of its own, or begin with a copy, `{parameter} = {parameter}.copy()`.",
         )
+
+    def _check_defaults(self, callee: Callee, bound: Mapping[str, Any], node: ast.Call) -> None:
+        """Refuse a call of a function that changes the default of a parameter, which is the same in all calls."""
+        for name in callee.changes:
+            value = bound.get(name)
+            if not isinstance(value, (ast.expr, Default)) and may_change(value):
+                error = changed_default(callee, name).at(self.function.location(node))
+                raise error.with_note(Note("it is defined here", callee.source.definition))
 
     def _outside(self, callee: Callee, parameter: str, root: ast.Name, node: ast.Call) -> UnsupportedSyntaxError:
         return UnsupportedSyntaxError(

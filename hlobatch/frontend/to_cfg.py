@@ -21,8 +21,10 @@ from functools import singledispatchmethod
 from typing import Final, TypeVar
 
 from hlobatch.analysis.facts import Grows
+from hlobatch.analysis.mutation import refuse_generator
+from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.frontend.assignments import AssignmentLowering
+from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
 from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
@@ -33,6 +35,7 @@ from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
 from hlobatch.frontend.scopes import root_of
+from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.support import INSTEAD_OF_LOGGING, instead_of_effect, refusal
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import HALT
@@ -121,7 +124,12 @@ class FunctionLowering(AssignmentLowering):
 
     @statement.register
     def _nonlocal(self, node: ast.Nonlocal) -> None:
-        pass
+        """Names around a function that is defined inside; around the batched function itself, they are outside."""
+        around = self.local.intersection(node.names).difference(self.callee.changed)
+        if around:
+            raise UnsupportedSyntaxError(
+                outside(min(around)), self.location(node), help="pass the value in and return it."
+            )
 
     @statement.register(ast.Import)
     @statement.register(ast.ImportFrom)
@@ -177,14 +185,28 @@ class FunctionLowering(AssignmentLowering):
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
         """The error for an expression whose value is not used, and which does nothing that a lane can do."""
         function = node.value.func if isinstance(node.value, ast.Call) else None
-        if function is not None and speaks(static_value(function, self.source, self.local)):
+        value = MISSING if function is None else static_value(function, self.source, self.local)
+        try:
+            refuse_generator(value)
+        except UnsupportedSyntaxError as drawn:
+            return drawn.at(self.location(node))
+        if function is not None and speaks(value):
             what, instead = (
                 f"`{ast.unparse(function)}` is called, which Python does once, and no lane",
                 INSTEAD_OF_LOGGING,
             )
+        elif function is not None and (changed := self._changed_outside(function)):
+            what, instead = outside(changed), instead_of_effect(node.value)
         else:
             what, instead = "the value of this expression is not used", instead_of_effect(node.value)
         return UnsupportedSyntaxError(what, self.location(node), help=instead)
+
+    def _changed_outside(self, method: ast.expr) -> str:
+        """The name of what stands outside of the function and may change, if it is that whose method is called."""
+        root = root_of(method) if isinstance(method, ast.Attribute) else None
+        if not isinstance(method, ast.Attribute) or not isinstance(root, ast.Name):
+            return ""
+        return root.id if may_change(static_value(method.value, self.source, self.local)) else ""
 
     def _has_host_do(self, node: ast.Call) -> bool:
         """Whether a function of JAX is called that is there for what the host does."""

@@ -6,12 +6,12 @@ program's functions and nothing more.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from typing import Any
 
 from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
-from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
@@ -24,6 +24,7 @@ def to_program(
     facts: Facts = NONE_KNOWN,
     *,
     follow: bool = True,
+    defaults: Collection[str] = (),
 ) -> Program:
     """The untyped program of a function.
 
@@ -32,6 +33,7 @@ def to_program(
         type_inference: The user's word on its result type.
         facts: What tracing an earlier program of the function has found out.
         follow: Whether functions without a decorator may become parts of the program.
+        defaults: Parameters that stand for their defaults.
 
     Raises:
         UnsupportedSyntaxError: A statement or expression without a rule.
@@ -58,6 +60,8 @@ def to_program(
                     callee.source.definition,
                     help="assign parts of it to names, in statements of their own.",
                 ) from None
+    if changed := next((name for name in main.changes if name in defaults), None):
+        raise changed_default(main, changed).at(main.source.definition)
     return _with_main(main, tuple(lowered.values()))
 
 

@@ -19,6 +19,7 @@ import numpy as np
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.leaf_types import widened_leaf
+from hlobatch.analysis.reach import may_change
 from hlobatch.analysis.type_join import MisfitError, check_number
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
@@ -35,6 +36,7 @@ class Call:
         arrays: The arrays as the user passed them, batch axis first (or their avals), in the program's order.
         axes: Which axis of each was the batch's as it was passed; None for those without one.
         size: Size of the batch.
+        defaults: Parameters that stand for their defaults, which are objects that may change.
         is_fixed: Whether a call of arrays alone like these is sure to be like this one: no default may change.
     """
 
@@ -43,12 +45,13 @@ class Call:
     arrays: tuple[Any, ...]
     axes: tuple[int | None, ...]
     size: Any
+    defaults: frozenset[str] = frozenset()
     is_fixed: bool = True
 
     @property
     def key(self) -> tuple[Any, ...]:
         """What a plan depends on."""
-        return self.types, self.shared
+        return self.types, self.shared, self.defaults
 
     def fits(self, other: Call) -> bool:
         """Whether what was made for this call serves another: numbers and arrays of one dtype are stored alike."""
@@ -122,7 +125,8 @@ class Binder:
         size = self._size(sizes)
         arrays = self._broadcast(types, shared, arrays, size)
         is_fixed = all(_is_hashable(values[name]) for name in defaults)
-        return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, is_fixed)
+        changing = frozenset(name for name in defaults if may_change(values[name]))
+        return Call(tuple(types), frozenset(shared), tuple(arrays), tuple(along), size, changing, is_fixed)
 
     def _values(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[dict[str, Any], set[str]]:
         """The value of each parameter, and the parameters that have their default."""

@@ -37,13 +37,13 @@ from hlobatch.analysis.facts import (
     counted,
 )
 from hlobatch.analysis.overloads import Overloaded
-from hlobatch.analysis.tracing import remembered
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
+from hlobatch.transforms.made_again import made_again
 from hlobatch.transforms.pipeline import specialized_program
 
 MOST_FACTS: Final = 2_000
@@ -67,12 +67,13 @@ def learned_program(
     Raises:
         HloBatchError: Whatever is wrong with the program.
     """
+    learned = partial(_learned_program, make, in_types, writes_out, room)
     are_sorted: frozenset[Keys] | None = frozenset()
     first: HloBatchError | None = None
     while True:
         with dicts(are_sorted) as kept:
             try:
-                return _learned_program(make, in_types, writes_out, room)
+                return made_again(learned)
             except HloBatchError as error:
                 first, wrong = first or error, error
         if are_sorted is None or not kept.differ:
@@ -83,7 +84,7 @@ def learned_program(
 def _learned_program(
     make: Callable[[Facts], Program], in_types: Mapping[str, Type], writes_out: bool, room: int
 ) -> Program:
-    with remembered(), with_room(room), counted(writes_out) as turns:
+    with with_room(room), counted(writes_out) as turns:
         attempt = _attempt(make, in_types, NONE_KNOWN, frozenset(), turns)
         while attempt.error is not None:
             others = list[_Attempt]()

@@ -1,0 +1,250 @@
+"""Objects -> the parts of them that may change, and of what functions among them can reach by their names.
+
+::
+
+    COUNT, seen = 0, {}
+
+    def visit(v, found=[]):             reaches the dict ``seen``, by its name; the list ``found``, a default;
+        global COUNT                    and the names of its module, of which it binds ``COUNT``
+        COUNT += 1
+        seen[v] = found.append(v)
+
+What the functions that it names reach, it reaches, too. Functions of libraries are not looked into.
+"""
+
+from __future__ import annotations
+
+import collections
+import functools
+import gc
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.analysis.draws import (
+    code_within,
+    is_used_up,
+    is_users_class,
+    is_users_file,
+    may_be_unsteady,
+    owner_of,
+)
+from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
+from hlobatch.ir.sameness import attributes
+
+MOST_PARTS_COMPARED: Final = 1_000
+"""Objects looked at, of those that an object consists of, the nearest first."""
+_ATOMS: Final = (
+    str,
+    bytes,
+    int,
+    float,
+    complex,
+    types.NoneType,
+    types.ModuleType,
+    types.CodeType,
+    np.generic,
+    jax.Array,
+)
+"""What consists of nothing that may change."""
+Named = tuple[str, Any]
+"""What an object is called where it was found, and the object."""
+
+
+@dataclass
+class Found:
+    """What a search has found, the nearest first.
+
+    Attributes:
+        parts: What may change.
+        arrays: NumPy's arrays.
+        may_be_unsteady: Whether anything may give another value each time it is called.
+    """
+
+    parts: list[Part] = field(default_factory=list)
+    arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    may_be_unsteady: bool = False
+
+
+def parts(value: Any) -> list[Part]:
+    """The parts of an object that may change, with what they hold now.
+
+    Args:
+        value: The object. A new entry is a change of it; what it consists of may remember more.
+    """
+    return _search([("", value)], reaches=False, whole=value).parts
+
+
+def may_change(value: Any) -> bool:
+    """Whether an object is one that code may change in place."""
+    return isinstance(value, np.ndarray) or bool(parts(value))
+
+
+def reached(values: Iterable[Named]) -> Found:
+    """What code may change that reaches some objects: what functions among these name is reached, too.
+
+    Args:
+        values: The objects, and what each is called.
+    """
+    return _search(values, reaches=True)
+
+
+def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None) -> Found:
+    found, pending, seen = Found(), collections.deque(values), dict[int, Any]()
+    while pending and len(seen) < MOST_PARTS_COMPARED:
+        name, item = pending.popleft()
+        found.may_be_unsteady |= may_be_unsteady(item)
+        if id(item) in seen or _does_not_change(item) or (isinstance(item, types.FunctionType) and not reaches):
+            continue
+        seen[id(item)] = item  # which is kept, so that no other gets its id
+        if isinstance(item, np.ndarray):
+            found.arrays.append(item)
+            continue
+        for read in _readers(item):
+            may_grow = reaches or read is attributes or (isinstance(item, (dict, type)) and item is not whole)
+            found.parts.append(Part(item, read, read(item), may_grow, name))
+        pending.extend((name, part) for part in _consists_of(item))
+        if reaches:
+            pending.extend((inner or name, part) for inner, part in _reaches(item))
+    return found
+
+
+def _does_not_change(item: Any) -> bool:
+    """Whether an object consists of nothing that may change, or not by what code says that names it."""
+    if isinstance(item, type):
+        return not is_users_class(item)
+    if isinstance(item, Namespace):
+        return False
+    return isinstance(item, _ATOMS) or hasattr(type(item), "__hlobatch_function__") or _is_the_compilers(type(item))
+
+
+def _is_the_compilers(kind: type) -> bool:
+    """Whether a class is one of those that programs are made with."""
+    return kind.__module__.startswith("hlobatch.") and not kind.__module__.startswith("hlobatch.mcmc")
+
+
+def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
+    """What gives all of an object that may change, but for what it consists of."""
+    match item:
+        case Namespace():
+            yield named
+        case types.CellType():
+            yield cell_content
+        case type():
+            yield class_attributes
+        case types.FunctionType():
+            yield from [attributes] if _is_users(item) else ()
+        case _ if owner_of(item) is not item:
+            return
+        case _ if is_used_up(item):
+            yield position
+        case _:
+            if not isinstance(item, tuple) and content(item) is not None:
+                yield content
+            if attributes(item):
+                yield attributes
+
+
+def _consists_of(item: Any) -> Iterator[Any]:
+    """The objects that an object consists of."""
+    match item:
+        case Namespace():
+            return
+        case types.CellType():
+            yield from cell_content(item).values()
+        case type():
+            yield from filter(is_users_class, item.__mro__[1:])
+            yield from class_attributes(item).values()
+        case types.FunctionType():
+            yield from vars(item).values() if _is_users(item) else ()
+        case functools.partial():
+            yield from (item.func, *item.args, *item.keywords.values())
+        case _ if (owner := owner_of(item)) is not item:
+            yield owner
+        case _ if is_used_up(item):
+            yield from filter(is_used_up, _held_by(item))
+        case _:
+            yield from [type(item)] if is_users_class(type(item)) else ()
+            held = content(item)
+            yield from held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
+            yield from attributes(item).values()
+
+
+def _reaches(item: Any) -> Iterator[Named]:
+    """What code reaches by an object that does not consist of it, and by what name."""
+    match item:
+        case types.FunctionType() if _is_users(item):
+            yield from _named_by(item)
+        case types.FunctionType():  # a library's, which may call functions that it was given
+            given = (value for cell in item.__closure__ or () for value in cell_content(cell).values())
+            yield from (("", value) for value in given if callable(value))
+        case types.MethodType():
+            yield "", item.__func__
+        case type():
+            yield from ((item.__name__, function) for value in vars(item).values() for function in _functions_in(value))
+
+
+def _is_users(function: types.FunctionType) -> bool:
+    return is_users_file(function.__code__.co_filename)
+
+
+def _named_by(function: types.FunctionType) -> Iterator[Named]:
+    """Where a function may bind a name, what its names stand for, and the defaults of its parameters."""
+    names = _names_in(function.__code__)
+    yield "", Namespace(function.__globals__, names)
+    for name in names:
+        value = function.__globals__.get(name, sys.modules.get(name))
+        if isinstance(value, types.ModuleType):
+            yield from _in_module(value, names)
+        else:
+            yield name, value
+    yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    defaults = function.__defaults__ or ()
+    positional = function.__code__.co_varnames[: function.__code__.co_argcount]
+    yield from zip(positional[len(positional) - len(defaults) :], defaults, strict=True)
+    yield from (function.__kwdefaults__ or {}).items()
+
+
+def _in_module(
+    module: types.ModuleType, names: frozenset[str], around: tuple[types.ModuleType, ...] = ()
+) -> Iterator[Named]:
+    """What code finds by its names in a module, and in those in it; in a library's, what may be unsteady."""
+    bound, is_users = vars(module), is_users_file(getattr(module, "__file__", None) or "<frozen")
+    if is_users:
+        yield module.__name__, Namespace(bound, names)
+    for name in names.intersection(bound):
+        value = bound[name]
+        if isinstance(value, types.ModuleType):
+            yield from _in_module(value, names, (*around, module)) if value not in around else ()
+        elif is_users or may_be_unsteady(value):
+            yield name, value
+
+
+@functools.lru_cache(maxsize=10_000)
+def _names_in(code: types.CodeType) -> frozenset[str]:
+    """Names of globals, of attributes and of modules in some code, and in the functions in it."""
+    return frozenset(name for part in code_within(code) for name in part.co_names)
+
+
+def _functions_in(value: Any) -> Iterator[Any]:
+    """The functions that an attribute of a class stands for."""
+    match value:
+        case property():
+            yield from filter(None, (value.fget, value.fset, value.fdel))
+        case staticmethod() | classmethod():
+            yield value.__func__
+        case functools.cached_property():
+            yield value.func
+        case types.FunctionType():
+            yield value
+
+
+def _held_by(iterator: Any) -> Iterator[Any]:
+    """What an iterator goes over, as ``zip`` does over others."""
+    for item in gc.get_referents(iterator):
+        yield from item if isinstance(item, tuple) else (item,)
