@@ -68,4 +68,6 @@ class Record:
     THREADS: Final = 4
     CHUNKS: Final = 5
     """Times that each thread takes inputs, at least."""
-    FIELDS: Final = 6
+    FIRST: Final = 6
+    """The first job for which a thread is started: 1 if the thread that calls has stack enough for one, else 0."""
+    FIELDS: Final = 7

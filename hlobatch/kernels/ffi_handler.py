@@ -28,13 +28,15 @@ from hlobatch.kernels.ffi_structs import (
     Scalar,
     Version,
 )
-from hlobatch.kernels.interface import Call
+from hlobatch.kernels.interface import STACK_BYTES, Call
 
 HANDLER: Final = "handler"
 _METADATA: Final = 1
 _EXECUTE: Final = 3
 _INVALID: Final = 3
 _NO_MEMORY: Final = 8
+_ATTRIBUTE_BYTES: Final = 128
+"""Bytes for the attributes of a thread, with room to spare: 56 in glibc, 64 on macOS."""
 _JOB: Final = 3 + Call.FIELDS
 """Words of 64 bits that a job has: the table of arrays, the kernel, the thread, and the record of ``Call``."""
 
@@ -75,6 +77,9 @@ def _failure() -> str:
 declare ptr @calloc(i64, i64)
 declare ptr @malloc(i64)
 declare void @free(ptr)
+declare i32 @pthread_attr_init(ptr)
+declare i32 @pthread_attr_setstacksize(ptr, i64)
+declare i32 @pthread_attr_destroy(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
 
@@ -173,6 +178,7 @@ begin:
 {_load("run", "%record", 8 * Record.RUN)}{_load("frames", "%record", 8 * Record.FRAMES, "i64")}\
 {_load("memory", "%record", 8 * Record.MEMORY, "i64")}{_load("local", "%record", 8 * Record.LOCAL, "i64")}\
 {_load("threads", "%record", 8 * Record.THREADS, "i64")}{_load("chunks", "%record", 8 * Record.CHUNKS, "i64")}\
+{_load("first.job", "%record", 8 * Record.FIRST, "i64")}\
 {_part("n.args", "args", "size", "i64")}{_part("n.rets", "rets", "size", "i64")}\
 {_part("args", "args", "args")}{_part("rets", "rets", "rets")}\
   %shared = alloca [2 x i64], align 64
@@ -257,21 +263,26 @@ prepared:
 
 
 def _threads() -> str:
-    """Start the other threads, do the first job, and wait for them."""
+    """Start the other threads, do the first job if no thread was started for it, and wait for them."""
     return f"""\
 start:
   %ready = phi i64 [ %t, %prepare ], [ %t, %prepare.one ]
   %is_none = icmp eq i64 %ready, 0
-  br i1 %is_none, label %clean.short, label %spawn
+  br i1 %is_none, label %clean.short, label %size
+size:
+  %how = alloca [{_ATTRIBUTE_BYTES} x i8], align 16
+  call i32 @pthread_attr_init(ptr %how)
+  call i32 @pthread_attr_setstacksize(ptr %how, i64 {STACK_BYTES})
+  br label %spawn
 spawn:
-  %s = phi i64 [ 1, %start ], [ %s.next, %spawned ]
+  %s = phi i64 [ %first.job, %size ], [ %s.next, %spawned ]
   %s.more = icmp slt i64 %s, %ready
   br i1 %s.more, label %spawn.one, label %self
 spawn.one:
   %s.place = mul i64 %s, {_JOB}
   %s.job = getelementptr i64, ptr %jobs, i64 %s.place
   %s.id = getelementptr i64, ptr %s.job, i64 2
-  %s.code = call i32 @pthread_create(ptr %s.id, ptr null, ptr @thread, ptr %s.job)
+  %s.code = call i32 @pthread_create(ptr %s.id, ptr %how, ptr @thread, ptr %s.job)
   %s.failed = icmp ne i32 %s.code, 0
   br i1 %s.failed, label %self, label %spawned
 spawned:
@@ -279,10 +290,14 @@ spawned:
   br label %spawn
 self:
   %running = phi i64 [ %s, %spawn ], [ %s, %spawn.one ]
+  call i32 @pthread_attr_destroy(ptr %how)
+  %is_mine = icmp eq i64 %first.job, 1
+  br i1 %is_mine, label %self.one, label %join
+self.one:
   call ptr @thread(ptr %jobs)
   br label %join
 join:
-  %j = phi i64 [ 1, %self ], [ %j.next, %join.one ]
+  %j = phi i64 [ %first.job, %self ], [ %first.job, %self.one ], [ %j.next, %join.one ]
   %j.more = icmp slt i64 %j, %running
   br i1 %j.more, label %join.one, label %clean
 join.one:
@@ -297,7 +312,7 @@ join.one:
 
 
 def _end() -> str:
-    """Free all memory; without memory for even one job, the call fails."""
+    """Free all memory; without memory, or a thread, for even one job, the call fails."""
     return f"""\
 clean:
   %c = phi i64 [ 0, %join ], [ %c.next, %clean.one ]
@@ -313,6 +328,9 @@ clean.one:
   br label %clean
 end:
   call void @free(ptr %jobs)
+  %has_run = icmp sgt i64 %running, 0
+  br i1 %has_run, label %done, label %short
+done:
   ret ptr null
 clean.short:
   call void @free(ptr %jobs)

@@ -13,6 +13,10 @@ from hlobatch.kernels.processors import Processor
 
 FAULT: Final = 32
 """What becomes of a lane that would have left an array, where that is checked; no ``Fate``: it is a fault of ours."""
+STACK_BYTES: Final = 2 << 20
+"""Bytes on the stack of each thread that is started to run lanes."""
+BYTES_ON_ANY_STACK: Final = 1 << 14
+"""Bytes that a lane may have on the stack of a thread that others started: some have 64 KiB in all."""
 
 
 @dataclass(frozen=True)

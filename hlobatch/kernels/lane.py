@@ -1,4 +1,8 @@
-"""The emitter of a lane's code: small arrays lie on the stack of the thread, large ones in memory of the host's."""
+"""The emitter of a lane: arrays lie on the stack of the thread as far as that may be, others in the host's memory.
+
+What lies on the stack is counted, since one that is too small ends the process. Besides what is counted, a thread
+has there what LLVM moves out of registers, and what it is in the middle of when it calls the code.
+"""
 
 from __future__ import annotations
 
@@ -7,22 +11,23 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.interface import STACK_BYTES
 from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import size
 
-MOST_BYTES_ON_THE_STACK: Final = 1 << 17
-"""Bytes of arrays that a lane may have on the stack of the thread that runs it, arrays of less than
-``LEAST_BYTES_PASSED`` aside. Chosen by judgement (2026-11), not measured."""
-LEAST_BYTES_PASSED: Final = 1 << 12
-"""Bytes of an array from which it may lie in memory that the host hands in. Chosen by judgement (2026-11), not
-measured."""
+MOST_BYTES_ON_THE_STACK: Final = STACK_BYTES // 16
+"""Bytes that a lane may have on the stack of the thread that runs it. Chosen by judgement (2026-11), not measured."""
+MOST_BYTES_OF_FEW_ELEMENTS: Final = STACK_BYTES // 4
+"""Bytes up to which that still holds for arrays of few elements: LLVM keeps most of them in registers."""
+_ALIGNED_BYTES: Final = 16
 
 
 class LaneEmitter(Emitter):
     """Emits the code of a lane, and counts the memory of its arrays.
 
     Attributes:
-        own_bytes: Bytes of the arrays on the thread's stack.
+        own_bytes: Bytes on the thread's stack.
         local_bytes: Bytes of the arrays in memory that the host hands in.
     """
 
@@ -30,11 +35,16 @@ class LaneEmitter(Emitter):
         super().__init__(processor, captured, checked=checked)
         self.own_bytes = self.local_bytes = 0
 
+    def cell(self, llvm_type: str) -> str:
+        self.own_bytes += 8
+        return super().cell(llvm_type)
+
     def memory(self, dtype: Any, elements: int) -> str:
         """A pointer to memory for an array, each of which begins at a multiple of 64 bytes in the host's memory."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
-        if taken < LEAST_BYTES_PASSED or self.own_bytes + taken <= MOST_BYTES_ON_THE_STACK:
-            self.own_bytes += taken
+        most = MOST_BYTES_ON_THE_STACK if elements > MOST_ELEMENTS_UNROLLED else MOST_BYTES_OF_FEW_ELEMENTS
+        if self.own_bytes + taken <= most:
+            self.own_bytes += taken + -taken % _ALIGNED_BYTES
             return super().memory(dtype, elements)
         name = self.new("m")
         self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")

@@ -15,7 +15,7 @@ from typing import Final
 
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.program import Program
-from hlobatch.kernels.interface import Call, Operands, Options
+from hlobatch.kernels.interface import BYTES_ON_ANY_STACK, Call, Operands, Options
 from hlobatch.kernels.machine import Machine
 from hlobatch.kernels.processors import CPU, NVPTX
 
@@ -32,6 +32,7 @@ class KernelModule:
         frame_bytes: For each piece of memory that frames are in, what one of them takes there.
         stack_of: For each of these pieces, which stack it belongs to.
         local_bytes: What a lane takes of memory of its own besides its stacks.
+        stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
         blocks: How many blocks are counted; none if it does not count.
     """
 
@@ -39,7 +40,13 @@ class KernelModule:
     frame_bytes: tuple[int, ...]
     stack_of: tuple[int, ...]
     local_bytes: int
+    stack_bytes: int
     blocks: int
+
+    @property
+    def fits_any_stack(self) -> bool:
+        """Whether a thread may run it that is not made for that."""
+        return self.stack_bytes <= BYTES_ON_ANY_STACK
 
 
 def to_llvm(program: Program, name: str, operands: Operands, options: Options) -> KernelModule:
@@ -62,6 +69,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         tuple(machine.stacks.frame_bytes),
         tuple(machine.stacks.stack_of),
         machine.emitter.local_bytes,
+        machine.emitter.own_bytes,
         len(program.graph.blocks) if options.counts else 0,
     )
 

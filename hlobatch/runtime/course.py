@@ -28,6 +28,7 @@ from hlobatch.lowering.state.log import Entry
 from hlobatch.lowering.state.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.emissions import emit
+from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Room
 from hlobatch.runtime.stops import interruption, stop_error
 from hlobatch.runtime.tail import SHORT_STRETCHES, WORTH_SECONDS
@@ -131,7 +132,8 @@ class Course:
         """Run one stretch of some parts: until each is at its end, is stopped, or has made its turns."""
         division, stretch, began = self.division, Stretch(), perf_counter()
         try:
-            division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
+            with in_a_stretch():
+                division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
         finally:  # what has come back is kept, whatever kept others from it
             for number, output in stretch.outputs.items():
                 room = starts[number].room

@@ -23,6 +23,7 @@ from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
 from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of, runs_as_kernel
+from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -117,8 +118,10 @@ def _quickly(division: Division) -> Callable[[Sequence[Any]], Any]:
         room, entry, turns = known[key]
         outputs, began = list[Any](), perf_counter()
         try:
-            outputs.extend(starmap(entry, ((*captured, *inputs, *turns),)))  # as in `division.Stretch`
-            if not stop(outputs[0]):
+            with in_a_stretch():
+                outputs.extend(starmap(entry, ((*captured, *inputs, *turns),)))  # as in `division.Stretch`
+                is_stopped = stop(outputs[0])
+            if not is_stopped:
                 return unflatten(outputs[0][:count])
         except KeyboardInterrupt:
             raise gone_so_far(inputs, room, outputs).interrupted() from None

@@ -187,7 +187,8 @@ class Run:
     def __post_init__(self) -> None:
         self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
         self.counts = np.zeros(self.kernel.module.blocks, np.int64)
-        self.is_long = bool(self.kernel.module.blocks)  # what is left off and begins anew would be counted twice
+        module = self.kernel.module  # what is left off and begins anew would be counted twice
+        self.is_long = bool(module.blocks) or not module.fits_any_stack
 
     def finish(self) -> None:
         """Run all of it."""

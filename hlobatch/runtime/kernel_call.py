@@ -47,9 +47,10 @@ def check_registered() -> None:
     jax.ffi.register_ffi_target(TARGET, jax.ffi.pycapsule(ctypes.c_void_p(address)), platform="cpu")
 
 
-_kept: Final[list[Any]] = []
-"""What XLA calls as long as the process lives."""
 _directory: Final = ffi.Directory()
+_kept: Final[list[Any]] = [_directory]
+"""What XLA calls as long as the process lives, longer than Python's modules do: so much is never given back."""
+ctypes.pythonapi.Py_IncRef(ctypes.py_object(_kept))
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +93,7 @@ class Record:
         fields[ffi.Record.LOCAL] = kernel.module.local_bytes
         fields[ffi.Record.THREADS] = threads
         fields[ffi.Record.CHUNKS] = CHUNKS
+        fields[ffi.Record.FIRST] = int(kernel.module.fits_any_stack)
         parts = (kernel.module.text, fields[ffi.Record.MEMORY :].tolist(), entries.tolist())
         digest = hashlib.sha256(repr(parts).encode()).digest()
         return cls(fields, kernel, entries, int.from_bytes(digest[:8], "little") >> 1 | 1)

@@ -1,41 +1,133 @@
 """Several calls -> their results, each call made at the same time in a thread of its own.
 
 On a CPU, executables that one thread starts run one after the other, and those that several threads start run side by
-side. A thread of this module only starts an executable. Tracing and compiling depend on settings that JAX keeps for
-each thread, so the caller does them before.
+side. A thread of this module only starts an executable, or runs lanes by a kernel. Tracing and compiling depend on
+settings that JAX keeps for each thread, so the caller does them before.
+
+The threads are daemons, so that a process ends while they run, as it does while XLA's own threads run. (Those of
+``concurrent.futures`` are waited for.) What a thread works on stays in memory as long as it does, since its Python
+frame is never taken down.
 """
 
 from __future__ import annotations
 
 import os
+import sys
+import threading
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future
 from functools import cache
-from typing import TypeVar
+from queue import Empty, SimpleQueue
+from typing import Any, Final, TypeVar
+
+from hlobatch.kernels.interface import STACK_BYTES
 
 T = TypeVar("T")
 
 
+class Workers:
+    """Threads that make calls for others, at most so many at the same time. They are started when they are needed.
+
+    Attributes:
+        name: Of the threads.
+        most: Threads, at most.
+    """
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name, self.most = name, most
+        self._calls = SimpleQueue[tuple[Future[Any], Callable[[], Any]]]()
+        self._idle = threading.Semaphore(0)
+        self._count = 0
+        self._starting = threading.Lock()
+
+    def submit(self, call: Callable[[], T]) -> Future[T]:
+        """Have a thread make a call."""
+        future = Future[T]()
+        if not self._idle.acquire(blocking=False):
+            self._start_another()
+        self._calls.put((future, call))
+        return future
+
+    def _start_another(self) -> None:
+        with self._starting:
+            if self._count < self.most:
+                start(self._serve, f"{self.name}-{self._count}")
+                self._count += 1
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                future, call = self._calls.get(block=False)
+            except Empty:
+                self._idle.release()
+                future, call = self._calls.get()
+            _make(future, call)
+            del future, call  # whoever waits for the next call keeps nothing of the last one
+
+
+def _make(future: Future[T], call: Callable[[], T]) -> None:
+    """Make a call, unless it was cancelled, and tell what came of it."""
+    if not future.set_running_or_notify_cancel():
+        return
+    try:
+        result = call()
+    except BaseException as error:  # noqa: BLE001  # it is raised where the result is asked for
+        future.set_exception(error)
+    else:
+        future.set_result(result)
+
+
+def start(target: Callable[[], None], name: str) -> None:
+    """Start a daemon thread whose stack has ``STACK_BYTES`` at least."""
+    with _sizing:
+        before = threading.stack_size()
+        is_small = (before or _DEFAULT_STACK_BYTES) < STACK_BYTES
+        if is_small:
+            threading.stack_size(STACK_BYTES)
+        try:
+            threading.Thread(target=target, name=name, daemon=True).start()
+        finally:
+            if is_small:
+                threading.stack_size(before)
+
+
+_sizing: Final = threading.Lock()
+
+
+def _default_stack_bytes() -> int:
+    """Bytes on the stack of a thread if nobody says how many; 0 if that is not known."""
+    if sys.platform == "win32":
+        return 0
+    import resource  # noqa: PLC0415  # not there on Windows
+
+    limit = resource.getrlimit(resource.RLIMIT_STACK)[0]
+    return STACK_BYTES if limit == resource.RLIM_INFINITY else limit
+
+
+_DEFAULT_STACK_BYTES: Final = _default_stack_bytes()
+
+
 @cache
-def _worker(index: int) -> ThreadPoolExecutor:
+def _worker(index: int) -> Workers:
     """A pool of one thread. In a pool of several, one might take two calls, which XLA would not run in parallel."""
-    return ThreadPoolExecutor(1, f"hlobatch-{index}")
+    return Workers(f"hlobatch-{index}", 1)
 
 
 @cache
-def lanes() -> ThreadPoolExecutor:
+def lanes() -> Workers:
     """The pool of threads that run kernels beside the threads that call; so many that no run waits for another."""
-    return ThreadPoolExecutor(256, "hlobatch-lanes")
+    return Workers("hlobatch-lanes", 256)
 
 
 def _forget() -> None:
     """Drop the pools in a forked process, which has none of its parent's threads, and would wait for them."""
+    _sizing.release()
     _worker.cache_clear()
     lanes.cache_clear()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_forget)
+    os.register_at_fork(before=_sizing.acquire, after_in_parent=_sizing.release, after_in_child=_forget)
 
 
 def together(calls: Sequence[Callable[[], T]]) -> list[T]:

@@ -27,7 +27,8 @@ from zoo import LOOP, ZOO, ZooProgram
 import hlobatch as hb
 from hlobatch.kernels import jit
 from hlobatch.kernels.ffi import Directory
-from hlobatch.kernels.interface import Operands, Options
+from hlobatch.kernels.interface import STACK_BYTES, Operands, Options
+from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
 from hlobatch.kernels.types import NoKernelError
@@ -745,6 +746,55 @@ def test_large_arrays_lie_in_memory_of_the_host() -> None:
     assert kernel(f)(n).tolist() == expected
     assert jax.jit(kernel(f))(n).tolist() == expected
     assert kernel_of(kernel(f).trace(n).plan).module.local_bytes >= 2 << 20
+
+
+ON_SMALL_STACKS = """
+import resource, threading
+import numpy as np, jax, hlobatch as hb
+
+def turned(a):
+    for k in range(60):
+        a = (a[::-1] + a.at[k].add(k)) % 1000
+    return a
+
+def f(a, n):
+    if n > 0:
+        a = turned(a)
+    return a
+
+given = np.ones((3, 1000), np.int32), np.array([1, 0, 1], np.int32)
+kernel = hb.batch(f, follow=False, dispatch="kernel", threads=2)
+found = [kernel(*given), jax.jit(kernel)(*given)]
+threading.stack_size(128 << 10)
+thread = threading.Thread(target=lambda: found.extend([kernel(*given), jax.jit(kernel)(*given)]))
+thread.start()
+thread.join()
+wanted = np.asarray(jax.vmap(lambda a, n: jax.lax.cond(n > 0, turned, lambda a: a, a))(*given))
+assert len(found) == 4 and all((np.asarray(each) == wanted).all() for each in found)
+print("ok")
+"""
+
+
+def test_many_small_arrays_on_small_stacks(tmp_path: Path) -> None:
+    """A process with threads of 512 KiB, as other systems give them, and one of 128 KiB, goes on."""
+    script = tmp_path / "script.py"
+    script.write_text(ON_SMALL_STACKS)
+    limit = f"ulimit -s 512; exec {sys.executable} {script}"
+    run = subprocess.run(["bash", "-c", limit], capture_output=True, text=True, timeout=300, check=False)
+    assert run.stdout.strip() == "ok", run.stderr[-2000:]
+
+
+@pytest.mark.parametrize("elements", [1, 8, 900])
+def test_what_lies_on_the_stack_is_counted(elements: int) -> None:
+    """Whatever the arrays' sizes; what is too much lies in memory of the host's."""
+    emitter = LaneEmitter(CPU, {}, checked=False)
+    for _ in range(100_000):
+        emitter.cell("i64")
+        emitter.memory(np.dtype(np.float32), elements)
+        if emitter.local_bytes:
+            break
+    assert 0 < emitter.own_bytes <= STACK_BYTES // 2
+    assert emitter.local_bytes
 
 
 def test_places_in_the_source() -> None:

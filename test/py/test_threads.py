@@ -2,6 +2,8 @@
 
 import subprocess
 import sys
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -430,6 +432,45 @@ def test_an_error_in_one_call_waits_for_the_others() -> None:
     with pytest.raises(ArithmeticError):
         runtime_threads.together([slow, broken])
     assert done == ["slow", "slow"]
+
+
+AT_EXIT = """
+import sys, threading, time
+import numpy as np
+import hlobatch as hb
+
+@hb.batch(dispatch=sys.argv[1], threads=int(sys.argv[2]))
+def endless(n):
+    while n != 0:
+        n = n | 1
+    return n
+
+endless(np.zeros(8, np.int32))
+threading.Thread(target=lambda: endless(np.arange(1, 9, dtype=np.int32)), daemon=True).start()
+time.sleep(1)
+print("leaving", time.time(), flush=True)
+"""
+
+
+@pytest.mark.parametrize(("dispatch", "threads"), [("kernel", 1), ("kernel", 2), ("sweep", 1), ("sweep", 2)])
+def test_a_process_exits_while_a_daemon_thread_runs_lanes(dispatch: str, threads: int) -> None:
+    command = [sys.executable, "-c", AT_EXIT, dispatch, str(threads)]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert time.time() - float(done.stdout.split()[1]) < 10
+
+
+def test_workers_are_started_as_needed_and_serve_again() -> None:
+    pool, gate = runtime_threads.Workers("test", 3), threading.Event()
+    waiting = [pool.submit(gate.wait) for _ in range(3)]
+    late = pool.submit(threading.current_thread)
+    assert not late.done()
+    gate.set()
+    assert [future.result() for future in waiting] == [True] * 3
+    names = {late.result().name, *(pool.submit(threading.current_thread).result().name for _ in range(9))}
+    assert names <= {"test-0", "test-1", "test-2"}
+    with pytest.raises(ZeroDivisionError):
+        pool.submit(lambda: 1 // 0).result()
 
 
 DEVICES = """

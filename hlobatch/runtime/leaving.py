@@ -1,0 +1,54 @@
+"""Stretches that other threads are in when the process exits -> awaited, and not followed by more.
+
+A daemon thread that comes back from XLA once Python is gone ends the process by an abort: what Python does to it there
+is an exception to C++. So such threads come back before, and then hold still until the process is gone.
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import monotonic, sleep
+from typing import Final
+
+MOST_SECONDS: Final = 2.0
+"""Seconds that a process waits for stretches at its exit: longer than these usually are."""
+
+_at_work: Final[set[int]] = set()
+_has_begun: Final = threading.Event()
+
+
+@contextmanager
+def in_a_stretch() -> Iterator[None]:
+    """A context of a stretch, which the exit of the process waits for if the stretch is in a daemon thread."""
+    if not threading.current_thread().daemon:
+        yield
+        return
+    _hold_still_at_exit()
+    me = threading.get_ident()
+    _at_work.add(me)
+    try:
+        yield
+    finally:
+        _at_work.discard(me)
+        _hold_still_at_exit()
+
+
+def _hold_still_at_exit() -> None:
+    if _has_begun.is_set():
+        threading.Event().wait()
+
+
+@atexit.register
+def _leave() -> None:
+    _has_begun.set()
+    end = monotonic() + MOST_SECONDS
+    while _at_work and monotonic() < end:
+        sleep(1e-3)
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_at_work.clear)  # none of these threads is there
