@@ -8,6 +8,7 @@ Reference: Kildall (1973); the shape of the record is that of textbook framework
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Generic, TypeVar
@@ -53,10 +54,9 @@ def solve(graph: ControlFlowGraph, problem: Dataflow[T]) -> Solution[T]:
     sources, targets = (graph.predecessors, successors) if problem.forward else (successors, graph.predecessors)
     entry = graph.enter_block().name
     order = [block.name for block in graph.blocks]
-    work = dict.fromkeys(order if problem.forward else reversed(order))
+    work = OrderedDict.fromkeys(order if problem.forward else reversed(order))
     while work:
-        name = next(iter(work))
-        del work[name]
+        name, _ = work.popitem(last=False)
         values = [problem.boundary if source == HALT else far[source] for source in sources[name]]
         if problem.forward and name == entry:
             values.append(problem.boundary)

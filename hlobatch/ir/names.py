@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Container
+import collections
+from collections.abc import Container, Iterable, Iterator
 from itertools import count
 
 
@@ -11,6 +12,25 @@ def unused(name: str, taken: Container[str], separator: str = ":") -> str:
     if name not in taken:
         return name
     return next(other for i in count(2) if (other := f"{name}{separator}{i}") not in taken)
+
+
+class NewNames:
+    """Gives names that nothing else has, one after the other; as ``unused``, but each in no time.
+
+    Args:
+        taken: Names that something has already.
+    """
+
+    def __init__(self, taken: Iterable[str]) -> None:
+        self._taken = set(taken)
+        self._numbers: dict[str, Iterator[int]] = collections.defaultdict(lambda: count(2))
+
+    def __call__(self, name: str) -> str:
+        """The name itself if nothing has it, else with the first number that makes it one of its own."""
+        if name in self._taken:
+            name = next(other for i in self._numbers[name] if (other := f"{name}:{i}") not in self._taken)
+        self._taken.add(name)
+        return name
 
 
 def unsplit(variable: str) -> str:

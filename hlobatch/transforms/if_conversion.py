@@ -35,18 +35,20 @@ Reference: Allen et al. (1983), conversion of control dependence to data depende
 
 from __future__ import annotations
 
+import heapq
 import math
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from hlobatch.analysis.cost import primitive_cost
 from hlobatch.analysis.liveness import Names, liveness
 from hlobatch.ir.code import BOTH, EITHER, NEITHER_BUT, SELECT, UNLESS
-from hlobatch.ir.names import unused
+from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Type
+from hlobatch.transforms.graph_in_change import GraphInChange
 from hlobatch.transforms.simplify_cfg import simplify_graph
 
 MOST_OPERATIONS_SELECTED: Final = 48.0
@@ -57,37 +59,74 @@ more turn through the loop over blocks costs a lane. Found in 2026-11 with Colla
 def convert_ifs(program: Program) -> Program:
     """The typed program with calls, cheap branches converted."""
     types = dict(program.var_defs)
-    return program.map_functions(lambda f: _Converter(f, types).function).replace(var_defs=types)
+    names = NewNames(types)
+    return program.map_functions(lambda f: _Converter(f, types, names).converted()).replace(var_defs=types)
 
 
-@dataclass
 class _Converter:
-    """Converts one function, branch by branch, until none is left to convert."""
+    """Converts one function, branch by branch, the first that can be, until none is left to convert.
 
-    source: Function
-    types: dict[str, Type]
-    function: Function = field(init=False)
+    What is live where a block begins stays what it is, since a select reads a variable only where that went on as it
+    was. A branch that could not be converted can be only if something near it has changed.
 
-    def __post_init__(self) -> None:
-        self.function = self.source
-        while self._convert_one():
-            self.function = self.function.replace(graph=simplify_graph(self.function.graph))
+    Attributes:
+        function: The function as it was.
+        types: Types of all variables of the program, those of this pass among them.
+        new_name: Gives variables that the program does not have.
+        own: Variables that the function receives or writes; what all lanes share is another's.
+        live: What is live where each block begins.
+        graph: The graph as it is now.
+    """
 
-    def _convert_one(self) -> bool:
+    def __init__(self, function: Function, types: dict[str, Type], new_name: NewNames) -> None:
+        self.function, self.types, self.new_name = function, types, new_name
+        self.own = {*function.vars_in, *(v for block in function.graph for op in block.ops for v in op.defs)}
+        self.live = liveness(function).before
+        self.graph = GraphInChange(function.graph)
+
+    def converted(self) -> Function:
+        """The function with its branches converted."""
         graph = self.function.graph
-        live = liveness(self.function).before
-        for block in graph:
-            if not isinstance(block.terminator, BranchOp):
+        first = next((found for block in graph if (found := self._convert(block)) is not None), None)
+        if first is None:
+            return self.function
+        self.graph = GraphInChange(simplify_graph(graph.with_blocks(first)))
+        self._convert_all()
+        return self.function.replace(graph=self.graph.graph)
+
+    def _convert_all(self) -> None:
+        order = {name: place for place, name in enumerate(self.graph.blocks)}
+        names = [*order]
+        work = [*order.values()]
+        waits = set(work)
+        while work:
+            place = heapq.heappop(work)
+            waits.remove(place)
+            block = self.graph.blocks.get(names[place])
+            if block is None or (found := self._convert(block)) is None:
                 continue
-            converted = self._diamond(block, live) or self._short_circuit(block, live)
-            if converted is not None:
-                self.function = self.function.replace(graph=graph.with_blocks(converted))
-                return True
-        return False
+            for name in self._near(self.graph.replace(found)):
+                if order[name] not in waits:
+                    waits.add(order[name])
+                    heapq.heappush(work, order[name])
+
+    def _near(self, changed: Iterable[str]) -> Iterator[str]:
+        """The blocks whose branches may be converted since others have changed."""
+        for name in changed:
+            yield name
+            for source in self.graph.sources[name]:
+                yield source
+                if HALT in self.graph.blocks[name].successors:
+                    yield from self.graph.sources[source]
+
+    def _convert(self, block: Block) -> Block | None:
+        if not isinstance(block.terminator, BranchOp):
+            return None
+        return self._diamond(block) or self._short_circuit(block)
 
     # Branches whose sides meet again
 
-    def _diamond(self, block: Block, live: Mapping[str, Names]) -> Block | None:
+    def _diamond(self, block: Block) -> Block | None:
         """The block with the sides of its branch run one after the other, if they meet in one place and are cheap."""
         branch = block.terminator
         assert isinstance(branch, BranchOp)
@@ -95,7 +134,7 @@ class _Converter:
         if len({side.join for side in sides}) != 1:
             return None
         join = sides[0].join
-        after = frozenset(self.function.vars_out) if join == HALT else live[join]
+        after = self._live(join)
         changed = sorted({v for side in sides for op in side.ops for v in op.defs} & after)
         if not self._worth_it([op for side in sides for op in side.ops], changed):
             return None
@@ -107,12 +146,15 @@ class _Converter:
         instructions = (*block.instructions, *ops)
         return block.replace(instructions=instructions, terminator=GotoOp(join, location=branch.location))
 
+    def _live(self, name: str) -> Names:
+        """What is live where a block begins, or the function ends."""
+        return frozenset(self.function.vars_out) if name == HALT else self.live[name]
+
     def _side(self, block: Block, name: str) -> _Side:
         """What one side of a branch does before it goes on."""
-        graph = self.function.graph
-        if name == HALT or graph.predecessors[name] != (block.name,):
+        if name == HALT or not self.graph.is_only_from(name, block.name):
             return _Side((), name)
-        other = graph.block(name)
+        other = self.graph.blocks[name]
         if other.sync or not isinstance(other.terminator, GotoOp):
             return _Side((), name)
         if not all(isinstance(op, PrimOp) for op in other.instructions):
@@ -134,13 +176,14 @@ class _Converter:
         return with_own_results(ops, lambda variable: self._fresh(variable, word), only)
 
     def _fresh(self, variable: str, word: str) -> str:
-        name = unused(f"{variable}:{word}", self.types)
+        name = self.new_name(f"{variable}:{word}")
+        self.own.add(name)
         self.types[name] = self.types[variable]
         return name
 
     # Conditions in a row
 
-    def _short_circuit(self, block: Block, live: Mapping[str, Names]) -> Block | None:
+    def _short_circuit(self, block: Block) -> Block | None:
         """The block with its condition joined to that of the next, if both go to one place where they fail."""
         branch = block.terminator
         assert isinstance(branch, BranchOp)
@@ -149,7 +192,7 @@ class _Converter:
             if second is None:
                 continue
             for side in self._ways_out(block, other_side, second.terminator.successors):
-                after = frozenset(self.function.vars_out) if side.join == HALT else live[side.join]
+                after = self._live(side.join)
                 changed = sorted({v for op in (*side.ops, *second.instructions) for v in op.defs} & after)
                 if self._worth_it((*side.ops, *second.instructions), changed):
                     return self._joined(block, second, side, changed)
@@ -172,7 +215,7 @@ class _Converter:
         code = op.code.typed
         if end == HALT or not isinstance(op, PrimOp) or code is None:
             return None
-        block = self.function.graph.block(end)
+        block = self.graph.blocks[end]
         if block.sync or block.terminator.successors != (HALT,) or len(block.instructions) != 1:
             return None
         (last,) = block.instructions
@@ -180,7 +223,7 @@ class _Converter:
             return None
         if last.code.typed is None or not last.code.typed.is_identity:
             return None
-        if len(set(last.vars_in)) < len(last.vars_in) or not self._own.issuperset(last.vars_in):
+        if len(set(last.vars_in)) < len(last.vars_in) or not self.own.issuperset(last.vars_in):
             return None
         wanted = [self.types[v] for v in last.vars_in]
         if [leaf for v in op.vars_out for leaf in self.types[v].leaves] != [leaf for t in wanted for leaf in t.leaves]:
@@ -189,17 +232,10 @@ class _Converter:
         types = tuple(Type.of_leaves(tuple(next(leaves) for _ in t.leaves), t.treedef) for t in wanted)
         return op.replace(vars_out=last.vars_in, function=code.with_out_types(types))
 
-    @property
-    def _own(self) -> frozenset[str]:
-        """Variables that the function receives or writes; what all lanes share is another's."""
-        written = (v for block in self.function.graph for op in block.ops for v in op.defs)
-        return frozenset((*self.function.vars_in, *written))
-
     def _condition_block(self, block: Block, name: str) -> Block | None:
-        graph = self.function.graph
-        if name == HALT or name == block.name or graph.predecessors[name] != (block.name,):
+        if name in (HALT, block.name) or not self.graph.is_only_from(name, block.name):
             return None
-        second = graph.block(name)
+        second = self.graph.blocks[name]
         if second.sync or not isinstance(second.terminator, BranchOp):
             return None
         condition = block.terminator.uses

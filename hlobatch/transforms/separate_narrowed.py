@@ -51,8 +51,8 @@ def _separated(function: Function) -> Function:
             meet = [
                 op
                 for definition, op in narrowed.items()
-                if _of(definition[0], reaching.after[block.name]) == [definition]
-                and _of(definition[0], reaching.before[name]) != [definition]
+                if reaching.after[block.name].get(definition[0]) == {definition}
+                and reaching.before[name].get(definition[0], {definition}) != {definition}
             ]
             if meet:
                 onward[name] = unused(f"{name}.also", taken)
@@ -66,6 +66,3 @@ def _separated(function: Function) -> Function:
 
     return function.replace(graph=function.graph.expand_blocks(with_copies))
 
-
-def _of(variable: str, definitions: frozenset[Definition]) -> list[Definition]:
-    return [definition for definition in definitions if definition[0] == variable]

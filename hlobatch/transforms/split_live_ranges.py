@@ -14,16 +14,19 @@ Reference: webs, in Muchnick, Advanced Compiler Design and Implementation, secti
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
-from hlobatch.ir.names import unused
-from hlobatch.ir.ops import Op
+from hlobatch.analysis.liveness import liveness
+from hlobatch.ir.names import NewNames
+from hlobatch.ir.ops import HALT, Op
 from hlobatch.ir.program import Block, Function, Program
 
 Definition = tuple[str, str, int]
 """A variable, and where it is written: block and position; block "" means a parameter, or no write at all."""
 Definitions = frozenset[Definition]
+Reaching = Mapping[str, Definitions]
+"""For each variable whose value may still be read, the definitions that may be the last ones of it."""
 
 
 def split_live_ranges(program: Program) -> Program:
@@ -31,22 +34,36 @@ def split_live_ranges(program: Program) -> Program:
     return program.map_functions(lambda f: _Webs(f).renamed())
 
 
-def reaching_definitions(function: Function) -> Solution[Definitions]:
-    """For each block, the definitions that may be the last ones of their variables."""
-    names = {v for block in function.graph for op in block.ops for v in (*op.uses, *op.defs)}
-    names |= {*function.vars_in, *function.vars_out}
-    start = frozenset((v, "", -1) for v in names)
+def reaching_definitions(function: Function) -> Solution[Reaching]:
+    """For each block, the definitions that may be the last ones of their variables, as far as these are live."""
+    live = liveness(function)
+    written = {block.name: _written(block) for block in function.graph}
 
-    def merge(sets: Iterable[Definitions]) -> Definitions:
-        return frozenset().union(*sets)
+    def transfer(block: Block, reaching: Reaching) -> Reaching:
+        after = {**reaching, **written[block.name]}
+        return {name: after[name] for name in live.after[block.name] if name in after}
 
-    def transfer(block: Block, definitions: Definitions) -> Definitions:
-        for index, op in enumerate(block.ops):
-            definitions = _after(block, index, op, definitions)
-        return definitions
-
-    problem = Dataflow(forward=True, boundary=start, initial=frozenset(), merge=merge, transfer=transfer)
+    start = {name: frozenset([_start(name)]) for name in live.before[function.graph.enter_block().name]}
+    problem = Dataflow(forward=True, boundary=start, initial={}, merge=_merged, transfer=transfer)
     return solve(function.graph, problem)
+
+
+def _start(name: str) -> Definition:
+    """What stands for the value that a variable has at first."""
+    return (name, "", -1)
+
+
+def _written(block: Block) -> Reaching:
+    """The last definitions in a block."""
+    return {v: frozenset([(v, block.name, index)]) for index, op in enumerate(block.ops) for v in op.defs}
+
+
+def _merged(paths: Iterable[Reaching]) -> Reaching:
+    merged: dict[str, Definitions] = {}
+    for path in paths:
+        for name, definitions in path.items():
+            merged[name] = merged[name] | definitions if name in merged else definitions
+    return merged
 
 
 class _Webs:
@@ -55,34 +72,31 @@ class _Webs:
     def __init__(self, function: Function) -> None:
         self.function = function
         self.parent: dict[Definition, Definition] = {}
-        self.reaching = self._reaching_definitions()
-
-    def _reaching_definitions(self) -> dict[str, Definitions]:
-        solution = reaching_definitions(self.function)
-        self.at_exit = [
-            solution.after[block.name] for block in self.function.graph if "halt" in block.terminator.successors
-        ]
-        return dict(solution.before)
+        self.reaching = reaching_definitions(function)
 
     def find(self, definition: Definition) -> Definition:
-        while self.parent.get(definition, definition) != definition:
-            definition = self.parent[definition]
-        return definition
+        found = definition
+        while (onward := self.parent.get(found, found)) != found:
+            found = onward
+        while definition != found:  # the way is shorter next time
+            self.parent[definition], definition = found, self.parent[definition]
+        return found
 
     def unite(self, definitions: Iterable[Definition]) -> None:
-        first, *rest = [self.find(d) for d in sorted(definitions)]
-        for other in rest:
-            self.parent[max(first, other)] = min(first, other)
-            first = min(first, other)
+        roots = {self.find(d) for d in definitions}
+        first = min(roots, default=None)
+        for root in roots:
+            if first is not None and root != first:
+                self.parent[root] = first
 
     def renamed(self) -> Function:
         """The function with a name for each live range."""
         for block in self.function.graph:
-            definitions = self.reaching[block.name]
+            reaching = dict(self.reaching.before[block.name])
             for index, op in enumerate(block.ops):
                 for name in op.uses:
-                    self.unite(d for d in definitions if d[0] == name)
-                definitions = _after(block, index, op, definitions)
+                    self.unite(reaching.get(name, ()))
+                reaching.update(_of(block, index, op))
         given_back = {name: self._at_exit(name) for name in self.function.vars_out}
         for definitions in given_back.values():
             self.unite(definitions)
@@ -94,42 +108,39 @@ class _Webs:
 
     def _at_exit(self, name: str) -> Definitions:
         """What gives a result its value; a parameter that is given back is another variable if it always is another."""
-        found = frozenset(d for definitions in self.at_exit for d in definitions if d[0] == name)
-        start = (name, "", -1)
+        exits = (self.reaching.after[b.name] for b in self.function.graph if HALT in b.terminator.successors)
+        found = frozenset(d for reaching in exits for d in reaching.get(name, ()))
+        start = _start(name)
         return found if found and name in self.function.vars_in and start not in found else found | {start}
 
     def _names(self) -> dict[Definition, str]:
         """A name for each root: the plain one for parameters and results, and for the first of the others."""
-        names: dict[Definition, str] = {self.find((v, "", -1)): v for v in self.function.vars_in}
-        names |= {self.find((v, "", -1)): v for v in self.function.vars_out}
-        taken = set(names.values())
+        names = {self.find(_start(v)): v for v in (*self.function.vars_in, *self.function.vars_out)}
+        new = NewNames(names.values())
         for block in self.function.graph:
             for index, op in enumerate(block.ops):
                 for variable in op.defs:
                     root = self.find((variable, block.name, index))
                     if root not in names:
-                        names[root] = unused(variable, taken)
-                        taken.add(names[root])
+                        names[root] = new(variable)
         return names
 
     def _renamed_block(self, block: Block) -> Block:
-        definitions = self.reaching[block.name]
+        reaching = dict(self.reaching.before[block.name])
         ops: list[Op] = []
         for index, op in enumerate(block.ops):
-            uses = {v: self._name(v, definitions) for v in op.uses}
-            defs = {v: self.names[self.find((v, block.name, index))] for v in op.defs}
+            uses = {v: self._name(v, reaching) for v in op.uses}
+            reaching.update(_of(block, index, op))
+            defs = {v: self._name(v, reaching) for v in op.defs}
             ops.append(op.rename(uses.__getitem__, defs.__getitem__))
-            definitions = _after(block, index, op, definitions)
         *instructions, terminator = ops
         return block.replace(instructions=tuple(instructions), terminator=terminator)
 
-    def _name(self, variable: str, definitions: Definitions) -> str:
-        reaching = min((d for d in definitions if d[0] == variable), default=(variable, "", -1))
-        return self.names.get(self.find(reaching), variable)
+    def _name(self, variable: str, reaching: Reaching) -> str:
+        last = min(reaching.get(variable, ()), default=_start(variable))
+        return self.names.get(self.find(last), variable)
 
 
-def _after(block: Block, index: int, op: Op, definitions: Definitions) -> Definitions:
-    if not op.defs:
-        return definitions
-    kept = frozenset(d for d in definitions if d[0] not in op.defs)
-    return kept | frozenset((v, block.name, index) for v in op.defs)
+def _of(block: Block, index: int, op: Op) -> Reaching:
+    """The definitions that an operation is."""
+    return {v: frozenset([(v, block.name, index)]) for v in op.defs}
