@@ -192,11 +192,16 @@ MOST_STATEMENTS_WRITTEN_OUT: Final = 1_000
 """Statements in all turns of a loop up to which its turns are written out where they have to be. So many take tens of
 seconds to compile (2026-11)."""
 
+MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS: Final = 256
+"""Statements in all turns of a loop over texts up to which its turns are written out at once. With more, the loop is
+tried first, in which the text of a turn is one of several: 200 turns compile in 0.1 s instead of 2 s (2026-11)."""
+
 MOST_STATEMENTS_WRITTEN_OUT_FOR_SPEED: Final = 32
 """Statements in all turns of a plain loop over what is known up to which its turns are written out though they need not
 be. Written out, a walk by a table of strides (`benchmarks/workloads/ablation.py`) took 0.54 of the time (2026-11)."""
 
 _counted: contextvars.ContextVar[dict[LoopSite, int] | None] = contextvars.ContextVar("hlobatch_counted", default=None)
+_kept: contextvars.ContextVar[set[LoopSite] | None] = contextvars.ContextVar("hlobatch_kept", default=None)
 _writes_out: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_writes_out", default=False)
 
 
@@ -208,12 +213,13 @@ def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
         writes_out: Whether the turns of short loops are written out where they need not be.
     """
     found: dict[LoopSite, int] = {}
-    tokens = _counted.set(found), _writes_out.set(writes_out)
+    tokens = _counted.set(found), _writes_out.set(writes_out), _kept.set(set())
     try:
         yield found
     finally:
         _counted.reset(tokens[0])
         _writes_out.reset(tokens[1])
+        _kept.reset(tokens[2])
 
 
 def count_turns(site: LoopSite, turns: int | None) -> None:
@@ -231,6 +237,17 @@ def turns_of(site: LoopSite) -> int | None:
     """How often a loop turns, as far as tracing has come by it."""
     found = _counted.get()
     return None if found is None else found.get(site)
+
+
+def keep_as_loop(site: LoopSite) -> None:
+    """Say that the turns of a loop are not written out for now, though its items are no numbers."""
+    if (kept := _kept.get()) is not None:
+        kept.add(site)
+
+
+def is_kept_as_loop(site: LoopSite) -> bool:
+    """Whether the turns of a loop may have to be written out, wherever it is that something is wrong."""
+    return site in (_kept.get() or ())
 
 
 def pays_written_out(site: LoopSite, turns: int) -> bool:

@@ -23,10 +23,12 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.facts import (
     MOST_STATEMENTS_WRITTEN_OUT,
+    MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS,
     Learned,
     LoopSite,
     Turns,
     count_turns,
+    keep_as_loop,
     pays_written_out,
     turns_of,
 )
@@ -99,9 +101,12 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     if site is not None and (count := turns_of(site)) is not None:
         leaves = jax.tree.leaves(sequence, is_leaf=lambda part: part is None)
         differ = [leaf for leaf in leaves if is_tracer(leaf)]
-        are_few = count * site.size <= MOST_STATEMENTS_WRITTEN_OUT
-        objects = any(not (is_array(leaf) or type(leaf) in (bool, int, float, complex)) for leaf in leaves)
-        is_needed = are_few and (objects or any(leaf.ndim for leaf in differ))
+        objects = {type(leaf) for leaf in leaves if not is_array(leaf)}.difference((bool, int, float, complex))
+        is_needed = bool(objects) or any(leaf.ndim for leaf in differ)
+        most = MOST_STATEMENTS_WRITTEN_OUT_FOR_TEXTS if objects == {str} else MOST_STATEMENTS_WRITTEN_OUT
+        if is_needed and count * site.size > most:
+            keep_as_loop(site)
+            is_needed = False
         if is_needed or (not differ and pays_written_out(site, count)):
             raise Learned(site, Turns(count))
     return gathered(sequence, turn)

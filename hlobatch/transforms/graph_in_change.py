@@ -1,8 +1,8 @@
-"""A simplified graph whose blocks are replaced one by one, and stays simplified: what each replacement lets be merged,
-threaded or dropped is near it, and nothing else is looked at.
+"""A simplified graph whose blocks are replaced one by one stays simplified.
 
-It gives what ``simplify_cfg.simplify_graph`` would give after each replacement, so that a pass that replaces many blocks
-takes time in proportion to them. Calls are not lowered.
+What each replacement lets be merged, threaded or dropped is near it, and nothing else is looked at. It gives what
+``simplify_graph`` of ``simplify_cfg.py`` would give after each replacement, so that a pass that replaces many blocks
+takes time in proportion to them. Calls are not lowered yet.
 """
 
 from __future__ import annotations

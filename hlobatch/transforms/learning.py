@@ -35,6 +35,7 @@ from hlobatch.analysis.facts import (
     MayBeNone,
     Turns,
     counted,
+    is_kept_as_loop,
 )
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.type_errors import RESULT
@@ -221,13 +222,18 @@ def _with_loops_written_out(
 
 
 def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[LoopSite]:
-    """The loops around an error that are not written out yet, from the innermost, as far as that is not too much."""
+    """The loops that an error may be due to and that are not written out yet, from the innermost.
+
+    These are those around it, and those over texts, wherever it is; as far as that is not too much.
+    """
     error = attempt.error
     assert error is not None
     places = [error.location, *(note.location for note in error.notes)]
     counts: dict[LoopSite, int] = {}
     for site, count in turns.items():
-        if site.anywhere not in attempt.loops and any(_holds(site, place) for place in places):
+        if site.anywhere not in attempt.loops and (
+            is_kept_as_loop(site) or any(_holds(site, place) for place in places)
+        ):
             counts[site.anywhere] = max(counts.get(site.anywhere, 0), count)
     around = list[LoopSite]()
     times = 1

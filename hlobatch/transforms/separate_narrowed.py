@@ -17,14 +17,20 @@ separate live ranges, and ``split_live_ranges.py`` gives each a name, and so a t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 
+from hlobatch.analysis.dataflow import Dataflow, Solution, solve
+from hlobatch.analysis.liveness import liveness
 from hlobatch.analysis.optional import NotNone
 from hlobatch.ir.code import MOVE
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import GotoOp, PrimOp, renaming
 from hlobatch.ir.program import Block, Function, Program
-from hlobatch.transforms.split_live_ranges import Definition, reaching_definitions
+
+Definition = tuple[str, str, int]
+"""A variable, and where it is written: block and position."""
+Reaching = Mapping[str, frozenset[Definition]]
+"""For some variables that are live, the definitions that may be the last ones; block "" is where they have no value."""
 
 
 def separate_narrowed(program: Program) -> Program:
@@ -41,7 +47,7 @@ def _separated(function: Function) -> Function:
     }
     if not narrowed:
         return function
-    reaching = reaching_definitions(function)
+    reaching = _reaching_definitions(function, {name for name, _, _ in narrowed})
     taken = {block.name for block in function.graph}
 
     def with_copies(block: Block) -> Iterator[Block]:
@@ -66,3 +72,28 @@ def _separated(function: Function) -> Function:
 
     return function.replace(graph=function.graph.expand_blocks(with_copies))
 
+
+def _reaching_definitions(function: Function, names: Collection[str]) -> Solution[Reaching]:
+    """For each block, the definitions of some variables that may be the last ones, as far as these are live."""
+    live = liveness(function)
+    written = {
+        block.name: {
+            v: frozenset([(v, block.name, index)]) for index, op in enumerate(block.ops) for v in op.defs if v in names
+        }
+        for block in function.graph
+    }
+
+    def transfer(block: Block, reaching: Reaching) -> Reaching:
+        after = {**reaching, **written[block.name]}
+        return {name: after[name] for name in after if name in live.after[block.name]}
+
+    start = {name: frozenset([(name, "", -1)]) for name in names}
+    return solve(function.graph, Dataflow(forward=True, boundary=start, initial={}, merge=_merged, transfer=transfer))
+
+
+def _merged(paths: Iterable[Reaching]) -> Reaching:
+    merged: dict[str, frozenset[Definition]] = {}
+    for path in paths:
+        for name, definitions in path.items():
+            merged[name] = merged.get(name, frozenset()) | definitions
+    return merged

@@ -14,19 +14,19 @@ Reference: webs, in Muchnick, Advanced Compiler Design and Implementation, secti
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator
 
-from hlobatch.analysis.dataflow import Dataflow, Solution, solve
+from hlobatch.analysis import machine_flow
 from hlobatch.analysis.liveness import liveness
 from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import HALT, Op
 from hlobatch.ir.program import Block, Function, Program
 
 Definition = tuple[str, str, int]
-"""A variable, and where it is written: block and position; block "" means a parameter, or no write at all."""
-Definitions = frozenset[Definition]
-Reaching = Mapping[str, Definitions]
-"""For each variable whose value may still be read, the definitions that may be the last ones of it."""
+"""A variable, and where it is written: block and position."""
+
+_BEFORE = -1
+"""The position of what stands for all definitions of a variable that reach the start of a block."""
 
 
 def split_live_ranges(program: Program) -> Program:
@@ -34,45 +34,17 @@ def split_live_ranges(program: Program) -> Program:
     return program.map_functions(lambda f: _Webs(f).renamed())
 
 
-def reaching_definitions(function: Function) -> Solution[Reaching]:
-    """For each block, the definitions that may be the last ones of their variables, as far as these are live."""
-    live = liveness(function)
-    written = {block.name: _written(block) for block in function.graph}
-
-    def transfer(block: Block, reaching: Reaching) -> Reaching:
-        after = {**reaching, **written[block.name]}
-        return {name: after[name] for name in live.after[block.name] if name in after}
-
-    start = {name: frozenset([_start(name)]) for name in live.before[function.graph.enter_block().name]}
-    problem = Dataflow(forward=True, boundary=start, initial={}, merge=_merged, transfer=transfer)
-    return solve(function.graph, problem)
-
-
-def _start(name: str) -> Definition:
-    """What stands for the value that a variable has at first."""
-    return (name, "", -1)
-
-
-def _written(block: Block) -> Reaching:
-    """The last definitions in a block."""
-    return {v: frozenset([(v, block.name, index)]) for index, op in enumerate(block.ops) for v in op.defs}
-
-
-def _merged(paths: Iterable[Reaching]) -> Reaching:
-    merged: dict[str, Definitions] = {}
-    for path in paths:
-        for name, definitions in path.items():
-            merged[name] = merged[name] | definitions if name in merged else definitions
-    return merged
-
-
 class _Webs:
-    """The live ranges of one function, as sets of definitions (union-find)."""
+    """The live ranges of one function, as sets of definitions (union-find).
+
+    Where a variable is live, some read sees all of its definitions that reach there: they are one set already where
+    paths meet, and it takes no look at each of them by each read.
+    """
 
     def __init__(self, function: Function) -> None:
         self.function = function
         self.parent: dict[Definition, Definition] = {}
-        self.reaching = reaching_definitions(function)
+        self.last = {block.name: _last_definitions(block) for block in function.graph}
 
     def find(self, definition: Definition) -> Definition:
         found = definition
@@ -83,64 +55,77 @@ class _Webs:
         return found
 
     def unite(self, definitions: Iterable[Definition]) -> None:
-        roots = {self.find(d) for d in definitions}
-        first = min(roots, default=None)
+        roots = [self.find(d) for d in definitions]
         for root in roots:
-            if first is not None and root != first:
-                self.parent[root] = first
+            self.parent[root] = roots[0]
 
     def renamed(self) -> Function:
         """The function with a name for each live range."""
+        live = liveness(self.function)
         for block in self.function.graph:
-            reaching = dict(self.reaching.before[block.name])
-            for index, op in enumerate(block.ops):
-                for name in op.uses:
-                    self.unite(reaching.get(name, ()))
-                reaching.update(_of(block, index, op))
-        given_back = {name: self._at_exit(name) for name in self.function.vars_out}
-        for definitions in given_back.values():
-            self.unite(definitions)
+            for name in live.after[block.name]:
+                successors = (s for s in block.successors if s != HALT and name in live.before[s])
+                self.unite([self._at_end(block, name), *((name, successor, _BEFORE) for successor in successors)])
+        given_back = {name: self._given_back(name) for name in self.function.vars_out}
         self.names = self._names()
         return self.function.replace(
             graph=self.function.graph.map_blocks(self._renamed_block),
-            vars_out=tuple(self.names[self.find(min(given_back[name]))] for name in self.function.vars_out),
+            vars_out=tuple(self.names[self.find(given_back[name])] for name in self.function.vars_out),
         )
 
-    def _at_exit(self, name: str) -> Definitions:
+    def _at_end(self, block: Block, name: str) -> Definition:
+        """The definition of a variable that is the last one at the end of a block."""
+        return self.last[block.name].get(name, (name, block.name, _BEFORE))
+
+    def _at_start(self, name: str) -> Definition:
+        """What stands for the value that a variable has at first."""
+        return (name, self.function.graph.enter_block().name, _BEFORE)
+
+    def _given_back(self, name: str) -> Definition:
         """What gives a result its value; a parameter that is given back is another variable if it always is another."""
-        exits = (self.reaching.after[b.name] for b in self.function.graph if HALT in b.terminator.successors)
-        found = frozenset(d for reaching in exits for d in reaching.get(name, ()))
-        start = _start(name)
-        return found if found and name in self.function.vars_in and start not in found else found | {start}
+        exits = [block for block in self.function.graph if HALT in block.successors]
+        self.unite(self._at_end(block, name) for block in exits)
+        if exits and name in self.function.vars_in and not self._is_kept(name, exits):
+            return self._at_end(exits[0], name)
+        self.unite([self._at_start(name), *(self._at_end(block, name) for block in exits)])
+        return self._at_start(name)
+
+    def _is_kept(self, name: str, exits: Iterable[Block]) -> bool:
+        """Whether a variable may be what it was at first where the function ends."""
+        onward = {b.name: () if name in self.last[b.name] else b.successors for b in self.function.graph}
+        reached = machine_flow.reachable(onward, [self.function.graph.enter_block().name])
+        return any(block.name in reached and name not in self.last[block.name] for block in exits)
 
     def _names(self) -> dict[Definition, str]:
         """A name for each root: the plain one for parameters and results, and for the first of the others."""
-        names = {self.find(_start(v)): v for v in (*self.function.vars_in, *self.function.vars_out)}
+        names = {self.find(self._at_start(v)): v for v in (*self.function.vars_in, *self.function.vars_out)}
         new = NewNames(names.values())
         for block in self.function.graph:
-            for index, op in enumerate(block.ops):
-                for variable in op.defs:
-                    root = self.find((variable, block.name, index))
-                    if root not in names:
-                        names[root] = new(variable)
+            for definition in _definitions(block):
+                root = self.find(definition)
+                if root not in names:
+                    names[root] = new(definition[0])
         return names
 
     def _renamed_block(self, block: Block) -> Block:
-        reaching = dict(self.reaching.before[block.name])
+        now: dict[str, Definition] = {}
         ops: list[Op] = []
+
+        def name(variable: str) -> str:
+            return self.names.get(self.find(now.get(variable, (variable, block.name, _BEFORE))), variable)
+
         for index, op in enumerate(block.ops):
-            uses = {v: self._name(v, reaching) for v in op.uses}
-            reaching.update(_of(block, index, op))
-            defs = {v: self._name(v, reaching) for v in op.defs}
+            uses = {v: name(v) for v in op.uses}
+            now |= {v: (v, block.name, index) for v in op.defs}
+            defs = {v: name(v) for v in op.defs}
             ops.append(op.rename(uses.__getitem__, defs.__getitem__))
         *instructions, terminator = ops
         return block.replace(instructions=tuple(instructions), terminator=terminator)
 
-    def _name(self, variable: str, reaching: Reaching) -> str:
-        last = min(reaching.get(variable, ()), default=_start(variable))
-        return self.names.get(self.find(last), variable)
+
+def _definitions(block: Block) -> Iterator[Definition]:
+    return ((v, block.name, index) for index, op in enumerate(block.ops) for v in op.defs)
 
 
-def _of(block: Block, index: int, op: Op) -> Reaching:
-    """The definitions that an operation is."""
-    return {v: frozenset([(v, block.name, index)]) for v in op.defs}
+def _last_definitions(block: Block) -> dict[str, Definition]:
+    return {definition[0]: definition for definition in _definitions(block)}

@@ -1,10 +1,11 @@
 """Dataflow, liveness and definedness: on graphs small enough to see the answer, and on any against brute force."""
 
+import itertools
 from collections.abc import Iterable, Iterator
 
 import pytest
 from by_hand import block, graph, names, program, step
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 import hlobatch as hb
@@ -32,8 +33,11 @@ from hlobatch.instructions import (
     PushGotoOp,
     PushOp,
 )
-
-Names = frozenset[str]
+from hlobatch.transforms import simplify_cfg
+from hlobatch.transforms import split_live_ranges as split
+from hlobatch.transforms.graph_in_change import GraphInChange
+from hlobatch.transforms.simplify_cfg import simplify_graph
+from hlobatch.transforms.split_live_ranges import split_live_ranges
 
 Names = frozenset[str]
 
@@ -313,3 +317,87 @@ def test_components_of_a_long_line() -> None:
     found = components(after)
     assert len(found["9999"]) == 1
     assert len(found["20000"]) == 10_001
+
+
+# Graphs of which blocks are replaced one by one
+
+
+def pruned(nodes: ControlFlowGraph) -> ControlFlowGraph:
+    """A graph without blocks that nothing leads to, and without what only such lead to."""
+    while gone := {b.name for b in nodes.blocks[1:] if not nodes.predecessors[b.name]}:
+        nodes = ControlFlowGraph(tuple(b for b in nodes if b.name not in gone))
+    return nodes
+
+
+@given(functions(), st.lists(st.tuples(st.integers(0, 4), st.booleans()), max_size=3))
+def test_what_is_replaced_is_simplified_as_the_whole_graph_would_be(
+    function: Function, replaced: list[tuple[int, bool]]
+) -> None:
+    whole = simplify_graph(function.graph)
+    changing = GraphInChange(whole)
+    for index, side in replaced:
+        b = whole.blocks[index % len(whole.blocks)]
+        if not isinstance(b.terminator, BranchOp):
+            continue
+        end = b.terminator.true_block if side else b.terminator.false_block
+        b = b.replace(terminator=GotoOp(end), instructions=(*b.instructions, PrimOp((), ("c",), lambda: ())))
+        after = whole.with_blocks(b)
+        assume(pruned(after) == simplify_cfg.reachable(after))
+        whole = simplify_graph(after)
+        changing.replace(b)
+        assert changing.graph == whole
+        assert {name: {*sources} for name, sources in changing.sources.items() if name in whole} == {
+            name: {*sources} for name, sources in whole.predecessors.items() if name in whole
+        }
+
+
+def diamonds(count: int) -> Function:
+    """Branches in a row, each around one operation, whose results are read by the next."""
+    blocks = []
+    for i in range(count):
+        then, after = f"then{i}", f"top{i + 1}" if i + 1 < count else "end"
+        blocks += [
+            block(f"top{i}", step(f"x -> c{i}"), BranchOp(f"c{i}", then, after)),
+            block(then, step("x -> x"), GotoOp(after)),
+        ]
+    return Function("f", graph(*blocks, block("end", step("x -> r"), GotoOp(HALT))), ("x",), ("r",))
+
+
+@given(functions())
+def test_a_read_sees_one_name_whichever_definition_was_the_last(function: Function) -> None:
+    """Run at random, a function with a name for each live range reads what was written as before."""
+    assume(reachable(function) == {b.name for b in function.graph})
+    (renamed,) = split_live_ranges(
+        program().replace(graph=function.graph, vars_in=function.vars_in, vars_out=function.vars_out)
+    ).all_functions
+    for turns in itertools.product((True, False), repeat=6):
+        assert [*reads(function, turns)] == [*reads(renamed, turns)]
+
+
+def reads(function: Function, turns: Iterable[bool]) -> Iterator[tuple[Point, int, object]]:
+    """Which definition each read sees on one way through a function; none where it sees what was never written."""
+    values: dict[str, object] = {name: index for index, name in enumerate(function.vars_in)}
+    place, directions = "b0", iter(turns)
+    for _ in range(8):
+        b = function.graph.block(place)
+        for index, op in enumerate(b.ops):
+            yield from (((place, index), i, values.get(name)) for i, name in enumerate(op.uses))
+            values |= {name: (place, index, i) for i, name in enumerate(op.defs)}
+        place = b.terminator.successors[-1 if next(directions, False) else 0]
+        if place == HALT:
+            yield from (((HALT, 0), i, values.get(name)) for i, name in enumerate(function.vars_out))
+            return
+
+
+def test_live_ranges_are_found_in_proportion(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each read of a variable that any of the branches before may have written looks at what they have in common."""
+    looked_at = []
+    find = split._Webs.find
+    monkeypatch.setattr(split._Webs, "find", lambda self, d: (looked_at.append(d), find(self, d))[1])
+
+    def visits(count: int) -> int:
+        looked_at.clear()
+        split_live_ranges(program(*diamonds(count).graph.blocks))
+        return len(looked_at)
+
+    assert visits(80) < 2.2 * visits(40)

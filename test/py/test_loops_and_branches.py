@@ -9,6 +9,7 @@ import pytest
 
 import hlobatch as hb
 from hlobatch.ir.ops import BranchOp
+from hlobatch.transforms import if_conversion
 
 
 @hb.batch
@@ -140,6 +141,59 @@ def test_short_loops_over_constants_are_written_out() -> None:
     assert kept(n).tolist() == plain(neighbors, n)
     assert any("$turn" in text for text in constants(kept.trace(n).program))
     assert not any("$turn" in text for text in constants(neighbors.trace(n).program))
+
+
+NAMED = [("ab"[i % 2] * (i % 3 + 1), i) for i in range(130)]
+LENGTHS = {name: 10 * len(name) for name, _ in NAMED}
+
+
+def by_names(x):
+    for name, w in NAMED:
+        if x > w:
+            x = x - len(name)
+        else:
+            x = x + w
+    return x
+
+
+def last_name(x):
+    for name, w in NAMED:
+        if x > w + len(name):
+            x = x - w
+    return x + LENGTHS[name] if name.isalpha() else x
+
+
+def test_branches_of_turns_that_are_written_out_are_looked_at_in_proportion(monkeypatch) -> None:
+    looked_at = []
+    convert = if_conversion._Converter._convert
+    monkeypatch.setattr(
+        if_conversion._Converter, "_convert", lambda self, block: (looked_at.append(block), convert(self, block))[1]
+    )
+
+    def visits(turns):
+        looked_at.clear()
+        items = NAMED[:turns]
+
+        def by_some_names(x):
+            for name, w in items:
+                if x > w:
+                    x = x - len(name)
+                else:
+                    x = x + w
+            return x
+
+        assert blocks(hb.batch(by_some_names), np.array([0, 3, 200], np.int32)) == 1
+        return len(looked_at)
+
+    assert visits(40) < 2.2 * visits(20)
+
+
+def test_many_turns_over_texts_are_a_loop_if_they_can_be() -> None:
+    """Written out, they take ten times as long to compile for each twenty of them."""
+    x = np.array([0, 3, 200], np.int32)
+    assert hb.batch(by_names)(x).tolist() == [by_names(i) for i in x.tolist()]
+    assert len(list(hb.batch(by_names).trace(x).program.ops)) < 30
+    assert hb.batch(last_name)(x).tolist() == [last_name(i) for i in x.tolist()]
 
 
 def test_loops_that_are_left_early_inside_of_others_are_not_written_out() -> None:
