@@ -164,6 +164,10 @@ class HloBatchError(Exception):
         """This error with a place, if it has none yet."""
         return self if self.location is not UNKNOWN else self._with(location=location)
 
+    def between_turns(self) -> Self:
+        """This error, said of what is the same in every lane, and differs between turns of a loop or calls."""
+        return self._with(message=self.message.replace("between lanes", "between turns or calls"))
+
     def _with(self, **changes: Any) -> Self:
         return _restored(type(self), self.__dict__ | changes)
 

@@ -121,9 +121,11 @@ class Turns:
 
     Attributes:
         count: How many there are; None if that differs between lanes, or between the ways that lead to the loop.
+        is_trial: Whether only the first two are written out, to find out whether what is wrong is wrong in those, too.
     """
 
     count: int | None
+    is_trial: bool = False
 
 
 @dataclass(frozen=True, slots=True)

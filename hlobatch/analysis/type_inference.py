@@ -24,6 +24,7 @@ from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
 from hlobatch.analysis.growing_kinds import grown
+from hlobatch.analysis.lane_dependence import that_may_differ
 from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
@@ -230,11 +231,18 @@ class _Inferrer:
                     except NotYet as nothing:
                         self.waiting[place] = nothing.error
                         return
+                    except HloBatchError as error:
+                        raise self._said_truly(error, op) from error.__cause__
                 case FunctionCallOp():
                     if not self._call(function, op):
                         self.found.stuck[place] = op
                         return
         self._leave(place, block)
+
+    def _said_truly(self, error: HloBatchError, op: PrimOp) -> HloBatchError:
+        """What is wrong with an operation, of which nothing may differ between lanes."""
+        differ = [name for name in op.uses if not self.found.types[name].is_static]
+        return error if that_may_differ(self.program).intersection(differ) or not differ else error.between_turns()
 
     def _leave(self, place: Place, block: Block) -> None:
         terminator = block.terminator

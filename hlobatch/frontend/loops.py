@@ -72,6 +72,7 @@ class ForLowering:
         self.site = LoopSite(site.function, site.path, site.span, file, statements, self._is_plain())
         known = lowering.callees.facts.of(Turns, self.site)
         self.written_out = None if known is None else known.count
+        self.turns_made = self.written_out if known is None or not known.is_trial else min(known.count or 0, 2)
         self.may_be_written_out = known is None or known.count is not None
         self.location = lowering.location(node)
         self.after = ""
@@ -80,10 +81,10 @@ class ForLowering:
     def lower(self) -> None:
         """Emit the loop."""
         iteration = self._over(self.node.iter, counts=True)
-        if self.written_out is None:
+        if self.turns_made is None:
             self._counted(iteration)
         else:
-            self._written_out(iteration, self.written_out)
+            self._written_out(iteration, self.turns_made)
 
     def _is_plain(self) -> bool:
         """Whether turns that are written out are few blocks."""

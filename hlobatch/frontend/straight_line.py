@@ -130,6 +130,7 @@ class StraightLineLowering:
             self._emit(code, inputs, written, node, text)
             return
         by_methods = changed_by_methods(body).intersection(self.local)
+        changed += [name for name in outputs if self._is_changed(name, node)]
         self.check_steps(body, by_methods.union(changed), failing, node)
         status, held = self.temporary("status"), self.held_back(written, () if failing.surely else changed)
         code = [*code, *(assigned(new, load(name, node), node) for name, new in held.items())]
@@ -197,12 +198,15 @@ class StraightLineLowering:
         self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST
     ) -> list[str]:
         """Variables that code reads, and of whose values it changes something by a method or by what it calls."""
-        changes = self.callees.facts.of(Changes, of_code(self.location(node)))
-        known = changes.names if changes else frozenset[str]()
-        found = [n for n in inputs if n not in outputs and (n in by_methods or user_name(self.variable(n)) in known)]
+        found = [n for n in inputs if n not in outputs and (n in by_methods or self._is_changed(n, node))]
         for name in found:
             self.changes_own(name)
         return found
+
+    def _is_changed(self, name: str, node: ast.AST) -> bool:
+        """Whether tracing found out that code changes something in place of what a variable holds."""
+        changes = self.callees.facts.of(Changes, of_code(self.location(node)))
+        return changes is not None and user_name(self.variable(name)) in changes.names
 
     def _with_sites(self, node: Any) -> Any:
         """Straight-line code whose calls of what may be a function of the user's know where they stand.

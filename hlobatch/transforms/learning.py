@@ -19,7 +19,7 @@ from __future__ import annotations
 
 import dataclasses
 import itertools
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from typing import Final
 
@@ -39,7 +39,7 @@ from hlobatch.analysis.facts import (
 )
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.type_errors import RESULT
-from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.program import Program
@@ -141,14 +141,15 @@ def _attempt(
     facts: Facts,
     loops: frozenset[LoopSite],
     turns: Mapping[LoopSite, int],
+    is_trial: bool = False,
 ) -> _Attempt:
-    """Make the program, as often as more is learned; of some loops the turns are written out."""
+    """Make the program, as often as more is learned; of some loops the turns are written out, or the first of them."""
     for rounds in itertools.count():
-        facts = _with_turns(facts, loops, turns)
+        facts = _with_turns(facts, loops, turns, is_trial)
         try:
             program = make(facts)
         except Learned as learned:
-            facts = facts.and_also(learned)
+            facts = _more(facts, learned)
             continue
         except HloBatchError as wrong:
             if not wrong.may_grow:
@@ -167,27 +168,41 @@ def _attempt(
         except Learned as learned:
             known = facts.of(Overloaded, learned.site) if isinstance(learned.fact, Overloaded) else None
             if known is None:
-                facts = facts.and_also(learned)
+                facts = _more(facts, learned)
                 continue
             error = known.error  # to know of the method does not help
         except HloBatchError as wrong:
             error = wrong
-        if _with_turns(facts, loops, turns) is facts:
+        if _with_turns(facts, loops, turns, is_trial) is facts:
             return _Attempt(facts, loops, found, error)
     raise AssertionError
 
 
-def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int]) -> Facts:
+def _more(facts: Facts, learned: Learned) -> Facts:
+    """The facts and one more.
+
+    Raises:
+        UnsupportedSyntaxError: It was known, and to know of it changed nothing: so it would go on for ever.
+    """
+    place = learned.site.function
+    if facts.of(type(learned.fact), learned.site) == learned.fact:
+        raise UnsupportedSyntaxError(
+            "this code does several things at once of which hlobatch cannot make a program",
+            place if isinstance(place, Location) else UNKNOWN,
+            help="write it as several statements, each of which changes one object or computes one value.",
+        )
+    return facts.and_also(learned)
+
+
+def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int], is_trial: bool) -> Facts:
     """The facts, and that turns of some loops are to be written out, as far as it is known how many they are."""
     for site, count in turns.items():
         if site.anywhere in loops and facts.of(Turns, site) is None:
-            facts = facts.and_also(Learned(site, Turns(count)))
+            facts = facts.and_also(Learned(site, Turns(count, is_trial)))
     return facts
 
 
-def _others(
-    wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
-) -> Iterator[_Attempt]:
+def _others(wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]) -> Iterator[_Attempt]:
     """What else can be tried where something is wrong."""
     if wrong.error is not None and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
@@ -203,21 +218,29 @@ def _others(
 
 
 def _with_loops_written_out(
-    wrong: _Attempt, attempt: Callable[[Facts, frozenset[LoopSite]], _Attempt], turns: Mapping[LoopSite, int]
+    wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]
 ) -> Iterator[_Attempt]:
     """Attempts with loops that an error is in written out: each one, from the innermost, and then all of them.
 
-    How often a loop turns may be known only where one around it is written out.
+    How often a loop turns may be known only where one around it is written out. What is as wrong in the first turns is
+    not written out to the end.
     """
+
+    def written(before: _Attempt, loops: Iterable[LoopSite]) -> _Attempt:
+        trial = attempt(before.facts, before.loops.union(loops), is_trial=True)
+        if trial.is_as_wrong_as(wrong):
+            return dataclasses.replace(before, loops=trial.loops, error=trial.error)
+        return attempt(before.facts, before.loops.union(loops))
+
     around = _loops_around(wrong, turns)
     written_out = wrong
     for site in around:
-        written_out = attempt(wrong.facts, wrong.loops | {site})
+        written_out = written(wrong, [site])
         yield written_out
     if len(around) != 1:
         written_out = wrong
     while around := _loops_around(written_out, turns):
-        written_out = attempt(written_out.facts, written_out.loops.union(around))
+        written_out = written(written_out, around)
         yield written_out
 
 

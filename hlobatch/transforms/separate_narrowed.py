@@ -57,8 +57,8 @@ def _separated(function: Function) -> Function:
             meet = [
                 op
                 for definition, op in narrowed.items()
-                if reaching.after[block.name].get(definition[0]) == {definition}
-                and reaching.before[name].get(definition[0], {definition}) != {definition}
+                if reaching.after[block.name].get(definition[0]) == frozenset([definition])
+                and reaching.before[name].get(definition[0], frozenset([definition])) != frozenset([definition])
             ]
             if meet:
                 onward[name] = unused(f"{name}.also", taken)

@@ -1,5 +1,7 @@
 """`raise`, `assert` and `try`, for each lane by itself: in every form, against plain Python on every example."""
 
+import collections
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -301,6 +303,72 @@ def test_nothing_catches_what_does_not_raise():
         return y
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="nothing in this `try` raises for a lane by itself"):
+        hb.batch(f)(NUMBERS)
+
+
+def counted(n):
+    counts = collections.defaultdict(int)
+    counts[n] = 4
+    try:
+        counts[0] += 1
+        counts[5] = counts[5] + counts[n % 3]
+    finally:
+        counts[8] += 1
+    return len(counts), counts[0], counts[5]
+
+
+def counted_until(n):
+    counts = collections.Counter()
+    counts[n] += 1
+    try:
+        counts[0] += 1
+        counts[root(n)] += 5
+    except ValueError:
+        counts[9] += 1
+    return len(counts), counts[0], counts[9]
+
+
+def set_in_a_handler(n):
+    seen = {0, 1}
+    total = 0
+    try:
+        total += root(n)
+    except ValueError:
+        if n not in seen:
+            seen |= {sum(seen), 4}
+    finally:
+        total += 1
+    return len(seen), sum(seen), total
+
+
+def union_in_a_handler(n):
+    seen = {0, n}
+    try:
+        seen.add(root(n))
+    except ValueError:
+        seen |= {n, 4}
+        seen -= {0}
+    return len(seen), sum(seen)
+
+
+@pytest.mark.parametrize("function", [counted, counted_until, set_in_a_handler, union_in_a_handler])
+def test_what_a_statement_changes_and_assigns_in_a_try_is_found_out_once(function):
+    """It was found out again and again: "ever more of a program", after a minute."""
+    results = [np.asarray(part).tolist() for part in hb.batch(function)(NUMBERS)]
+    assert list(zip(*results, strict=True)) == [function(n) for n in NUMBERS.tolist()]
+
+
+def test_what_may_raise_in_a_store_that_reads_a_missing_key_is_refused():
+    def f(n):
+        counts = collections.defaultdict(int)
+        counts[n] = 4
+        try:
+            counts[0] += 10 // n
+        except ZeroDivisionError:
+            counts[7] += 1
+        return len(counts)
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="changes 'counts' in place, and computes what may raise"):
         hb.batch(f)(NUMBERS)
 
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.frontend import loops
 from hlobatch.ir.ops import BranchOp
 from hlobatch.transforms import if_conversion
 
@@ -194,6 +195,44 @@ def test_many_turns_over_texts_are_a_loop_if_they_can_be() -> None:
     assert hb.batch(by_names)(x).tolist() == [by_names(i) for i in x.tolist()]
     assert len(list(hb.batch(by_names).trace(x).program.ops)) < 30
     assert hb.batch(last_name)(x).tolist() == [last_name(i) for i in x.tolist()]
+
+
+def sum_of_digits(a):
+    return sum(int(d) for d in str(a))
+
+
+def test_a_refusal_is_due_to_turns_and_comes_before_they_are_written_out(monkeypatch) -> None:
+    """Both turns that are tried have the same fault; nothing in them differs between lanes."""
+    makes = []
+    monkeypatch.setattr(loops.ForLowering, "_written_out", noted(makes, loops.ForLowering._written_out))
+
+    def many(n):
+        k = 0
+        for a in range(2000):
+            k = k + sum_of_digits(a)
+        return k + n
+
+    def of_lanes(n):
+        k = 0
+        for a in range(90):
+            k = k + sum_of_digits(a * n)
+        return k
+
+    with pytest.raises(hb.BatchTypeError, match="text of a value that differs between lanes"):
+        hb.batch(of_lanes)(np.arange(3))
+    assert {turns for _, turns in makes} <= {2}
+    with pytest.raises(hb.BatchTypeError, match="text of a value that differs between turns or calls"):
+        hb.batch(many)(np.arange(3))
+
+
+def noted(calls, function):
+    """The function, whose calls are noted."""
+
+    def with_note(self, *args):
+        calls.append((self.site, args[-1]))
+        return function(self, *args)
+
+    return with_note
 
 
 def test_loops_that_are_left_early_inside_of_others_are_not_written_out() -> None:
