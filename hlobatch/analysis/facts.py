@@ -122,10 +122,12 @@ class Turns:
     Attributes:
         count: How many there are; None if that differs between lanes, or between the ways that lead to the loop.
         is_trial: Whether only the first two are written out, to find out whether what is wrong is wrong in those, too.
+        changes: Whether there are more or fewer than there were items before the first.
     """
 
     count: int | None
     is_trial: bool = False
+    changes: bool = False
 
 
 @dataclass(frozen=True, slots=True)

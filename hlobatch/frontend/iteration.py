@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import itertools
 import re
+from collections import deque
 from collections.abc import Iterable
 from typing import Any, Final
 
@@ -32,16 +33,24 @@ from hlobatch.analysis.facts import (
     pays_written_out,
     turns_of,
 )
-from hlobatch.diagnostics import BatchTypeError
-from hlobatch.frontend.builtins import is_array
+from hlobatch.analysis.identity import places_of
+from hlobatch.analysis.lane_failures import fails, where
+from hlobatch.analysis.tables import Table
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
-from hlobatch.frontend.ranges import range_item
+from hlobatch.frontend.ranges import range_goes_on, range_item
+from hlobatch.frontend.sequences import both
 from hlobatch.ir.growing import Growing
 
+MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
+"""Statements in all turns of a loop up to which they are written out if a list grows in it in all lanes alike; one that
+grows more is one that may have another length in each lane. Chosen by judgement (2026-11), not measured."""
 _SEQUENCES: Final = (list, tuple, str, bytes, range)
 
 
+_BY_KEY: Final = (dict, set, Table)
 _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 
@@ -156,3 +165,91 @@ def from_end(count: Any, turn: Any) -> Any:
     """The turn as counted from the other end; a Python number, as turns are, where the count may be an unsigned one."""
     left = count - 1 - turn
     return weakly(left, jax.dtypes.canonicalize_dtype("int64")) if is_tracer(count) else left
+
+
+def live(first: Any, value: Any, view: str) -> Any:
+    """What a view of a dict gives now; of what is none, what the method gave at first.
+
+    Args:
+        first: That.
+        value: What may be a dict.
+        view: The method.
+    """
+    return items(getattr(value, view)()) if isinstance(value, _BY_KEY) else first
+
+
+def goes_on(turn: Any, *bounds: tuple[Any, Any, bool]) -> Any:
+    """Whether there is a turn left, where what is gone over may have changed.
+
+    Args:
+        turn: Which turn it is.
+        *bounds: Of all that is gone over together: how many items there were at first, what has items now, or None if
+            they are as many, and whether the last comes first.
+    """
+    result: Any = True
+    for bound in bounds:
+        with where(result):
+            here = truth(_has_item(turn, *bound))
+        result = here if result is True else result if here is True else jnp.logical_and(result, here)
+        if result is False:
+            return False
+    return result
+
+
+def _has_item(turn: Any, count: Any, value: Any, is_backwards: bool) -> Any:
+    if not isinstance(value, (list, Growing, deque, *_BY_KEY)):
+        return range_goes_on(turn, count)
+    now = length(value)
+    python = value.python if isinstance(value, Growing) else type(value)
+    if not issubclass(python, list):
+        _check_size(python, now, count)
+        return range_goes_on(turn, count)
+    if not is_backwards:
+        return range_goes_on(turn, count if type(now) is int and is_tracer(turn) else now)
+    there = from_end(count, turn) < now
+    return both([range_goes_on(turn, count), there])
+
+
+def _check_size(python: type, now: Any, count: Any) -> None:
+    """Refuse, or note, that what Python does not let change while it is gone over has."""
+    is_dict = issubclass(python, dict)
+    what = "dictionary changed size" if is_dict else "deque mutated" if python is deque else "Set changed size"
+    if type(now) is int and type(count) is int:
+        if now != count:
+            raise UnsupportedSyntaxError(
+                f"a {python.__name__} changes its size while it is gone over: Python raises a RuntimeError, {what} "
+                "during iteration",
+                help="go over a copy, as in `for k in list(d)`.",
+            )
+        return
+    fails(RuntimeError, f"{what} during iteration", jnp.asarray(now != count))
+
+
+def written_turn(turn: int, site: LoopSite, is_last: bool, *bounds: tuple[Any, Any, bool]) -> None:
+    """Find out whether a turn is one, where turns are written out and what is gone over may have changed.
+
+    Args:
+        turn: Which turn it is.
+        site: The loop.
+        is_last: Whether it would be one more than are written out.
+        *bounds: As in ``goes_on``.
+
+    Raises:
+        Learned: There are more turns than are written out, or fewer.
+        UnsupportedSyntaxError: There are too many to be written out.
+    """
+    there = goes_on(turn, *bounds)
+    if type(there) is not bool:
+        raise Learned(site, Turns(None))
+    if there and is_last:
+        more = 2 * turn + 1
+        if more * site.size <= MOST_STATEMENTS_OF_A_LIST_THAT_GROWS:
+            raise Learned(site, Turns(more, changes=True))
+        error = UnsupportedSyntaxError(
+            f"a list grows while it is gone over, for more than {turn} turns",
+            help="write a `while` loop that counts its turns: `while i < len(items):`.",
+        )
+        error.about = tuple(node for _, value, _ in bounds for node in places_of(value))
+        raise error
+    if not there and not is_last:
+        raise Learned(site, Turns(turn, changes=True))

@@ -17,15 +17,16 @@ import ast
 import builtins
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hlobatch.analysis.facts import Grows, LoopSite, Turns
+from hlobatch.analysis.facts import LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.following import called
-from hlobatch.frontend.scopes import HELPER, stored_names, target_names
+from hlobatch.frontend.live_items import is_same, may_change, view_of
+from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
 from hlobatch.ir.ops import BranchOp, GotoOp
@@ -46,18 +47,38 @@ class Loop:
 
 
 @dataclass(frozen=True)
+class Bound:
+    """How far a loop goes.
+
+    Attributes:
+        turns: The variable that holds how many items there are before the first turn.
+        items: What has items, as it is in a turn, if there may be more or fewer then.
+        is_backwards: Whether the last item comes first.
+    """
+
+    turns: str
+    items: ast.expr | None = None
+    is_backwards: bool = False
+
+
+@dataclass(frozen=True)
 class Iteration:
     """What a loop goes over.
 
     Attributes:
         turns: The variable that holds how many items there are.
         item: From a turn to its item, as an expression.
-        now: How many items there are in the meantime, if that changes while they are gone over.
+        bounds: How far each of what is gone over together goes.
     """
 
     turns: str
     item: Callable[[ast.expr], ast.expr]
-    now: ast.expr | None = None
+    bounds: tuple[Bound, ...]
+
+    @property
+    def may_change(self) -> bool:
+        """Whether there may be more or fewer items in a later turn."""
+        return any(bound.items is not None for bound in self.bounds)
 
 
 class ForLowering:
@@ -73,6 +94,7 @@ class ForLowering:
         known = lowering.callees.facts.of(Turns, self.site)
         self.written_out = None if known is None else known.count
         self.turns_made = self.written_out if known is None or not known.is_trial else min(known.count or 0, 2)
+        self.changes = known is not None and known.changes
         self.may_be_written_out = known is None or known.count is not None
         self.location = lowering.location(node)
         self.after = ""
@@ -130,6 +152,7 @@ class ForLowering:
         self._name_ends()
         around = lowering.path
         for turn in range(turns):
+            self._check_turn(iteration, turn, is_last=False)
             if not blocks.is_open:
                 break
             lowering.path = (*around, turn)
@@ -139,7 +162,29 @@ class ForLowering:
             if self._reaches(latch):
                 blocks.start(latch, self.location)
         lowering.path = around
+        if turns == self.written_out:
+            self._check_turn(iteration, turns, is_last=True)
         lowering.loop_end(node, self.otherwise, self.after)
+
+    def _check_turn(self, iteration: Iteration, turn: int, *, is_last: bool) -> None:
+        """Emit what finds out that a turn that is written out is none, or that there is one more."""
+        if self.blocks.is_open and iteration.may_change:
+            parts = [self._constant(turn), self._site(), self._constant(is_last), *self._bounds(iteration)]
+            check = helper("__hb_written_turn", parts, self.node.iter)
+            self.lowering.assign(self.lowering.temporary("turn"), check, self.node.iter)
+
+    def _bounds(self, iteration: Iteration) -> list[ast.expr]:
+        """How far a loop goes, as ``iteration.goes_on`` takes it."""
+        return [
+            ast.copy_location(
+                ast.Tuple(
+                    [self._load(bound.turns), bound.items or self._constant(None), self._constant(bound.is_backwards)],
+                    ast.Load(),
+                ),
+                self.node.iter,
+            )
+            for bound in iteration.bounds
+        ]
 
     def _name_ends(self) -> None:
         self.otherwise, self.after = self.blocks.name("else"), self.blocks.name("after_for")
@@ -159,7 +204,10 @@ class ForLowering:
         """The variable that says whether there is a turn left."""
         node, turns = self.node.iter, iteration.turns
         name = f"{turn}_if"
-        test = helper("__hb_range_goes_on", [self._load(turn), iteration.now or self._load(turns)], node)
+        if iteration.may_change:
+            test = helper("__hb_goes_on", [self._load(turn), *self._bounds(iteration)], node)
+        else:
+            test = helper("__hb_range_goes_on", [self._load(turn), self._load(turns)], node)
         self.lowering.primitive([assigned(name, test, node)], [name], node, f"{turn} < {turns}")
         return self.lowering.variable(name)
 
@@ -234,7 +282,7 @@ class ForLowering:
             start, stop, step = map(self._load, bounds)
             return helper("__hb_range_item", [turn, start, step, stop], self.node.target)
 
-        return Iteration(turns, item)
+        return Iteration(turns, item, (Bound(turns),))
 
     def _enumerate(self, node: ast.Call, inner: ast.expr, start: Sequence[ast.expr], counts: bool) -> Iteration:
         items = self._over(inner, counts=counts)
@@ -248,7 +296,7 @@ class ForLowering:
                 number = helper("__hb_range_item", [turn, self._load(begin), one, self._load(begin)], node)
             return ast.copy_location(ast.Tuple([number, items.item(turn)], ast.Load()), node)
 
-        return Iteration(items.turns, item, items.now)
+        return Iteration(items.turns, item, items.bounds)
 
     def _zip(
         self, node: ast.Call, inner: Sequence[ast.expr], keywords: Sequence[ast.keyword], counts: bool
@@ -261,7 +309,9 @@ class ForLowering:
         def item(turn: ast.expr) -> ast.expr:
             return ast.copy_location(ast.Tuple([part.item(turn) for part in parts], ast.Load()), node)
 
-        return Iteration(turns, item)
+        may_change = any(part.may_change for part in parts)
+        bounds = [bound for part in parts for bound in part.bounds] if may_change else [Bound(turns)]
+        return Iteration(turns, item, tuple(bounds))
 
     def _reversed(self, node: ast.Call, inner: ast.expr, counts: bool) -> Iteration:
         items = self._over(inner, counts=counts)
@@ -269,26 +319,31 @@ class ForLowering:
         def item(turn: ast.expr) -> ast.expr:
             return items.item(helper("__hb_from_end", [self._load(items.turns), turn], node))
 
-        return Iteration(items.turns, item)
+        bounds = (replace(bound, is_backwards=not bound.is_backwards) for bound in items.bounds)
+        return Iteration(items.turns, item, tuple(bounds))
 
     def _items(self, node: ast.expr, counts: bool) -> Iteration:
-        """Items of a value. A variable is looked at anew in each turn: the body may change it in place."""
+        """Items of a value. What the body may change in place is looked at anew in each turn."""
         lowering = self.lowering
-        value = lowering.simple(node)
-        live = isinstance(value, ast.Name) and value.id in lowering.local and value.id not in stored_names(self.node)
-        if live:
-            name = lowering.as_variable(value, node)
+        view = None if lowering.called(node) else view_of(node)
+        place, method = view or (node, "")
+        live = place if is_same(place, self.node, lowering.local, lowering.scope) else None
+        if live is not None and not method:
+            first = now = live
         else:
             name = lowering.temporary("items")
-            lowering.assign(name, helper("__hb_items", [value], node), node)
-        turns = self._turns(helper("__hb_length", [self._load(name)], node), node, counts)
+            lowering.assign(name, helper("__hb_items", [lowering.simple(node)], node), node)
+            first = now = self._load(name)
+        if live is not None and method:
+            now = helper("__hb_live", [first, live, literal(method, node)], node)
+        turns = self._turns(helper("__hb_length", [first], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             site = self._site() if self.may_be_written_out else self._constant(None)
-            return helper("__hb_item_of", [self._load(name), turn, site], self.node.target)
+            return helper("__hb_item_of", [now, turn, site], self.node.target)
 
-        grows = live and lowering.callees.facts.of(Grows, Grows(lowering.variable(name), 0).site) is not None
-        return Iteration(turns, item, helper("__hb_length", [self._load(name)], node) if grows else None)
+        changes = live is not None and may_change(live, self.node, lowering.scope)
+        return Iteration(turns, item, (Bound(turns, live if changes else None),))
 
     def _turns(self, count: ast.expr, node: ast.expr, counts: bool) -> str:
         """A variable for a number of items. That of the turns is noted where tracing comes by it."""
@@ -296,8 +351,8 @@ class ForLowering:
         name = lowering.temporary("turns")
         value = count
         if counts:
-            gathers = isinstance(self.node, Gathering) and self.may_be_written_out
-            known = [self._constant(self.written_out), self._constant(gathers)]
+            gathers = isinstance(self.node, Gathering) and self.may_be_written_out and not self.changes
+            known = [self._constant(None if self.changes else self.written_out), self._constant(gathers)]
             value = helper("__hb_turns", [count, self._site(), *known], node)
         lowering.primitive([assigned(name, value, node)], [name], node, lowering.source.text(count))
         return name

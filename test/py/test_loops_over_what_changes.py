@@ -1,0 +1,249 @@
+"""A ``for`` over a list, a deque or a dict that changes meanwhile: each turn sees it as it is then, as in Python."""
+
+from collections import deque
+
+import jax
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+
+class Walk:
+    def __init__(self, entries, items):
+        self.entries, self.items = entries, items
+
+    def summed(self):
+        total = 0
+        for k, v in self.entries.items():
+            if k + 1 in self.entries:
+                self.entries[k + 1] += v
+            total = total * 5 + v
+        return total
+
+    def grown(self, a):
+        total = 0
+        for v in self.items:
+            if v < 4:
+                self.items.append(v + a + 1)
+            total = total * 3 + v
+        return total
+
+    def replaced(self):
+        total = 0
+        for v in self.items:
+            total = total * 3 + v
+            self.items = [7, 8, 9]
+        return total
+
+
+def values_of_later_keys(a):
+    entries, total = {0: a, 1: 5}, 0
+    for k, v in entries.items():
+        entries[1] = 7 + k
+        total += v
+    return total
+
+
+def values_of_keys_of_a_lane(a):
+    entries, total = {a: 1, a + 1: 5, a + 2: 6}, 0
+    for k, v in entries.items():
+        if k + 1 in entries:
+            entries[k + 1] += v
+        total = total * 3 + v
+    for v in entries.values():
+        entries[a + 1] = v * 2
+        total = total * 3 + v
+    return total
+
+
+def with_numbers(a):
+    entries, total = {1: 1, 2: 5, 3: 6}, 0
+    for i, (k, v) in enumerate(entries.items()):
+        entries[3] = v * 2 + a
+        total = total * 3 + v + i + k
+    for (k, v), w in zip(entries.items(), [1, 2, 3], strict=False):
+        entries[3] = w * 10
+        total += v * w * k
+    for k, v in list(entries.items()):
+        entries[3] = k
+        total += v
+    return total
+
+
+def list_that_grows(a):
+    items, n = [a, 2], 0
+    for v in items:
+        n += 1
+        if len(items) < 5:
+            items.append(v + 1)
+    return n, items[-1]
+
+
+def list_that_grows_a_lot(a):
+    items = [a]
+    for v in items:
+        if len(items) < 300:
+            items.append(v + 1)
+    return len(items), items[-1]
+
+
+def list_that_grows_in_some_lanes(a):
+    items, n = [1, a], 0
+    for i, v in enumerate(items, 1):
+        n += i
+        if v < 5:
+            items.append(v + 2)
+    else:
+        n += 100
+    return n, sum(items)
+
+
+def list_that_a_function_grows(a):
+    items, n = [a], 0
+
+    def push(v):
+        if v < 6:
+            items.append(v + 1)
+
+    for _ in items:
+        n += 1
+        push(items[-1])
+    return n
+
+
+def list_that_shrinks(a):
+    items, others, n = [1, 2, 3, a, 5, 6], [1, 2, 3, a], 0
+    for v in items:
+        n = n * 10 + v
+        if v in (a, 2):
+            items.remove(v)
+    for v in others:
+        n += v
+        others.pop()
+    return n, len(items), len(others)
+
+
+def from_the_end(a):
+    items, total = [1, 2, 3, 4, 5, a], 0
+    for v in reversed(items):
+        total = total * 5 + v
+        items.pop()
+        if len(items) > 1 and a > 3:
+            items.pop()
+    return total, len(items)
+
+
+def two_lists(a):
+    left, right, total = [1, 2, a], [4, 5, 6], 0
+    for u, v in zip(left, right, strict=False):
+        total = total * 10 + u * v
+        if u == a:
+            left.append(9)
+            right.append(3)
+    for u, v in zip(left, range(6), strict=False):
+        left.append(u)
+        total += v
+    return total, len(left)
+
+
+def in_objects(a):
+    walk = Walk({1: a, 2: 3, 3: 4}, [1, 2])
+    return walk.summed(), walk.grown(a), len(walk.items), walk.replaced()
+
+
+def name_bound_anew(a):
+    items, total = [1, 2, a], 0
+
+    def other():
+        nonlocal items
+        items = [7, 8, 9]
+
+    for v in items:
+        total = total * 10 + v
+        other()
+    for v in items:
+        total = total * 10 + v
+        items = [5]
+    return total
+
+
+def keys_that_are_added(a):
+    entries, n = {1: a, 2: 3}, 0
+    for k in entries:
+        n += 1
+        if a > 3:
+            entries[k + 10] = 1
+    return n
+
+
+def keys_that_are_taken_out(a):
+    entries = {1: a, 2: 3, a + 5: 1}
+    for k in entries:
+        if k > 1:
+            del entries[k]
+    return len(entries)
+
+
+def keys_added_before_it_is_left(a):
+    entries = {1: a, a + 5: 1}
+    for k in entries:
+        entries[k + 20] = 1
+        break
+    return len(entries)
+
+
+def an_error_that_is_caught(a):
+    entries = {1: a, 2: 3, a + 5: 1}
+    try:
+        for k in entries:
+            if a > 2:
+                entries[k + 20] = 1
+    except RuntimeError:
+        return 100 + len(entries)
+    return len(entries)
+
+
+def deque_that_grows(a):
+    queue, n = deque([a]), 0
+    for v in queue:
+        n += 1
+        if v > 3:
+            queue.append(v - 1)
+    return n
+
+
+PROGRAMS = [f for f in list(vars().values()) if getattr(f, "__code__", None) and f.__code__.co_varnames[:1] == ("a",)]
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda f: f.__name__)
+def test_it_is_as_in_python(program) -> None:
+    lanes = np.array([0, 3, 5], np.int32)
+    alone = list(map(_alone, [program] * 3, lanes))
+    errors = {}
+    try:
+        outputs = hb.batch(program)(lanes)
+    except hb.LaneError as error:
+        outputs, errors = error.outputs, error.errors
+    together = jax.tree.leaves(outputs)
+    for i, expected in enumerate(alone):
+        assert (str(errors[i]) if i in errors else [int(leaf[i]) for leaf in together]) == expected
+
+
+def _alone(program, a):
+    try:
+        return jax.tree.leaves(program(int(a)))
+    except RuntimeError as error:
+        return str(error)
+
+
+def test_a_dict_that_grows_in_all_lanes_is_refused() -> None:
+    @hb.batch
+    def f(a):
+        entries = {1: a}
+        for k in entries:
+            entries[k + 1] = 1
+        return len(entries)
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="a dict changes its size while it is gone over"):
+        f(np.arange(3))
