@@ -25,6 +25,7 @@ from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table
+from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.growing import Growing
 
@@ -200,7 +201,7 @@ class GrowingDict(Table):
                 "a dict whose keys differ between lanes is asked for a key that may be missing",
                 help="give a default, `d.get(k, -1)`, or ask before, `if k in d`.",
             )
-        return jax.tree.map(lambda one, other: jnp.where(found, one, other), value, default)
+        return jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), value, default)
 
 
 @jax.tree_util.register_pytree_node_class

@@ -26,6 +26,7 @@ from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, num
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static
 
 
@@ -194,9 +195,10 @@ class Ring(Container):
             self.reorder(jnp.arange(self.capacity))
             self.start = None
 
-    def widen_for(self, item: Any) -> None:
-        """Let items be of the type of one that is about to be put there, too."""
+    def widen_for(self, item: Any) -> Any:
+        """Let items be of the type of one that is about to be put there, too; the item as it is stored."""
         self.widen(rows.joined(self.kind, rows.kind_of(item)))
+        return unboxed(rows.stored(item, self.items))
 
     def set_items(self, items: Any, others: list[Any], *, are_others: bool = True) -> None:
         """Let it have items: those that it had and others, or, as one of them, what has become of it."""
@@ -253,12 +255,5 @@ class Ring(Container):
 
     def equal(self, item: Any) -> Any:
         """Which items, from the beginning, are equal to another: ``bool[capacity]``."""
-        try:
-            rows.joined(self.kind, rows.kind_of(item))
-        except BatchTypeError:
-            return jnp.zeros(self.capacity, bool)
-        same = self.in_use()
-        for leaf, value in zip(jax.tree.leaves(self.items), jax.tree.leaves(item), strict=True):
-            equal = self.arranged(leaf) == value
-            same &= jnp.all(equal.reshape(self.capacity, -1), axis=1)
-        return same
+        same = rows.equal(self.items, item)
+        return jnp.zeros(self.capacity, bool) if same is None else self.in_use() & self.arranged(same)

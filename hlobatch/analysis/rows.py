@@ -5,6 +5,8 @@ An item is a number, an array, or a tuple, list, dict or object of them; its row
 
 from __future__ import annotations
 
+import functools
+import operator
 from dataclasses import replace
 from typing import Any, Final
 
@@ -12,10 +14,12 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import keys_of, weakly
+from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
-from hlobatch.analysis.optional import any_optional
-from hlobatch.analysis.type_join import DisagreementError, join
+from hlobatch.analysis.optional import any_optional, optional
+from hlobatch.analysis.type_join import DisagreementError, MisfitError, check_number, join
+from hlobatch.analysis.whole_numbers import is_small, no_dtype
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static, TensorType, Type
@@ -58,11 +62,14 @@ def _is_kind(part: Any) -> bool:
 
 
 def joined(left: Any, right: Any) -> Any:
-    """The type above two types of items.
+    """The type above two types of items. Beside a Python number, an array's number of few bits becomes one of Python's.
 
     Raises:
         BatchTypeError: There is none.
     """
+    trees: list[Any] = [jax.tree.structure(kind) for kind in (left, right)]
+    if trees[0] == trees[1]:
+        left, right = jax.tree.map(_beside, left, right), jax.tree.map(_beside, right, left)
     try:
         return join(Type(left), Type(right)).tensors
     except DisagreementError as reason:
@@ -70,6 +77,38 @@ def joined(left: Any, right: Any) -> Any:
             f"the items of a container whose length differs between lanes are of several types: {reason}",
             help="let all of them be numbers, or arrays of one shape, or tuples of as many of them.",
         ) from None
+
+
+def _beside(one: Any, other: Any) -> Any:
+    """The type of a number, as that of a Python number if it is beside one that has more bits."""
+    are_tensors = isinstance(one, TensorType) and isinstance(other, TensorType)
+    if are_tensors and is_small(one.dtype) and other.weak and jnp.issubdtype(other.dtype, jnp.integer):
+        return replace(one, dtype=other.dtype, weak=True)
+    return one
+
+
+def equal(rows: Any, item: Any) -> Any | None:
+    """Which rows are equal to an item: ``bool[capacity]``; None if items are of another structure.
+
+    Numbers are compared as Python's, whatever their dtypes; bools are numbers, and None is none.
+    """
+    item = boxed(item, ())
+    trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
+    if trees[0] != trees[1]:
+        return None
+    pairs = list(zip(jax.tree.leaves(rows), jax.tree.leaves(item), strict=True))
+    kinds = [widened_leaf(leaf_type(value)) for _, value in pairs]
+    if any(
+        not isinstance(k, TensorType) or k.shape != leaf.shape[1:] for k, (leaf, _) in zip(kinds, pairs, strict=True)
+    ):
+        return None
+    return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
+
+
+def _all_equal(leaf: Any, value: Any) -> Any:
+    same = jnp.all(whole_numbers.equal(leaf, value).reshape(leaf.shape[0], -1), axis=1)
+    known = optional(value)
+    return same if known is None else same & known.is_there
 
 
 def row_kind(rows: Any) -> Any:
@@ -151,12 +190,28 @@ def put(rows: Any, place: Any, item: Any) -> Any:
     """Rows in which an item stands at a place; past the end, nothing changes."""
 
     def put_leaf(leaf: Any, value: Any) -> Any:
-        kind = leaf_type(leaf)
-        assert isinstance(kind, TensorType)
-        value = value if kind.is_key else jnp.asarray(value, kind.dtype)
         return leaf.at[place].set(value, mode="drop", wrap_negative_indices=False)
 
-    return jax.tree.map(put_leaf, rows, boxed(item, ()))
+    return jax.tree.map(put_leaf, rows, stored(item, rows))
+
+
+def stored(item: Any, rows: Any) -> Any:
+    """An item as it is stored in rows, whose type is above its own.
+
+    Raises:
+        BatchTypeError: It has a number that is written out, and too large for the dtype of the rows.
+    """
+
+    def store(leaf: Any, value: Any) -> Any:
+        kind = leaf_type(leaf)
+        assert isinstance(kind, TensorType)
+        try:
+            check_number(leaf_type(value), kind)
+        except MisfitError as error:
+            raise no_dtype(error.number, error.dtype) from None
+        return value if kind.is_key else jnp.asarray(value, kind.dtype)
+
+    return jax.tree.map(store, rows, boxed(item, ()))
 
 
 def rearranged(rows: Any, places: Any) -> Any:

@@ -266,14 +266,12 @@ class Table(Container):
 
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether there is a key, and in which row; if there is none, in the first."""
-        structures: list[Any] = [jax.tree.structure(kind) for kind in (rows.kind_of(key), self.key_kind)]
-        if structures[0] != structures[1]:
+        if any(leaf.ndim > 1 for leaf in jax.tree.leaves(self.keys_)):
+            raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
+        same = rows.equal(self.keys_, key)
+        if same is None:
             return jnp.bool_(False), jnp.int32(0)
-        same = self.in_use()
-        for leaf, value in zip(jax.tree.leaves(self.keys_), jax.tree.leaves(key), strict=True):
-            if leaf.ndim > 1:
-                raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
-            same &= leaf == value
+        same &= self.in_use()
         return jnp.any(same), jnp.argmax(same).astype(jnp.int32)
 
     def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True, is_other: bool = True) -> None:

@@ -1,25 +1,14 @@
-"""A comparison of two whole numbers -> whether it holds of the numbers, whatever dtypes they have, as in Python.
-
-JAX first converts both sides to one dtype. A number that is written out becomes what the array is, so that beside a
-``uint8`` 300 becomes 44; a ``uint32`` and an ``int32`` both become ``int32``, if JAX has no integers of 64 bits. A
-comparison that JAX makes as Python does is left to JAX.
-"""
+"""A comparison -> whether it holds of the numbers, whatever their dtypes, of which one may be None, as in Python."""
 
 from __future__ import annotations
 
-import operator
-from typing import Any, Final
+from typing import Any
 
-import jax
 import jax.numpy as jnp
-import numpy as np
 
+from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.optional import optional
 from hlobatch.frontend.wide_numbers import with_wide
-
-_TRUE_OF_LESS: Final = frozenset({"lt", "le", "ne"})
-"""Comparisons that hold where the left side is less."""
-_MIRRORED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
 
 
 def compare(comparison: str, left: Any, right: Any) -> Any:
@@ -48,61 +37,5 @@ def _equal(there: list[Any], equal: Any) -> Any:
 
 
 def _compared(comparison: str, left: Any, right: Any) -> Any:
-    if _is_array(left) and _is_array(right):
-        return _of_arrays(comparison, left, right)
-    if _is_array(left) and _is_number(right):
-        return _with_number(comparison, left, int(right))
-    if _is_array(right) and _is_number(left):
-        return _with_number(_MIRRORED[comparison], right, int(left))
-    return with_wide(comparison, left, right)
-
-
-def _is_array(value: Any) -> bool:
-    """Whether a value is an array of whole numbers."""
-    return isinstance(value, (jax.Array, np.ndarray)) and bool(jnp.issubdtype(value.dtype, jnp.integer))
-
-
-def _is_number(value: Any) -> bool:
-    """Whether a value is a whole number that is known."""
-    return type(value) is int or isinstance(value, np.integer)
-
-
-def _limits(dtype: Any) -> tuple[int, int]:
-    limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-    return int(limits.min), int(limits.max)
-
-
-def _with_number(comparison: str, array: Any, number: int) -> Any:
-    """A comparison of an array with a number, which all elements are less than, or more, if their dtype lacks it."""
-    compared = getattr(operator, comparison)
-    least, most = _limits(_dtype(array))
-    if least <= number <= most:
-        return compared(array, number)
-    return jnp.full(array.shape, compared(least, number))
-
-
-def _of_arrays(comparison: str, left: Any, right: Any) -> Any:
-    of_left, of_right = _dtype(left), _dtype(right)
-    compared = getattr(operator, comparison)
-    if of_left == of_right:
-        return compared(left, right)
-    common = jax.dtypes.canonicalize_dtype(jnp.promote_types(of_left, of_right))
-    if jnp.issubdtype(common, jnp.integer):
-        least, most = _limits(common)
-        if all(least <= low and high <= most for low, high in map(_limits, (of_left, of_right))):
-            return compared(jnp.asarray(left, common), jnp.asarray(right, common))
-    if jnp.issubdtype(of_right, jnp.unsignedinteger):
-        return _with_unsigned(comparison, left, right)
-    return _with_unsigned(_MIRRORED[comparison], right, left)
-
-
-def _with_unsigned(comparison: str, signed: Any, unsigned: Any) -> Any:
-    """A comparison of numbers below zero or above with numbers above: those below are less than all of these."""
-    dtype = jnp.dtype(f"uint{8 * max(_dtype(signed).itemsize, _dtype(unsigned).itemsize)}")
-    result = getattr(operator, comparison)(signed.astype(dtype), unsigned.astype(dtype))
-    return (signed < 0) | result if comparison in _TRUE_OF_LESS else (signed >= 0) & result
-
-
-def _dtype(array: Any) -> Any:
-    """The dtype that JAX takes an array for."""
-    return jax.dtypes.canonicalize_dtype(array.dtype)
+    of_whole_numbers = whole_numbers.compare(comparison, left, right)
+    return with_wide(comparison, left, right) if of_whole_numbers is None else of_whole_numbers

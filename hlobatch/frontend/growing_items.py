@@ -24,9 +24,11 @@ from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, Growin
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.tracing import is_one_lane
+from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import differs
+from hlobatch.frontend.lane_numbers import as_number, differs, select
+from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.possible_items import Possible, items_of
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
@@ -196,8 +198,10 @@ def total(items: Growing, start: Any) -> Any:
     if items.items is None:
         return start
     leaf = _numbers(items, "sum")
-    value = jnp.sum(jnp.where(items.in_use(), leaf, 0), axis=0, dtype=leaf.dtype if leaf.dtype != bool else jnp.int32)
-    return start + (weakly(value, value.dtype) if leaf.weak_type or leaf.dtype == bool else value)
+    are_pythons = leaf.weak_type or leaf.dtype == bool or is_small(leaf.dtype)
+    dtype = default_dtype(int) if leaf.dtype == bool or is_small(leaf.dtype) else leaf.dtype
+    value = jnp.sum(jnp.where(items.in_use(), leaf, 0), axis=0, dtype=dtype)
+    return as_number(start) + (weakly(value, dtype) if are_pythons else value)
 
 
 def any_of(items: Growing) -> Any:
@@ -236,7 +240,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
     found = items.turn(jnp.argmax(left).astype(jnp.int32))
     if default is _NONE:
         return found
-    return jax.tree.map(lambda one, other: jnp.where(items.size > 0, one, other), found, default)
+    return select(items.size > 0, found, default)
 
 
 def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
@@ -263,4 +267,4 @@ def _worst(dtype: Any, name: str) -> Any:
     if jnp.issubdtype(dtype, jnp.floating):
         return jnp.inf if name == "min" else -jnp.inf
     limits = jnp.iinfo(dtype)  # type: ignore[no-untyped-call]
-    return limits.max if name == "min" else limits.min
+    return jnp.asarray(limits.max if name == "min" else limits.min, dtype)

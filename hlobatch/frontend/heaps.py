@@ -58,7 +58,7 @@ def _replace(heap: Any, item: Any, /) -> Any:
     heap = _growing(heap)
     heap.need(_EMPTY)
     fails(IndexError, _EMPTY, heap.size == 0)
-    heap.widen_for(item)
+    item = heap.widen_for(item)
     return _replaced(heap, item)
 
 
@@ -67,7 +67,7 @@ def _push_and_pop(heap: Any, item: Any, /) -> Any:
     heap = _growing(heap)
     if heap.items is None:
         return item
-    heap.widen_for(item)
+    item = heap.widen_for(item)
     first = heap.at(jnp.int32(0))
     goes_in = (heap.size > 0) & _less(first, item, heap)
     before = heap.items, heap.size

@@ -30,8 +30,8 @@ from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wante
 from hlobatch.analysis.optional import any_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
-from hlobatch.frontend.lane_numbers import NUMBERS, as_index, default, differs, select, together
-from hlobatch.frontend.sequences import either, equal
+from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, default, differs, select, together
+from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice, choice_of
 from hlobatch.ir.growing import Growing
@@ -201,6 +201,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
             f"an item is chosen by the lane, and items have shapes {' and '.join(map(str, map(list, shapes)))}",
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
+    column = together(column)
     if len(column) <= _MOST_SELECTS and shapes == {()}:
         result = column[-1]
         for place in reversed(range(len(column) - 1)):
@@ -209,7 +210,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
     if not any(map(is_array, column)):
         table = _numbers(column)
         return _python_number(jnp.asarray(table)[index], table)
-    return jnp.stack(list(map(jnp.asarray, together(column))))[index]
+    return jnp.stack(list(map(jnp.asarray, column)))[index]
 
 
 def _table(items: Any, depth: int) -> np.ndarray | None:
@@ -310,15 +311,15 @@ def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
             place = select(found[i], i, place)
         return place, either(found)
     table = _numbers(keys)
-    key = jnp.asarray(as_index(key, "a dict whose keys are integers"))
+    key = jnp.asarray(as_number(as_index(key, "a dict whose keys are integers")))
     if keys == list(range(keys[0], keys[0] + len(keys))):
-        return key - keys[0], (key >= keys[0]) & (key <= keys[-1])
+        return key - keys[0], both([logical_not(less(key, keys[0])), logical_not(less(keys[-1], key))])
     if len(keys) <= _MOST_KEYS_COMPARED:
-        found = jnp.asarray(table) == key
+        found = compare("eq", jnp.asarray(table), key)
         return jnp.argmax(found), jnp.any(found)
     order = np.argsort(table)
     place = jnp.minimum(jnp.searchsorted(jnp.asarray(table[order]), key), len(keys) - 1)
-    return jnp.asarray(order.astype(np.int32))[place], jnp.asarray(table[order])[place] == key
+    return jnp.asarray(order.astype(np.int32))[place], equal(jnp.asarray(table[order])[place], key)
 
 
 def _is_key(key: Any, known: Any) -> Any:

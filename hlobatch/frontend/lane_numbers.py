@@ -15,6 +15,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.objects import gives_values
+from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.ir.boxed import in_order, unboxed
@@ -93,9 +94,11 @@ def is_integer(value: Any) -> bool:
     return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
 
 
-def unflagged(value: Any) -> Any:
-    """A number, of a bool the one that it is in Python."""
-    return as_int(value) if is_array(value) and value.dtype == jnp.bool_ and value.shape == () else value
+def as_number(value: Any) -> Any:
+    """A number as Python computes with it: a bool the one that it is, a whole number of few bits as one of Python's."""
+    if not is_array(value) or value.shape != ():
+        return value
+    return as_int(value) if value.dtype == jnp.bool_ or is_small(value.dtype) else value
 
 
 def is_number(value: Any) -> bool:
@@ -149,8 +152,9 @@ def together(values: Any) -> list[Any]:
     """
     if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
         values = [float(value) if is_wide(value) else value for value in values]
-    dtype = jnp.result_type(*values)
-    for value in values:
+    numbers = holding_all(values)
+    dtype = jnp.result_type(*numbers)
+    for value in numbers:
         own = jnp.result_type(value)
         loses_sign = jnp.issubdtype(own, jnp.unsignedinteger) and jnp.issubdtype(dtype, jnp.signedinteger)
         if loses_sign and own.itemsize >= dtype.itemsize:
@@ -158,7 +162,7 @@ def together(values: Any) -> list[Any]:
                 f"one number is {own}, another is signed, and no dtype holds both",
                 help=f"convert one of them, as in `jnp.{own}(n)` where it is never below zero.",
             )
-    return list(values)
+    return numbers
 
 
 def _scalar(value: Any, what: str) -> Any:

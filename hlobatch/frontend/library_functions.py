@@ -18,7 +18,7 @@ import jax.numpy as jnp
 from hlobatch.frontend.builtins import logical_not
 from hlobatch.frontend.container_methods import count, index
 from hlobatch.frontend.items import item
-from hlobatch.frontend.lane_numbers import as_bool, as_complex, as_float, as_index, unflagged
+from hlobatch.frontend.lane_numbers import as_bool, as_complex, as_float, as_index, as_number
 from hlobatch.frontend.meaning import Meaning, entries
 from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.sequences import compare, contains
@@ -28,14 +28,14 @@ _OPERATIONS: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift
 _OPERATOR: Final[Mapping[Any, Callable[..., Any]]] = {
     **{getattr(operator, name): functools.partial(compare, name) for name in _COMPARISONS},
     **{getattr(operator, name): functools.partial(operate, name) for name in _OPERATIONS},
-    operator.abs: lambda value: abs(unflagged(value)),
+    operator.abs: lambda value: abs(as_number(value)),
     operator.contains: contains,
     operator.countOf: lambda items, value: count(list(items), value),
     operator.getitem: item,
     operator.index: lambda value: as_index(value, "index"),
     operator.indexOf: lambda items, value: index(list(items), value),
     operator.not_: logical_not,
-    operator.pow: lambda base, exponent: power(unflagged(base), unflagged(exponent), False),
+    operator.pow: lambda base, exponent: power(as_number(base), as_number(exponent), False),
     operator.truth: as_bool,
 }
 

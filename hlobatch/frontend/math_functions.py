@@ -16,8 +16,7 @@ from jax.scipy import special
 
 from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.frontend import number_theory
-from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, is_integer
+from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number, is_integer
 from hlobatch.frontend.meaning import entries
 
 _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
@@ -135,15 +134,11 @@ def _fsum(numbers: Any, /) -> Any:
 
 
 def _prod(numbers: Any, /, *, start: Any = 1) -> Any:
-    return functools.reduce(lambda a, b: a * _unflagged(b), numbers, start)
-
-
-def _unflagged(value: Any) -> Any:
-    return as_int(value) if is_array(value) and value.dtype == jnp.bool_ else value
+    return functools.reduce(lambda a, b: a * as_number(b), numbers, as_number(start))
 
 
 def _sumprod(p: Any, q: Any, /) -> Any:
-    return functools.reduce(operator.add, (_unflagged(a) * _unflagged(b) for a, b in zip(p, q, strict=True)), 0)
+    return functools.reduce(operator.add, (as_number(a) * as_number(b) for a, b in zip(p, q, strict=True)), 0)
 
 
 def _modf(x: Any, /) -> tuple[Any, Any]:

@@ -72,7 +72,7 @@ def _called_name(node: ast.Call) -> str:
     return ""
 
 
-def _is_small(node: ast.expr) -> bool:
+def _is_small(node: ast.expr) -> TypeGuard[ast.Constant]:
     """Whether an operand is a number that is no bool, and has no more bits than JAX gives one."""
     if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
         return False
@@ -81,8 +81,10 @@ def _is_small(node: ast.expr) -> bool:
 
 def _is_plain(left: ast.expr, operator: ast.operator, right: ast.expr) -> bool:
     """Whether an operation means the same on what is traced, as it is written, and raises nothing by itself."""
-    if isinstance(operator, (ast.Div, ast.FloorDiv, ast.Mod)):
-        return _is_small(right) and not (isinstance(right, ast.Constant) and right.value == 0)
+    if isinstance(operator, ast.Div):
+        return _is_small(right) and right.value != 0
+    if isinstance(operator, (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)):
+        return _is_small(right) and isinstance(right.value, (int, float)) and 0 < right.value < 1 << 7
     return _is_small(right) or _is_small(left)
 
 
@@ -171,7 +173,7 @@ class Meanings:
                 self.is_careful or not _is_plain(left, op, right)
             ):
                 return self._operate(BINARY[type(op)], [left, right], node)
-            case ast.UnaryOp(op, operand) if type(op) in UNARY and _may_be_flag(operand):
+            case ast.UnaryOp(op, operand) if type(op) in UNARY and (_may_be_flag(operand) or _is_negated(node)):
                 return self._operate(UNARY[type(op)], [operand], node)
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)

@@ -40,7 +40,7 @@ def _size(value: Any) -> Any:
 
 def bit_count(value: Any) -> Any:
     """How many bits of the absolute value are set."""
-    return as_int(lax.population_count(_size(value)))
+    return as_int(lax.population_count(_size(value)).astype(jnp.int32))
 
 
 def _bit_length(value: Any) -> Any:

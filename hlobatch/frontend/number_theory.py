@@ -53,9 +53,15 @@ def _pairwise(function: Any, name: str) -> Any:
         a, b = integer(a, name), integer(b, name)
         if not is_array(a) and not is_array(b):
             return known(a, b)
-        return as_int(function(*together([jnp.asarray(a), jnp.asarray(b)])))
+        dtype = jnp.result_type(*together([jnp.asarray(a), jnp.asarray(b)]))
+        return as_int(function(_size(a, dtype), _size(b, dtype)).astype(dtype))
 
     return pair
+
+
+def _size(value: Any, dtype: Any) -> Any:
+    """The absolute value of a number of some dtype, which has a bit more than the dtype if it is the least one's."""
+    return abs(jnp.asarray(value, dtype)).astype(f"uint{8 * dtype.itemsize}")
 
 
 def factorial(n: Any, /) -> Any:

@@ -17,6 +17,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
 from hlobatch.frontend.builtins import is_array, truth
@@ -26,18 +27,18 @@ from hlobatch.frontend.lane_numbers import (
     as_float,
     as_index,
     as_int,
+    as_number,
     default,
     differs,
     is_integer,
     is_number,
     select,
     together,
-    unflagged,
 )
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
-from hlobatch.frontend.python_numbers import check_divisor, power
+from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, LaneRange, both, either, less
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.growing import Growing
@@ -59,7 +60,7 @@ def _complex(real: Any = 0, imag: Any = None) -> Any:
 
 
 def _abs(value: Any, /) -> Any:
-    return abs(unflagged(value))
+    return abs(as_number(value))
 
 
 def _round(number: Any, ndigits: Any = None) -> Any:
@@ -69,7 +70,7 @@ def _round(number: Any, ndigits: Any = None) -> Any:
             "the number of digits that `round` leaves differs between lanes",
             help="scale the number yourself: `round(x * scale) / scale`.",
         )
-    number = unflagged(number)
+    number = as_number(number)
     if not is_integer(number):
         rounded = jnp.round(number, ndigits or 0)
         return as_int(rounded) if ndigits is None else rounded
@@ -82,13 +83,13 @@ def _round(number: Any, ndigits: Any = None) -> Any:
 
 
 def _divmod(x: Any, y: Any, /) -> Any:
-    check_divisor(x, y)
-    return divmod(unflagged(x), unflagged(y))
+    x, y = as_number(x), as_number(y)
+    return operate("floordiv", x, y), operate("mod", x, y)
 
 
 def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
     if mod is None:
-        return power(unflagged(base), unflagged(exp), False)
+        return power(as_number(base), as_number(exp), False)
     return number_theory.power_modulo(*(as_index(value, "pow") for value in (base, exp, mod)))
 
 
@@ -121,20 +122,20 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
     items = items_of(iterable)
     values = [item.value for item in items]
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and certain(items) and all(is_array(v) for v in values):
-        return _sum_of_array(jnp.stack(values), start)
+        return _sum_of_array(jnp.stack(together(values)), start)
     if is_array(iterable):
         return _sum_of_array(jnp.asarray(iterable), start)
     return functools.reduce(_added, items, start)
 
 
 def _added(total: Any, item: Possible) -> Any:
-    new = unflagged(total) + unflagged(item.value)
-    return new if item.is_there is True else select(item.is_there, new, unflagged(total))
+    new = as_number(total) + as_number(item.value)
+    return new if item.is_there is True else select(item.is_there, new, as_number(total))
 
 
 def _sum_of_array(array: Any, start: Any) -> Any:
-    if array.dtype == jnp.bool_ and array.ndim == 1:
-        return start + weakly(jnp.sum(array, axis=0), default(int))
+    if array.ndim == 1 and (array.dtype == jnp.bool_ or is_small(array.dtype)):
+        return as_number(start) + weakly(jnp.sum(array, axis=0, dtype=default(int)), default(int))
     total = jnp.sum(array, axis=0, dtype=array.dtype)
     return start + (weakly(total, total.dtype) if array.weak_type else total)
 

@@ -26,6 +26,7 @@ from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.growing import Growing
 
@@ -59,6 +60,8 @@ def operate(operation: str, *operands: Any) -> Any:
         is_there(operand, f"`{operation}` of")
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
+    if operation == "neg" and is_array(operands[0]) and jnp.issubdtype(operands[0].dtype, jnp.unsignedinteger):
+        return -as_number(operands[0])
     if operation in _BITWISE or not all(map(_is_flag, operands)):
         return with_wide(operation, *operands) if len(operands) == 2 else getattr(operator, operation)(*operands)
     if operation != "invert":

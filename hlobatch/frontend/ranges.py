@@ -86,6 +86,8 @@ def _may_be_negative(bound: Any) -> bool:
 
 def _as_unsigned(bound: Any, dtype: Any) -> Any:
     """A bound's bits as those of an unsigned number, of its sign as many as it takes."""
+    if not is_array(bound):
+        return jnp.asarray(bound % (1 << 8 * dtype.itemsize), dtype)
     own = f"{'u' * _is_unsigned(bound)}int{8 * dtype.itemsize}"
     return jnp.asarray(bound, own).astype(dtype)
 
@@ -112,6 +114,15 @@ def _at_least_32_bits(value: Any) -> Any:
     if not is_array(value) or dtype.itemsize >= 4:
         return value
     return value.astype(jnp.int32)
+
+
+def steps_to(item: Any, start: Any, step: int) -> Any:
+    """Whether whole steps lead from the start of a range to a number that does not lie before it."""
+    bits = max(32, *(8 * value.dtype.itemsize for value in (start, item) if is_array(value)))
+    dtype = jnp.dtype(f"uint{bits}")
+    low, high = (_as_unsigned(value, dtype) for value in ((start, item) if step > 0 else (item, start)))
+    span = high - low
+    return span % jnp.asarray(abs(step), dtype) == 0 if abs(step) < 1 << bits else span == 0
 
 
 def range_goes_on(turn: Any, turns: Any) -> Any:

@@ -23,6 +23,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.identity import mutable_parts
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.optional import is_none
@@ -30,6 +31,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
+from hlobatch.frontend.ranges import steps_to
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
@@ -98,12 +100,14 @@ def _is(left: Any, right: Any) -> Any:
 
 def equal(left: Any, right: Any) -> Any:
     """Whether two values are equal, as a bool or as one that differs between lanes."""
-    return truth(compare("eq", left, right))
+    known = whole_numbers.decided("eq", left, right)
+    return truth(compare("eq", left, right)) if known is None else known
 
 
 def less(left: Any, right: Any) -> Any:
     """Whether one value is less than another, as a bool or as one that differs between lanes."""
-    return truth(compare("lt", left, right))
+    known = whole_numbers.decided("lt", left, right)
+    return truth(compare("lt", left, right)) if known is None else known
 
 
 def _of_growing(operation: str, left: Any, right: Any) -> Any:
@@ -164,13 +168,13 @@ def contains(container: Any, item: Any) -> Any:
     if isinstance(container, (range, LaneRange)):
         return as_bool(_in_range(item, container.start, container.stop, container.step))
     if is_array(container):
-        return as_bool(jnp.any(jnp.asarray(container) == item))
+        return as_bool(jnp.any(comparisons.compare("eq", jnp.asarray(container), item)))
     if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
         return item in container
     items = list(container)
     are_integers = is_array(item) and is_integer(item) and all(type(other) is int for other in items)
     if are_integers and len(items) > MOST_NUMBERS_ONE_BY_ONE:
-        return as_bool(jnp.any(_table(items) == item))
+        return as_bool(jnp.any(comparisons.compare("eq", _table(items), item)))
     return as_bool(either(_same(item, other) for other in items))
 
 
@@ -196,7 +200,8 @@ def _same(item: Any, other: Any) -> Any:
 
 def _in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
     """Whether a number is one of a range's."""
-    low, high = (start, stop - 1) if step > 0 else (stop + 1, start)
-    steps = (item - start) % abs(step) == 0 if abs(step) != 1 else True
-    whole = True if is_integer(item) else item % 1 == 0
-    return both([item >= low, item <= high, steps, whole])
+    before, behind = ("le", "lt") if step > 0 else ("ge", "gt")
+    inside = both([truth(compare(before, start, item)), truth(compare(behind, item, stop))])
+    if not is_integer(item):
+        return both([inside, truth(item % 1 == 0), truth((item - start) % abs(step) == 0)])
+    return inside if abs(step) == 1 else both([inside, steps_to(item, start, step)])

@@ -4,6 +4,7 @@
 
     (crc >> 1) ^ 0xEDB88320     of a ``uint32``: the number is one of its dtype
     h & 0xFFFFFFFF              of any integer: the lower 32 bits, without a sign
+    x // 300, x >> 300          of a ``uint8``: numbers of 32 bits; what is added or multiplied wraps around as it is
     n / 2**32, x * 10**10       of floats, or if a float comes of it: the number is a float
 """
 
@@ -15,12 +16,15 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import default, is_wide
 
 _WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
 """Operations with signed numbers whose result is seldom below zero if one is so large."""
 
+_DIVISIONS: Final = frozenset({"floordiv", "mod"})
+_SHIFTS: Final = frozenset({"lshift", "rshift"})
 _BITWISE: Final = frozenset({"and", "or", "xor"})
 
 
@@ -36,7 +40,7 @@ def with_wide(operation: str, left: Any, right: Any) -> Any:
     plain = operation.removeprefix("i")
     number, other = (left, right) if is_wide(left) else (right, left)
     if not is_wide(number) or not is_array(other):
-        return function(*_of_one_sign(left, right)) if plain in _BITWISE else function(left, right)
+        return function(*_fitting(plain, left, right))
     is_integer = jnp.issubdtype(other.dtype, jnp.integer)
     if not is_integer or plain == "truediv":
         return function(*(float(side) if side is number else side for side in (left, right)))
@@ -53,6 +57,17 @@ def with_wide(operation: str, left: Any, right: Any) -> Any:
             fitting = jnp.asarray(number, dtype)
             return function(*(fitting if side is number else other.astype(dtype) for side in (left, right)))
     return function(left, right)
+
+
+def _fitting(operation: str, left: Any, right: Any) -> tuple[Any, Any]:
+    """Operands of which JAX makes no others where the result would not be the same in as many bits as it has."""
+    if operation in _BITWISE:
+        return _of_one_sign(left, right)
+    arrays = [side for side in (left, right) if is_array(side)]
+    of_few_bits = any(is_small(side.dtype) for side in arrays)
+    if (operation in _DIVISIONS and arrays) or (operation in _SHIFTS and of_few_bits):
+        left, right = holding_all([left, right], computed=True)
+    return left, right
 
 
 def _of_one_sign(left: Any, right: Any) -> tuple[Any, Any]:
