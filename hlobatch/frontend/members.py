@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+import jax
 import jax.numpy as jnp
 from jax import lax
 
@@ -104,6 +105,7 @@ _PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda va
 NAMES: Final = frozenset({*METHODS, *_PROPERTIES})
 
 
+@jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
 class Bits:
     """What ``bin`` gives of a number that differs between lanes: a text of which nothing but its ones is known."""
