@@ -5,6 +5,7 @@ counter, and one step runs one basic block for all members that wait there.
 """
 
 from hlobatch import instructions, stackless, virtual_machine
+from hlobatch.analysis.surroundings import Surroundings
 from hlobatch.api import BatchedFunction, batch, disable_batching, sync, truthy
 from hlobatch.context import Context
 from hlobatch.diagnostics import (
@@ -53,6 +54,7 @@ __all__ = [
     "RunStats",
     "StackOverflowError",
     "StepLimitError",
+    "Surroundings",
     "TensorType",
     "Traced",
     "Type",

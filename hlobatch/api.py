@@ -17,6 +17,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, is_tracing, looked_for, tracing_context
 from hlobatch.analysis.facts import Facts
+from hlobatch.analysis.surroundings import PLAIN
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
@@ -24,14 +25,15 @@ from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.program import Program
+from hlobatch.ir.types import Static
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.foreign_options import refused
+from hlobatch.runtime.kept import Kept, Made
 from hlobatch.runtime.pickling import reduced, restore
-from hlobatch.runtime.plan import Executables, Plan
+from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
-from hlobatch.runtime.shortcuts import Shortcuts
 from hlobatch.runtime.stats import RunStats
 from hlobatch.stages import Traced
 from hlobatch.strategy.options import Options, is_int
@@ -122,10 +124,8 @@ class BatchedFunction(Generic[P, R]):
     type_inference: Callable[..., Any] | None = None
     options: Options = field(default_factory=Options)
     follow: bool = True
-    _plans: dict[Any, Plan] = field(default_factory=dict, repr=False)
-    _executables: list[Executables] = field(default_factory=list, repr=False)
-    _shortcuts: Shortcuts = field(default_factory=Shortcuts, repr=False)
-    _rooms: dict[Any, int] = field(default_factory=dict, repr=False)
+    _kept: Kept = field(default_factory=Kept, repr=False)
+    _kept_with: dict[Any, Kept] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         functools.update_wrapper(self, self.function, updated=())
@@ -185,7 +185,9 @@ class BatchedFunction(Generic[P, R]):
         """
         error: HloBatchError
         try:  # a decorator would take a fifth of what a call like an earlier one takes here
-            if not kwargs and not _disabled.get() and (known := self._shortcuts.look_up_arrays(args)) is not None:
+            made = self._kept.latest
+            known = None if kwargs or _disabled.get() else made.shortcuts.look_up_arrays(args)
+            if known is not None and made.is_current():
                 return known(args)  # type: ignore[no-any-return]  # what it is, the function says
             return self._call(args, kwargs)  # type: ignore[no-any-return]
         except HloBatchError as wrong:
@@ -204,12 +206,12 @@ class BatchedFunction(Generic[P, R]):
         Raises:
             CapacityError: There is no memory for more.
         """
-        call = self._bind(args, kwargs)
-        if is_tracing() or self._plan(call).has_effects:  # what was printed would be printed again
+        call, plan = self._planned(args, kwargs)
+        if is_tracing() or plan.has_effects:  # what was printed would be printed again
             raise error
-        key, times = self._key(call), 1
+        key, times, made = self._key(call), 1, self._made(call)
         while True:
-            times = max(self._rooms.get(key, 1), times) * MORE_ROOM
+            times = max(made.rooms.get(key, 1), times) * MORE_ROOM
             if not fits_with(times, self._plan(call), call.size):
                 raise error
             plan = self._plan(call, times)
@@ -220,8 +222,8 @@ class BatchedFunction(Generic[P, R]):
                     raise
                 error = wrong
             else:
-                self._rooms[key] = times
-                self._shortcuts.forget()
+                made.rooms[key] = times
+                made.shortcuts.forget()
                 return plan.result(results)
 
     @hiding_internal_frames
@@ -242,13 +244,15 @@ class BatchedFunction(Generic[P, R]):
         if is_tracing():
             call, plan = self._planned(args, kwargs)
             return plan.result(trace(plan, call.physical()))
-        key, leaves, known = self._shortcuts.look_up(args, kwargs)
+        shortcuts = self._kept.find([self.function]).shortcuts
+        key, leaves, known = shortcuts.look_up(args, kwargs)
         if known is not None:
             return known(leaves)
         call = self._bind(args, kwargs)
-        plan = self._plan(call, self._rooms.get(self._key(call), 1) if self._rooms else 1)
+        made = self._made(call)
+        plan = self._plan(call, made.rooms.get(self._key(call), 1) if made.rooms else 1)
         results = execute(plan, call.physical()).results
-        self._shortcuts.remember(key, leaves, call, plan)
+        shortcuts.remember(key, leaves, call, plan)
         return plan.result(results)
 
     @hiding_internal_frames
@@ -317,6 +321,18 @@ class BatchedFunction(Generic[P, R]):
         call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
 
+    def _made(self, call: Call) -> Made:
+        """What was made of the function, with all that it reads outside as it is now."""
+        return self._found(call)[0]
+
+    def _found(self, call: Call) -> tuple[Made, list[Any]]:
+        """What was made of the function, and what says what it reads: itself, and objects that it is given."""
+        given = [leaf.value for _, type_ in call.types for leaf in type_.leaves if isinstance(leaf, Static)]
+        objects = [value for value in given if not isinstance(value, PLAIN)]
+        kept = self._kept_with.setdefault(call.key, Kept()) if objects else self._kept
+        values = [self.function, *objects]
+        return kept.find(values), values
+
     def _program(self, defaults: Collection[str], facts: Facts) -> Program:
         """The untyped program, made anew each time: its names may stand for something else."""
         try:
@@ -336,7 +352,8 @@ class BatchedFunction(Generic[P, R]):
             room: How many times as much containers have room for as they have at first: more where they were full.
         """
         key = (*self._key(call), room) if room > 1 else self._key(call)
-        if key not in self._plans:
+        made, values = self._found(call)
+        if key not in made.plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
             writes_out = self.options.optimizations.write_out_loops
             program = functools.partial(self._program, call.defaults)
@@ -345,9 +362,8 @@ class BatchedFunction(Generic[P, R]):
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:
                 return plan
-            self._plans[key] = plan
-            self._executables.append(plan.executables)
-        return self._plans[key]
+            made.add(key, plan, values)
+        return made.plans[key]
 
 
 _PARTS: Final = ("function", "in_axes", "static", "type_inference", "options", "follow")

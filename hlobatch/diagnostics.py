@@ -144,6 +144,9 @@ class HloBatchError(Exception):
         self.help = help
         Exception.__init__(self, self.render())  # not that of a user's class that an error is also one of
 
+    def __str__(self) -> str:
+        return Exception.__str__(self)  # a KeyError's own would be the text as it is written in Python
+
     def render(self) -> str:
         """The whole diagnostic as text."""
         where = "" if self.location is UNKNOWN else f"{self.location}: "

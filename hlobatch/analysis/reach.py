@@ -15,12 +15,15 @@ What the functions that it names reach, it reaches, too. Functions of libraries 
 from __future__ import annotations
 
 import collections
+import dataclasses
+import dis
 import functools
 import gc
 import sys
 import types
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any, Final
 
 import jax
@@ -39,6 +42,8 @@ from hlobatch.ir.sameness import attributes
 
 MOST_PARTS_COMPARED: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
+MOST_PARTS_READ: Final = 20_000
+"""Objects looked at, of those that a function may read outside of it, the nearest first."""
 _ATOMS: Final = (
     str,
     bytes,
@@ -63,12 +68,24 @@ class Found:
     Attributes:
         parts: What may change.
         arrays: NumPy's arrays.
+        functions: The user's functions, and what is called as such.
         may_be_unsteady: Whether anything may give another value each time it is called.
     """
 
     parts: list[Part] = field(default_factory=list)
     arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
+    functions: list[types.FunctionType] = field(default_factory=list)
     may_be_unsteady: bool = False
+
+    @cached_property
+    def ids(self) -> set[int]:
+        """The ids of what may change."""
+        return {id(part.item) for part in self.parts}
+
+    @property
+    def names(self) -> frozenset[str]:
+        """All names in the functions."""
+        return frozenset().union(*(_names_in(function.__code__) for function in self.functions))
 
 
 def parts(value: Any) -> list[Part]:
@@ -94,11 +111,38 @@ def reached(values: Iterable[Named]) -> Found:
     return _search(values, reaches=True)
 
 
-def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None) -> Found:
+def read(values: Iterable[Named]) -> tuple[Found, frozenset[str]]:
+    """What code may read that reaches some objects, and the names of attributes by which it does.
+
+    Of a class it calls the methods that it has names for, and those that Python calls by itself.
+
+    Args:
+        values: The objects, and what each is called.
+    """
+    values, names = list(values), frozenset[str]()
+    while True:
+        found = _search(values, reaches=True, names=names)
+        if found.names <= names:
+            return found, names
+        names |= found.names
+
+
+def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names: frozenset[str] | None = None) -> Found:
+    """Search objects.
+
+    Args:
+        values: Those to begin with, and what each is called.
+        reaches: Whether functions are looked into.
+        whole: An object that changes if it grows.
+        names: The names of methods and attributes that are of interest; None for all.
+    """
     found, pending, seen = Found(), collections.deque(values), dict[int, Any]()
-    while pending and len(seen) < MOST_PARTS_COMPARED:
+    most = MOST_PARTS_COMPARED if names is None else MOST_PARTS_READ
+    while pending and len(seen) < most:
         name, item = pending.popleft()
         found.may_be_unsteady |= may_be_unsteady(item)
+        if names is not None and hasattr(type(item), "__hlobatch_function__"):
+            pending.append((name, item.__hlobatch_function__))
         if id(item) in seen or _does_not_change(item) or (isinstance(item, types.FunctionType) and not reaches):
             continue
         seen[id(item)] = item  # which is kept, so that no other gets its id
@@ -108,10 +152,18 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None) -> Fou
         for read in _readers(item):
             may_grow = reaches or read is attributes or (isinstance(item, (dict, type)) and item is not whole)
             found.parts.append(Part(item, read, read(item), may_grow, name))
-        pending.extend((name, part) for part in _consists_of(item))
+        if isinstance(item, types.FunctionType) and _is_users(item):
+            found.functions.append(item)
+        pending.extend((name, part) for part in _consists_of(item, names))
         if reaches:
-            pending.extend((inner or name, part) for inner, part in _reaches(item))
+            pending.extend((inner or name, part) for inner, part in _reaches(item, names))
     return found
+
+
+def is_read_by_name(item: Any) -> bool:
+    """Whether nobody reads attributes of an object but by their names: no library knows its class."""
+    kind = type(item)
+    return is_users_class(kind) and not dataclasses.is_dataclass(kind) and jax.tree_util.all_leaves([item])
 
 
 def _does_not_change(item: Any) -> bool:
@@ -150,7 +202,7 @@ def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
                 yield attributes
 
 
-def _consists_of(item: Any) -> Iterator[Any]:
+def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
     """The objects that an object consists of."""
     match item:
         case Namespace():
@@ -172,35 +224,43 @@ def _consists_of(item: Any) -> Iterator[Any]:
             yield from [type(item)] if is_users_class(type(item)) else ()
             held = content(item)
             yield from held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
-            yield from attributes(item).values()
+            is_any = names is None or not is_read_by_name(item)
+            yield from (value for name, value in attributes(item).items() if is_any or name in names)
 
 
-def _reaches(item: Any) -> Iterator[Named]:
+def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:
     """What code reaches by an object that does not consist of it, and by what name."""
     match item:
         case types.FunctionType() if _is_users(item):
-            yield from _named_by(item)
+            yield from _named_by(item, _names_in(item.__code__) if names is None else _globals_in(item.__code__))
         case types.FunctionType():  # a library's, which may call functions that it was given
             given = (value for cell in item.__closure__ or () for value in cell_content(cell).values())
             yield from (("", value) for value in given if callable(value))
         case types.MethodType():
             yield "", item.__func__
         case type():
-            yield from ((item.__name__, function) for value in vars(item).values() for function in _functions_in(value))
+            called = [value for name, value in vars(item).items() if names is None or _may_call(item, name, names)]
+            yield from ((item.__name__, function) for value in called for function in _functions_in(value))
+
+
+def _may_call(kind: type, method: str, names: frozenset[str]) -> bool:
+    """Whether code with some names may call a method: by its name, or where Python does, or by making an object."""
+    if method in ("__init__", "__new__", "__post_init__"):
+        return kind.__name__ in names
+    return method in names or method.startswith("__")
 
 
 def _is_users(function: types.FunctionType) -> bool:
     return is_users_file(function.__code__.co_filename)
 
 
-def _named_by(function: types.FunctionType) -> Iterator[Named]:
-    """Where a function may bind a name, what its names stand for, and the defaults of its parameters."""
-    names = _names_in(function.__code__)
+def _named_by(function: types.FunctionType, names: frozenset[str]) -> Iterator[Named]:
+    """What names of a function stand for, where it may bind one, and the defaults of its parameters."""
     yield "", Namespace(function.__globals__, names)
-    for name in names:
+    for name in sorted(names):
         value = function.__globals__.get(name, sys.modules.get(name))
         if isinstance(value, types.ModuleType):
-            yield from _in_module(value, names)
+            yield from _in_module(value, _names_in(function.__code__))
         else:
             yield name, value
     yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
@@ -217,7 +277,7 @@ def _in_module(
     bound, is_users = vars(module), is_users_file(getattr(module, "__file__", None) or "<frozen")
     if is_users:
         yield module.__name__, Namespace(bound, names)
-    for name in names.intersection(bound):
+    for name in sorted(names.intersection(bound)):
         value = bound[name]
         if isinstance(value, types.ModuleType):
             yield from _in_module(value, names, (*around, module)) if value not in around else ()
@@ -229,6 +289,16 @@ def _in_module(
 def _names_in(code: types.CodeType) -> frozenset[str]:
     """Names of globals, of attributes and of modules in some code, and in the functions in it."""
     return frozenset(name for part in code_within(code) for name in part.co_names)
+
+
+@functools.lru_cache(maxsize=10_000)
+def _globals_in(code: types.CodeType) -> frozenset[str]:
+    """The names in some code, and in the functions in it, that are those of its module or of modules."""
+    instructions = (i for part in code_within(code) for i in dis.get_instructions(part))
+    return frozenset(i.argval for i in instructions if i.opname in _NAMING)
+
+
+_NAMING: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME"})
 
 
 def _functions_in(value: Any) -> Iterator[Any]:

@@ -140,8 +140,7 @@ def _traced(
     Arrays outside of it cannot be written to; where that is wanted, they are copied before and compared afterwards.
     """
     out_types: list[Type] = []
-    identity: list[Identity] = []
-    may_be_unsteady: list[bool] = []
+    seen: list[tuple[Identity, bool]] = []
 
     def on_tensors(*tensors: Any) -> list[Any]:
         values = rebuilt(tensors, in_types)
@@ -153,10 +152,8 @@ def _traced(
             results, with_flags = optional.run(code, values, identities.see)
             _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
-        identity.append(identity_of(notes, results, _named(op.function)))
-        static = {id(part.item) for part in found.parts}
-        may_be_unsteady.append(found.may_be_unsteady)
-        results = [boxed(result, static, with_flags) for result in results]
+        seen.append((identity_of(notes, results, _named(op.function)), found.may_be_unsteady))
+        results = [boxed(result, found.ids, with_flags) for result in results]
         kept = [leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static)]
         _refuse_kept(kept)
         _refuse_remembering(kept, op.function, in_types)
@@ -184,10 +181,10 @@ def _traced(
         tuple(out_types),
         jaxpr,
         doubts=tuple(error.at(op.location) for error in doubts),
-        identity=identity[-1],
+        identity=seen[-1][0],
     )
     _check_effects(op, function)
-    return function, may_be_unsteady[-1]
+    return function, seen[-1][1]
 
 
 def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:

@@ -5,7 +5,6 @@ All but one are plain JAX, on all chains in step: they take a small share of the
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -18,6 +17,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
+from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import Noise, Point
 from hlobatch.mcmc.parameters import Parameters
@@ -99,9 +99,12 @@ class Programs:
         return self.first_step(point, momenta, scale, data)
 
 
-@functools.lru_cache(maxsize=16)
+@kept
 def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
-    """Returns the functions for a log density of parameters and data; the same ones for the same function."""
+    """Returns the functions for a log density of parameters and data.
+
+    They are the same ones for the same function, as long as what it reads outside is equal.
+    """
     parameters, dense, pool = shape.parameters, shape.dense, shape.pool
     of_position = parameters.log_density(log_density)
     value_and_grad = jax.value_and_grad(of_position)
@@ -149,12 +152,12 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     )
 
 
-@functools.lru_cache(maxsize=16)
-def what_to_keep(parameters: Parameters, postprocess: Callable[[Any], Any] | None) -> Callable[[Array], Any]:
+@kept
+def what_to_keep(postprocess: Callable[[Any], Any] | None, parameters: Parameters) -> Callable[[Array], Any]:
     """Returns what makes of positions, `Float[Array, "chains rows dim"]`, a pytree of `[chains, rows, ...]`."""
 
-    def kept(position: Array) -> Any:
+    def taken(position: Array) -> Any:
         tree, _ = parameters.at(position)
         return tree if postprocess is None else postprocess(tree)
 
-    return jax.jit(jax.vmap(jax.vmap(kept)))
+    return jax.jit(jax.vmap(jax.vmap(taken)))

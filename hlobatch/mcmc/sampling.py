@@ -133,7 +133,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
             jitter=jitter,
         )
         state = first_state(programs, keys, point, data, num_warmup, rows)
-    keep = what_to_keep(parameters, postprocess)
+    keep = what_to_keep(postprocess, parameters)
     like = jax.eval_shape(keep, jax.ShapeDtypeStruct((1, 1, parameters.dim), parameters.dtype))
     like = jax.tree.map(lambda aval: jax.ShapeDtypeStruct(aval.shape[2:], aval.dtype), like)
     run = Run(

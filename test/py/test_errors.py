@@ -122,7 +122,9 @@ def _check_nothing_is_left(mistake: Mistake, module: types.ModuleType, text: str
         go(module)
     assert str(again.value) == text
     if not hasattr(module, "compiled"):
-        assert not any(value._plans for value in vars(module).values() if isinstance(value, hb.BatchedFunction))
+        assert not any(
+            value._kept.latest.plans for value in vars(module).values() if isinstance(value, hb.BatchedFunction)
+        )
     if hasattr(module, "after"):
         assert len(module.after()) == 4
 

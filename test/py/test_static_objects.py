@@ -13,6 +13,11 @@ from small_functions import ints
 import hlobatch as hb
 
 
+def number_of_plans(function):
+    """How many plans were made of a function that is given an object."""
+    return sum(len(kept.latest.plans) for kept in function._kept_with.values())
+
+
 @dataclasses.dataclass(frozen=True)
 class Factor:
     k: object
@@ -72,7 +77,7 @@ def test_equal_objects_that_are_static_shared_a_program(name):
         found = [scaled(ints(1, 2), HOLDERS[name](k)) for k in (1, 1.0, True, 1)]
         assert [x.dtype for x, _ in found] == ["int32", "float32", "int32", "int32"]
         assert [is_true[0] for _, is_true in found] == [False, False, True, False]
-    assert len(scaled._plans) == 3
+    assert number_of_plans(scaled) == 3
 
 
 def test_an_object_that_has_computed_something_is_the_same():
@@ -82,7 +87,7 @@ def test_an_object_that_has_computed_something_is_the_same():
 
     for _ in range(3):
         assert scaled(ints(1, 2), Remembering(3)).tolist() == [6, 12]
-    assert len(scaled._plans) == 1
+    assert number_of_plans(scaled) == 1
 
 
 def test_equal_objects_beside_arrays_shared_a_program():
