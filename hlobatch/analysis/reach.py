@@ -224,8 +224,8 @@ def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
             yield from [type(item)] if is_users_class(type(item)) else ()
             held = content(item)
             yield from held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
-            is_any = names is None or not is_read_by_name(item)
-            yield from (value for name, value in attributes(item).items() if is_any or name in names)
+            by_name = names if names is not None and is_read_by_name(item) else None
+            yield from (value for name, value in attributes(item).items() if by_name is None or name in by_name)
 
 
 def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:

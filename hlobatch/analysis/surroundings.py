@@ -137,7 +137,7 @@ def _are_alike(left: Any, right: Any) -> bool:
     if isinstance(left, jax.Array):
         return _hold_the_same(left, right)
     if isinstance(left, np.ndarray):
-        return left.dtype == right.dtype and left.shape == right.shape
+        return bool(left.dtype == right.dtype) and left.shape == right.shape
     if isinstance(left, PLAIN):
         return are_same(left, right)
     if isinstance(left, types.FunctionType):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Concatenate, Final, ParamSpec, TypeVar
@@ -37,8 +36,7 @@ def kept(make: Callable[Concatenate[Any, P], R]) -> Callable[Concatenate[Any, P]
     """
     all_kept: list[_Kept] = []
 
-    @functools.wraps(make)
-    def found(function: Any, *args: P.args, **kwargs: P.kwargs) -> R:
+    def found(function: Any, /, *args: P.args, **kwargs: P.kwargs) -> R:
         arguments = (function, args, tuple(kwargs.items()))
         alike = [one for one in all_kept if one.arguments == arguments]
         one = next((one for one in alike if one.reads.are_as_before()), None)

@@ -89,7 +89,7 @@ class Nuts:
         def step(key: Array, state: KernelState) -> tuple[KernelState, KernelInfo]:
             return kernel(key, state, logdensity_fn, step_size, inverse_mass_matrix, max_num_doublings)
 
-        return Kernel(lambda position: self.init(position, logdensity_fn), step)
+        return Kernel(lambda position: self.init(position, logdensity_fn), _OfOneChain(step))
 
     def init(self, position: Any, logdensity_fn: LogDensity) -> KernelState:
         """A chain at a position."""
@@ -101,6 +101,42 @@ class Nuts:
         return _step
 
 
+class _OfOneChain:
+    """A function of one chain: in a batched function its blocks are a part of the program, as if it were batched.
+
+    Attributes:
+        function: The function.
+    """
+
+    __hlobatch_type_inference__ = None
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function, updated=())
+        self.__hlobatch_function__ = function
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Call it as it is."""
+        return self.__hlobatch_function__(*args, **kwargs)
+
+
+class _BatchOfOne(_OfOneChain):
+    """A batched function as a function of one chain, which `jax.vmap` makes one of all chains.
+
+    Attributes:
+        batched: The batched function.
+    """
+
+    def __init__(self, batched: Callable[..., Any]) -> None:
+        super().__init__(batched.__hlobatch_function__)  # type: ignore[attr-defined]  # every batched function has it
+        self.batched = batched
+
+    def __call__(self, *args: Any) -> Any:
+        """Call it on a batch that has the chain alone."""
+        results = self.batched(*jax.tree.map(lambda leaf: leaf[None], args))
+        return jax.tree.map(lambda leaf: leaf[0], results)
+
+
+@_OfOneChain
 def _step(
     rng_key: Array,
     state: KernelState,
@@ -109,7 +145,7 @@ def _step(
     inverse_mass_matrix: Any,
     max_num_doublings: int = 10,
 ) -> tuple[KernelState, KernelInfo]:
-    """One draw: a batch of one, which `jax.vmap` makes one of all chains."""
+    """One draw."""
     parameters = describe(state.position)
     key = rng_key if jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng_key)
     metric = jnp.asarray(inverse_mass_matrix, parameters.dtype)
@@ -119,10 +155,8 @@ def _step(
     position, value = parameters.position(state.position), jnp.asarray(state.logdensity, parameters.dtype)
     point = Point(position, value, parameters.position(state.logdensity_grad), -value)
     noise = noise_of_draw(key, jnp.int32(0), parameters.dim, parameters.dtype, max_num_doublings)
-    inputs = (point, noise, jnp.asarray(step_size, parameters.dtype), scale, ())
     transition = _transition(logdensity_fn, parameters, max_num_doublings)
-    batch_of_one = transition(*jax.tree.map(lambda leaf: leaf[None], inputs))
-    point, tally, depth = jax.tree.map(lambda leaf: leaf[0], batch_of_one)
+    point, tally, depth = transition(point, noise, jnp.asarray(step_size, parameters.dtype), scale, ())
     (new, _), (gradient, _) = parameters.at(point.position), parameters.at(point.gradient)
     acceptance = tally.acceptance / tally.leapfrogs
     info = KernelInfo(tally.diverged, point.energy, depth, tally.leapfrogs, acceptance)
@@ -131,8 +165,8 @@ def _step(
 
 @functools.lru_cache(maxsize=16)
 def _transition(logdensity_fn: LogDensity, parameters: Parameters, max_depth: int) -> Transition:
-    """The batched transition of a log density, made once for each so that it is traced once."""
-    return make_transition(parameters.log_density(logdensity_fn), max_depth)
+    """The transition of a log density, made once for each so that it is traced once."""
+    return _BatchOfOne(make_transition(parameters.log_density(logdensity_fn), max_depth))
 
 
 nuts: Final = Nuts()

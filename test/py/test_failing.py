@@ -387,3 +387,17 @@ def test_what_is_never_reached_is_never_refused():
     assert hb.batch(says_much)(np.float32([1, 2, 5])).tolist() == [0, 1, 3]
     with pytest.raises(hb.UnsupportedSyntaxError, match="`with` is not supported"):
         hb.batch(says_much, static_argnames="verbose")(np.float32([1, 2]), verbose=True)
+
+
+def test_text_of_a_lane_s_key_error_is_that_of_the_error() -> None:
+    """``KeyError`` would show it as it is written in Python, on one line."""
+
+    @hb.batch
+    def looked(n):
+        if n > 1:
+            raise KeyError(1)
+        return n
+
+    with pytest.raises(KeyError) as caught:
+        looked(np.arange(3))
+    assert str(caught.value) == caught.value.render()

@@ -7,6 +7,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+import hlobatch as hb
 from hlobatch import mcmc
 
 SCALES = jnp.array([0.5, 3.0])
@@ -105,3 +106,28 @@ def test_a_normal_stays_what_it_is() -> None:
     error = squares.std(axis=0) / np.sqrt(chains)
     assert (error < 0.0025).all()
     assert (abs(squares.mean(axis=0) - 1.0) < 4.5 * error).all(), (squares.mean(axis=0) - 1.0) / error
+
+
+def test_a_chain_that_is_a_batched_function_draws_the_same() -> None:
+    """Each lane makes as many draws as it needs."""
+    kernel = mcmc.nuts(log_density, 0.7, jnp.array([0.25, 9.0, 1.0]))
+
+    @hb.batch
+    def chain(key, state):
+        n = 0
+        while state.position["y"] < 2.0:
+            state, _ = kernel.step(jax.random.fold_in(key, n), state)
+            n += 1
+        return state, n
+
+    keys, start = jax.random.split(jax.random.key(0), 4), jax.tree.map(lambda leaf: leaf[:4], START)
+    found, made = chain(keys, jax.vmap(kernel.init)(start))
+    step = jax.jit(kernel.step)
+    for lane in range(4):
+        state = kernel.init(jax.tree.map(lambda leaf, lane=lane: leaf[lane], start))
+        for n in range(int(made[lane])):
+            assert state.position["y"] < 2.0
+            state, _ = step(jax.random.fold_in(keys[lane], n), state)
+        jax.tree.map(
+            lambda ours, theirs, lane=lane: np.testing.assert_allclose(ours[lane], theirs, rtol=1e-5), found, state
+        )
