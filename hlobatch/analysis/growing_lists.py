@@ -183,6 +183,9 @@ class GrowingList(Ring):
         self.items = new.items
 
     def __delitem__(self, key: Any) -> None:
+        if isinstance(key, slice):
+            self._take_out_slice(key)
+            return
         self.need(f"{self.name} assignment index out of range")
         self.remove_at(*self.found_at(key, f"{self.name} assignment index out of range"))
 
@@ -195,10 +198,42 @@ class GrowingList(Ring):
         new.extend(values)
         return new
 
+    def __mul__(self, times: Any) -> GrowingList:
+        new = self.copy()
+        new *= times
+        return new
+
+    __rmul__ = __mul__
+
+    def __imul__(self, times: Any) -> Self:
+        if is_tracer(times):
+            raise BatchTypeError(
+                f"how often a {self.name} is repeated differs between lanes", help="write a loop with `extend`."
+            )
+        once = self.copy()
+        if times <= 0:
+            self.clear()
+        for _ in range(times - 1):
+            self.extend(once)
+        return self
+
     def __radd__(self, values: Any) -> GrowingList:
         new = type(self).of(values)
         new.extend(self)
         return new
+
+    def _take_out_slice(self, key: slice) -> None:
+        """``del items[first:last]``: what comes behind moves up."""
+        if key.step not in (None, 1):
+            raise UnsupportedSyntaxError(
+                f"a slice with a step is taken out of a {self.name} whose length differs between lanes",
+                help="take out one item after the other in a loop.",
+            )
+        if self.items is not None:
+            first, last = (self._bound(value, default) for value, default in ((key.start, 0), (key.stop, self.size)))
+            count, order = jnp.maximum(last - first, 0), jnp.arange(self.capacity)
+            self.reorder(jnp.minimum(jnp.where(order >= first, order + count, order), self.capacity - 1))
+            self.size = self.size - count
 
     def _slice(self, key: slice) -> GrowingList:
         new = self.copy()

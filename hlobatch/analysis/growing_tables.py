@@ -12,6 +12,7 @@ its arrays afterwards (``tables.py``).
 
 from __future__ import annotations
 
+import functools
 from collections import Counter, OrderedDict, defaultdict
 from collections.abc import Mapping
 from typing import Any, ClassVar, Final, Self
@@ -79,11 +80,35 @@ class GrowingSet(Table):
         new.update(*others)
         return new
 
-    def intersection(self, other: Any) -> Self:
-        return self._of_those(other, are_in_it=True)
+    def intersection(self, *others: Any) -> Self:
+        return functools.reduce(lambda one, other: one._of_those(other, are_in_it=True), others, self.copy())
 
-    def difference(self, other: Any) -> Self:
-        return self._of_those(other, are_in_it=False)
+    def difference(self, *others: Any) -> Self:
+        return functools.reduce(lambda one, other: one._of_those(other, are_in_it=False), others, self.copy())
+
+    def symmetric_difference(self, other: Any) -> Self:
+        other = self._as_set(other)
+        new: Self = self.difference(other)
+        new.update(other.difference(self))
+        return new
+
+    def isdisjoint(self, other: Any) -> Any:
+        return self.intersection(other).length() == 0
+
+    def issubset(self, other: Any) -> Any:
+        return self.difference(other).length() == 0
+
+    def issuperset(self, other: Any) -> Any:
+        return self._as_set(other).difference(self).length() == 0
+
+    def intersection_update(self, *others: Any) -> None:
+        self._become(self.intersection(*others))
+
+    def difference_update(self, *others: Any) -> None:
+        self._become(self.difference(*others))
+
+    def symmetric_difference_update(self, other: Any) -> None:
+        self._become(self.symmetric_difference(other))
 
     def equals(self, other: Any) -> Any:
         if not isinstance(other, (set, GrowingSet)):
@@ -101,14 +126,48 @@ class GrowingSet(Table):
     def __sub__(self, other: Any) -> Self:
         return self.difference(other)
 
+    def __xor__(self, other: Any) -> Self:
+        return self.symmetric_difference(other)
+
+    def __ror__(self, other: Any) -> Self:
+        return self._as_set(other).union(self)
+
+    def __rand__(self, other: Any) -> Self:
+        return self._as_set(other).intersection(self)
+
+    def __rsub__(self, other: Any) -> Self:
+        return self._as_set(other).difference(self)
+
+    def __rxor__(self, other: Any) -> Self:
+        return self._as_set(other).symmetric_difference(self)
+
     def __ior__(self, other: Any) -> Self:
         self.update(other)
         return self
 
+    def __iand__(self, other: Any) -> Self:
+        self.intersection_update(other)
+        return self
+
+    def __isub__(self, other: Any) -> Self:
+        self.difference_update(other)
+        return self
+
+    def __ixor__(self, other: Any) -> Self:
+        self.symmetric_difference_update(other)
+        return self
+
+    def _as_set(self, other: Any) -> Self:
+        """Another set, or the members of a list or the like, as one whose members differ between lanes."""
+        return other if isinstance(other, GrowingSet) else type(self).of(_members(other))
+
+    def _become(self, other: Self) -> None:
+        self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
+
     def _of_those(self, other: Any, *, are_in_it: bool) -> Self:
         """The members that are in another set, or that are not."""
         new = self.copy()
-        other = other if isinstance(other, GrowingSet) else type(self).of(other)
+        other = self._as_set(other)
         if new.keys_ is None or (other.keys_ is None and not are_in_it):
             return new
         if other.keys_ is None:
@@ -173,6 +232,15 @@ class GrowingDict(Table):
         self.take_out(place, found)
         return value if default is _NONE else self._or_else(found, value, default)
 
+    def popitem(self) -> Any:
+        if self.keys_ is None:
+            raise not_yet(KeyError, "popitem(): dictionary is empty")
+        fails(KeyError, "popitem(): dictionary is empty", self.size == 0)
+        place = jnp.maximum(self.size - 1, 0)
+        entry = rows.taken(self.keys_, place), self._taken(place)
+        self.size = place
+        return entry
+
     def update(self, other: Any) -> None:
         if isinstance(other, Table):
             self.merge(other)
@@ -199,7 +267,8 @@ class GrowingDict(Table):
         if default is None:
             raise UnsupportedSyntaxError(
                 "a dict whose keys differ between lanes is asked for a key that may be missing",
-                help="give a default, `d.get(k, -1)`, or ask before, `if k in d`.",
+                help="give a default of the kind that its values are, as in `d.get(k, -1)` and `d.pop(k, -1)`, or ask "
+                "before, `if k in d`.",
             )
         return jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), value, default)
 

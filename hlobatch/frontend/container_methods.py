@@ -25,6 +25,7 @@ from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import either, equal
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.growing import Growing
 
 
 def member(kind: Any, value: Any) -> Choice:
@@ -60,6 +61,18 @@ def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> Non
     items[:] = in_order(list(items), list(items) if key is None else list(map(key, items)), reverse)
 
 
+def _update(entries: dict[Any, Any], /, *others: Any, **named: Any) -> None:
+    if not any(isinstance(other, Growing) for other in others):
+        entries.update(*others, **named)
+        return
+    error = BatchTypeError(
+        "a dict takes the entries of one whose keys differ between lanes",
+        help="give the dict a name, and call `update` in a statement of its own.",
+    )
+    error.about = places_of(entries) or type(entries)
+    raise error
+
+
 def _grown(name: str) -> Function:
     """A method of a list that changes it at a place that differs between lanes, or by items that do."""
 
@@ -78,6 +91,7 @@ def _grown(name: str) -> Function:
 
 METHODS: Final[dict[tuple[type, str], Function]] = {
     (dict, "get"): _get,
+    (dict, "update"): _update,
     **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
     (list, "pop"): _grown("pop"),
     (list, "sort"): _sort,

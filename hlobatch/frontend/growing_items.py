@@ -166,10 +166,57 @@ def displayed_set(*items: Any) -> Any:
     return as_set(items) if differs(items) else set(items)
 
 
-def displayed_dict(keys: Any, values: Any) -> Any:
-    """``{a: x, b: y}``."""
-    pairs = zip(keys, values, strict=True)
-    return as_dict(pairs) if differs(keys) else dict(pairs)
+UNPACKED: Final = object()
+"""What stands for the key of ``**d`` in a display."""
+
+
+def displayed_dict(*parts: Any) -> Any:
+    """``{a: x, **d}``, given keys and values in turn."""
+    pairs = list(zip(parts[::2], parts[1::2], strict=True))
+    if not any(key is UNPACKED for key, _ in pairs):
+        return as_dict(pairs) if differs([key for key, _ in pairs]) else dict(pairs)
+    grows = any(isinstance(value, Growing) if key is UNPACKED else differs(key) for key, value in pairs)
+    new: Any = GrowingDict() if grows else {}
+    for key, value in pairs:
+        new.update(value if key is UNPACKED else {key: value} if not grows else [(key, value)])
+    return new
+
+
+def unpacked(value: Any, star: int | None, count: int) -> Any:
+    """What is unpacked into names, of a list whose length differs between lanes, too: a value for each name.
+
+    Args:
+        value: What is unpacked.
+        star: Which name has a star, if one has.
+        count: How many names there are.
+    """
+    if not isinstance(value, Growing):
+        return value if star is None else _with_rest(list(value), star, count - star - 1)
+    items, least = in_rows(value), count - (star is not None)
+    expected = f"expected {'' if star is None else 'at least '}{least}"
+    fails(ValueError, f"not enough values to unpack ({expected})", jnp.asarray(items.length() < least))
+    if star is None:
+        fails(ValueError, f"too many values to unpack ({expected})", jnp.asarray(items.length() > least))
+        return [items.turn(jnp.int32(i)) for i in range(count)]
+    behind = count - star - 1
+    first = [items.turn(jnp.int32(i)) for i in range(star)]
+    last = [items.turn(jnp.maximum(items.size - behind + i, 0)) for i in range(behind)]
+    return [*first, items.item(slice(star, -behind or None)), *last]
+
+
+def _with_rest(items: list[Any], before: int, behind: int) -> list[Any]:
+    """Items, of which those between the first and the last of them are a list."""
+    if len(items) < before + behind:
+        raise ValueError(f"not enough values to unpack (expected at least {before + behind}, got {len(items)})")
+    end = len(items) - behind
+    return [*items[:before], items[before:end], *items[end:]]
+
+
+def from_the_end(items: Any, /) -> Any:
+    """``reversed(items)``."""
+    if isinstance(items, Growing):
+        return in_rows(items).item(slice(None, None, -1))
+    return reversed(items)
 
 
 def _of_array(array: Any) -> GrowingList:

@@ -105,6 +105,14 @@ def _lane_item(container: Any, index: Any) -> Any:
     if isinstance(container, _BYTES):
         return gathered(list(container), index)
     check_index(index, container)
+    if any(
+        is_tracer(one) and one.ndim and one.dtype == bool for one in (index if isinstance(index, tuple) else (index,))
+    ):
+        raise BatchTypeError(
+            "a mask takes elements out of an array, as many as it has, which differs between lanes",
+            help="choose with `np.where`: `y = np.where(m, x, y)` for `y[m] = x[m]`, `np.sum(x, where=m)` for "
+            "`x[m].sum()`, `m.sum()` for `len(x[m])`.",
+        )
     if not isinstance(container, np.ndarray):
         return container[index]
     found = jnp.asarray(container)[index]

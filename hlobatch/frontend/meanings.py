@@ -210,10 +210,18 @@ class Meanings:
                 return helper("__hb_set_of", [value], node)
             case ast.Set(parts) if not any(isinstance(part, ast.Starred) for part in parts):
                 return helper("__hb_set", parts, node)
-            case ast.Dict(keys, values) if not all(isinstance(key, ast.Constant) for key in keys) and None not in keys:
-                pair: list[list[Any]] = [list(keys), list(values)]
-                parts = [ast.copy_location(ast.Tuple(part, ast.Load()), node) for part in pair]
+            case ast.Dict(keys, values) if not all(isinstance(key, ast.Constant) for key in keys):
+                pairs = zip(keys, values, strict=True)
+                parts = [part for key, value in pairs for part in (key or load("__hb_unpacked", node), value)]
                 return helper("__hb_dict", parts, node)
+            case ast.Assign([ast.Tuple(parts) | ast.List(parts)], value) if not isinstance(
+                value, (ast.Tuple, ast.List)
+            ):
+                star = next((i for i, part in enumerate(parts) if isinstance(part, ast.Starred)), None)
+                plain = [part.value if isinstance(part, ast.Starred) else part for part in parts]
+                target = ast.copy_location(ast.Tuple(plain, ast.Store()), node.targets[0])
+                unpacked = helper("__hb_unpack", [value, literal(star, node), literal(len(parts), node)], value)
+                return ast.copy_location(ast.Assign([target], unpacked), node)
             case ast.List(parts, ast.Load()) if any(isinstance(part, ast.Starred) for part in parts):
                 starred = literal(tuple(isinstance(part, ast.Starred) for part in parts), node)
                 values = [part.value if isinstance(part, ast.Starred) else part for part in parts]

@@ -56,6 +56,8 @@ HELPERS: Final = {
     "__hb_set_of": growing_items.as_set,
     "__hb_dict": growing_items.displayed_dict,
     "__hb_dict_of": growing_items.as_dict,
+    "__hb_unpacked": growing_items.UNPACKED,
+    "__hb_unpack": growing_items.unpacked,
     "__hb_listed": growing_items.listed,
     "__hb_watch": lane_failures.watch,
     "__hb_seen": lane_failures.seen,

@@ -289,7 +289,10 @@ MEANINGS: Final = {
     **entries({abs: _abs, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
-    **entries({any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter}, uses_items=True),
+    **entries(
+        {any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter, reversed: growing_items.from_the_end},
+        uses_items=True,
+    ),
     **entries(
         {min: functools.partial(_extreme, "min"), max: functools.partial(_extreme, "max")},
         uses_items=True,

@@ -93,6 +93,13 @@ def augment(operation: str, target: Any, value: Any) -> Any:
 
     A list or a dict becomes another object, which stands for the one that it was; ``identity.py`` is told.
     """
+    if isinstance(target, (list, dict, set)) and isinstance(value, Growing):
+        error = BatchTypeError(
+            f"a {type(target).__name__} becomes one of another length in each lane",
+            help="give it a name, and change it in a statement of its own.",
+        )
+        error.about = identity.places_of(target) or type(target)
+        raise error
     if isinstance(target, (list, dict)):
         new = getattr(operator, f"i{operation}")(copy.copy(target), value)
         identity.has_changed(target)
