@@ -159,7 +159,7 @@ class GrowingSet(Table):
 
     def _as_set(self, other: Any) -> Self:
         """Another set, or the members of a list or the like, as one whose members differ between lanes."""
-        return other if isinstance(other, GrowingSet) else type(self).of(_members(other))
+        return other if isinstance(other, type(self)) else type(self).of(_members(other))
 
     def _become(self, other: Self) -> None:
         self.keys_, self.values_, self.size = other.keys_, other.values_, other.size
