@@ -6,9 +6,9 @@ import inspect
 import itertools
 import re
 import traceback
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import jax
 
@@ -24,6 +24,8 @@ from hlobatch.diagnostics import (
     as_also,
     is_internal,
 )
+from hlobatch.ir.carrier import Carrier
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
 
@@ -170,7 +172,17 @@ def _detail(error: Exception) -> str:
     """JAX's message without its advice, which is about code that the user did not write."""
     lines = itertools.takewhile(lambda line: not line.startswith(_JAX_ADVICE), str(error).strip().splitlines())
     text = re.sub(r"\b\w*Tracer\b", "array", "\n".join(lines))
+    for carrier in _derived(Carrier, Growing):
+        if python := getattr(carrier, "python", None):
+            text = re.sub(rf"\b{carrier.__name__}\b", python.__name__, text)
     return text or "no message"
+
+
+def _derived(*kinds: Any) -> Iterator[Any]:
+    """All classes that are derived from some."""
+    for kind in kinds:
+        yield from kind.__subclasses__()
+        yield from _derived(*kind.__subclasses__())
 
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:

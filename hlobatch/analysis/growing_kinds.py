@@ -47,10 +47,9 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         depth: Where they are: 0 if the variable is one. Items of one list are of one type.
     """
     if depth == 0:
-        tensors = as_dict(tensors)
-        python = type(tensors.value) if isinstance(tensors, Static) else type(tensors)
-        kind = KINDS.get(python)
-        return tensors if kind is None or not kind.can_hold(tensors) else kind.type_of(tensors)
+        held = as_dict(tensors)
+        kind = KINDS.get(type(held.value) if isinstance(held, Static) else type(held))
+        return tensors if kind is None or not kind.can_hold(held) else kind.type_of(held)
     if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
         return tensors
     parts, structure = opened(tensors)

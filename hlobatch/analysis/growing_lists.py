@@ -22,6 +22,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, number
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import held, ranked
 from hlobatch.analysis.rings import Ring
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 
@@ -143,7 +144,7 @@ class GrowingList(Ring):
         if self.items is None:
             return
         keys = self.items if key is None else jax.vmap(key)(self.items)
-        leaves = list(map(self.arranged, jax.tree.leaves(keys)))
+        leaves = list(map(self.arranged, jax.tree.leaves(ranked(keys))))
         if any(leaf.ndim > 1 for leaf in leaves):
             raise BatchTypeError(
                 "arrays are sorted, which have no order", help="sort by a number: `key=lambda a: a[0]`."
@@ -165,7 +166,10 @@ class GrowingList(Ring):
                 help="assign to one item after the other.",
             )
         self.need(f"{self.name} assignment index out of range")
-        place = self.place(self.index_of(key, f"{self.name} assignment index out of range"))
+        place, value = (
+            self.place(self.index_of(key, f"{self.name} assignment index out of range")),
+            held(value, self.kind),
+        )
         new = self.copy()
         new.widen(rows.joined(self.kind, rows.kind_of(value)))
         new.set_items(rows.put(new.items, place, value), [value], are_others=is_other)

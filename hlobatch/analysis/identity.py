@@ -77,6 +77,12 @@ def is_now(new: Any, *old: Any) -> None:
         notes.became[id(new)] = new, list(old)
 
 
+def is_another(value: Any) -> bool:
+    """Whether an object stands for one that is another object."""
+    notes = _notes.get()
+    return notes is not None and notes.became.get(id(value), (None,))[0] is value
+
+
 def has_changed(value: Any) -> None:
     """Note that a statement changes an object in place."""
     if (notes := _notes.get()) is not None:

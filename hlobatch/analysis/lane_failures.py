@@ -18,10 +18,11 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, final
 
+import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.analysis.facts import Learned, of_code, of_function
+from hlobatch.analysis.facts import Learned, NotYet, of_code, of_function
 from hlobatch.analysis.optional import is_any_optional, optional
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location
 
@@ -261,6 +262,21 @@ def where(condition: Any) -> Iterator[None]:
         yield
     finally:
         watched.conditions.pop()
+
+
+def is_of_tracing(error: BaseException) -> bool:
+    """Whether code failed because it met a value that differs between lanes, or a batched function."""
+    found = isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable"))
+    return found or isinstance(error.__cause__, _OF_TRACING)
+
+
+def is_pythons(error: Exception) -> bool:
+    """Whether an exception is what Python raises for such values, and can be made again for a lane."""
+    is_ours = is_of_tracing(error) or isinstance(error, SurelyFails)
+    return not is_ours and not any(isinstance(part, jax.Array) for part in jax.tree.leaves(error.args))
+
+
+_OF_TRACING: Final = (HloBatchError, Learned, NotYet, jax.errors.JAXTypeError, jax.errors.JAXIndexError, RecursionError)
 
 
 def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:

@@ -19,6 +19,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.one_of import OneOf, each
 from hlobatch.ir.choice import Choice, moved
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
@@ -62,7 +63,7 @@ def _lifted(value: Any, held: Any) -> Any:
         case Maybe():
             return _as_maybe(value, held)
         case Choice():
-            return Choice(jnp.asarray(moved(value, held)), held.objects)
+            return OneOf(jnp.asarray(moved(value, held)), held.hb_objects)
         case Growing():
             return held.hold(value)
         case TensorType():
@@ -83,7 +84,7 @@ def _as_maybe(value: Any, held: Maybe) -> Maybe:
 
 def _as_tensor(value: Any, held: TensorType) -> Any:
     if isinstance(value, Choice):
-        return jnp.asarray(value.each(int), held.dtype)
+        return jnp.asarray(each(value, int), held.dtype)
     if isinstance(value, enum.IntEnum):
         return jnp.asarray(int(value), held.dtype)
     return value if held.is_key else jnp.asarray(value, held.dtype)

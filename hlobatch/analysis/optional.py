@@ -18,23 +18,28 @@ Code that computes with such a value without asking whether it is None fails in 
 
 from __future__ import annotations
 
+import contextlib
 import contextvars
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, final
+from typing import Any, final
 
 import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.facts import Learned, MayBeNone
-from hlobatch.ir.boxed import Boxed, mapped, object_of
-from hlobatch.ir.choice import Choice, without_none
+from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of
+from hlobatch.ir.choice import Choice, holds, without_none
 from hlobatch.ir.code import Code
 from hlobatch.ir.maybe import Maybe
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 """By their ids, the objects that the code being traced was given in place of a ``Maybe``."""
+
+
+_opened: contextvars.ContextVar[dict[int, Any]] = contextvars.ContextVar("hlobatch_opened", default={})  # noqa: B039
+"""By their ids, the objects that were in boxes of what the code being traced was given."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +70,50 @@ def is_optional(part: Any) -> bool:
 def is_none(value: Any) -> Any:
     """``value is None``: a Python bool, or a boolean array where that differs between lanes."""
     if isinstance(value, Choice):
-        return value.each(lambda one: one is None)
+        return holds(value, lambda one: one is None)
     known = optional(value)
     return value is None if known is None else jnp.logical_not(known.is_there)
 
 
-def asked(value: Any, variable: str) -> Any:
-    """The value of a variable in a test for None on which a branch depends.
+def asked(value: Any, variable: str, around: Any = ()) -> Any:
+    """The value of a variable, or of an item of one, in a test for None on which a branch depends.
 
     Args:
-        value: What the variable holds.
+        value: What the variable holds, or what its item is.
         variable: The name of the variable.
+        around: What it holds of which the value is an item.
 
     Raises:
-        Learned: The variable is None in some lanes, so the test needs a branch of its own: where it finds a value, the
-            variable holds that alone.
+        Learned: It is a variable, or an item of a tuple, and is None in some lanes, so the test needs a branch of its
+            own: where it finds a value, the variable holds that alone.
     """
-    if is_optional(value) or (isinstance(value, Choice) and any(one is None for one in value.objects)):
+    if not isinstance(around, tuple):
+        return value
+    if is_optional(value) or (isinstance(value, Choice) and any(one is None for one in value.hb_objects)):
         fact = MayBeNone(variable)
         raise Learned(fact.site, fact)
     return value
+
+
+def as_optional(is_there: Any, value: Any) -> Any:
+    """A new object, which from now on stands for what is None in some lanes.
+
+    Args:
+        is_there: Whether there is a value.
+        value: The value.
+    """
+    _given.get({})[id(value)] = Maybe(is_there, value)
+    return value
+
+
+@contextlib.contextmanager
+def there_alone(value: Any) -> Iterator[None]:
+    """A context for code that is run for the lanes in which a value is not None."""
+    known = _given.get({}).pop(id(value))
+    try:
+        yield
+    finally:
+        _given.get({})[id(value)] = known
 
 
 def is_any_optional() -> bool:
@@ -98,11 +127,16 @@ def any_optional(values: Any) -> bool:
 
 
 def _any_optional(values: Any, around: tuple[int, ...]) -> bool:
-    parts = jax.tree.leaves(values, is_leaf=is_optional)
+    parts = list(leaves_of(values, is_optional))
     objects = [part for part in parts if is_boxable(part) and id(part) not in around]
     return any(map(is_optional, parts)) or any(
         _any_optional([*attributes_of(part).values()], (*around, id(part))) for part in objects
     )
+
+
+def is_opened(value: Any) -> bool:
+    """Whether an object is one of the program's own, which its code may change: it was in a box."""
+    return _opened.get({}).get(id(value)) is value
 
 
 def with_flags(values: Any) -> Any:
@@ -113,16 +147,27 @@ def with_flags(values: Any) -> Any:
 @final
 @dataclass(frozen=True)
 class NotNone(Code):
-    """The code that moves a variable to where a test has found that it is not None."""
+    """The code that moves a variable to where a test has found that it is not None.
+
+    Attributes:
+        part: Which of the items of the variable, a tuple, is not None; None if it is the variable.
+    """
+
+    part: int | None
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         (value,) = values
-        if isinstance(value, Choice):
-            return (without_none(value),)
-        return (Present(value) if is_optional(value) else value,)
+        if self.part is None:
+            return (_not_none(value),)
+        items = list(value)
+        items[self.part] = _not_none(items[self.part])
+        return (type(value)(*items) if hasattr(value, "_fields") else tuple(items),)
 
 
-NOT_NONE: Final = NotNone()
+def _not_none(value: Any) -> Any:
+    if isinstance(value, Choice):
+        return without_none(value)
+    return Present(value) if is_optional(value) else value
 
 
 # How code is run
@@ -145,11 +190,12 @@ def run(
     arguments = _Arguments()
     given = list(map(arguments.opened, values))
     see(given)
-    token = _given.set(arguments.known)
+    token, opened = _given.set(arguments.known), _opened.set(arguments.objects)
     try:
         results = list(function(*given))
     finally:
         _given.reset(token)
+        _opened.reset(opened)
     return list(map(arguments.closed, results)), arguments.closed
 
 
@@ -159,9 +205,11 @@ class _Arguments:
 
     Attributes:
         known: By its id, each object that stands for a ``Maybe``.
+        objects: By its id, each object that was in a box.
     """
 
     known: dict[int, Maybe] = field(default_factory=dict)
+    objects: dict[int, Any] = field(default_factory=dict)
 
     def opened(self, value: Any) -> Any:
         """A variable's value as code sees it: without flags, and with the objects that are in boxes."""
@@ -169,7 +217,9 @@ class _Arguments:
 
     def _opened_part(self, part: Any) -> Any:
         if isinstance(part, Boxed):
-            return object_of(part, self.opened)
+            new = object_of(part, self.opened)
+            self.objects[id(new)] = new
+            return new
         if not isinstance(part, Maybe):
             return part
         inner = self.opened(part.value)

@@ -25,9 +25,11 @@ from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
-from hlobatch.ir.types import Static
+from hlobatch.ir.choice import resolved
+from hlobatch.ir.types import Static, Type
 
 
 class Ring(Container):
@@ -140,7 +142,7 @@ class Ring(Container):
             return self.python()
         first = 0 if self.start is None else int(self.start)
         places = ((first + number) % self.capacity for number in range(int(self.size)))
-        return self.python(jax.tree.map(operator.itemgetter(place), self.items) for place in places)
+        return self.python(resolved(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
 
     def contains(self, item: Any) -> Any:
         return False if self.items is None else jnp.any(self.equal(item))
@@ -213,10 +215,11 @@ class Ring(Container):
             self.widen(rows.joined(self.kind, kind))
 
     def widen(self, kind: Any) -> None:
-        if kind != self.kind:
+        if Type(kind) != Type(self.kind):
             self.items = rows.converted(self.items, kind, self.capacity)
 
     def put_at_end(self, value: Any) -> None:
+        value = value if self.items is None else held(value, self.kind)
         self.make_room(rows.kind_of(value))
         self.check_room(self.size >= self.capacity)
         self.set_items(rows.put(self.items, self.place(self.size), value), [value])
@@ -255,5 +258,6 @@ class Ring(Container):
 
     def equal(self, item: Any) -> Any:
         """Which items, from the beginning, are equal to another: ``bool[capacity]``."""
+        item = held(item, self.kind, is_sought=True)
         same = rows.equal(self.items, item)
         return jnp.zeros(self.capacity, bool) if same is None else self.in_use() & self.arranged(same)

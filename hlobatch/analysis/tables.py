@@ -26,10 +26,12 @@ from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
+from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import as_dict
+from hlobatch.ir.choice import resolved
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import Static
+from hlobatch.ir.types import Static, Type
 
 UNIT: Final = ()
 """What stands for the value of a key in a set."""
@@ -172,11 +174,11 @@ class Table(Container):
     def as_python(self) -> Any:
         made = self.python() if self.factory is None else self.python(self.factory)
         for place in range(0 if self.keys_ is None else int(self.size)):
-            key = jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_)
+            key = resolved(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
             if isinstance(made, set):
                 made.add(key)
             else:
-                made[key] = jax.tree.map(operator.itemgetter(place), self.values_)
+                made[key] = resolved(jax.tree.map(operator.itemgetter(place), self.values_))
         return made
 
     def with_capacity(self, bound: int | None) -> Self:
@@ -259,13 +261,14 @@ class Table(Container):
             self.keys_, self.values_, self.size = rows.empty(key, room), rows.empty(value, room), jnp.int32(0)
             return
         key, value = rows.joined(self.key_kind, key), _joined(self.value_kind, value)
-        if key != self.key_kind:
+        if Type(key) != Type(self.key_kind):
             self.keys_ = rows.converted(self.keys_, key, self.capacity)
-        if value != self.value_kind:
+        if Type(value) != Type(self.value_kind):
             self.values_ = rows.converted(self.values_, value, self.capacity)
 
     def find(self, key: Any) -> tuple[Any, Any]:
         """Whether there is a key, and in which row; if there is none, in the first."""
+        key = held(key, self.key_kind, is_sought=True)
         if any(leaf.ndim > 1 for leaf in jax.tree.leaves(self.keys_)):
             raise BatchTypeError(f"the keys of a {self.name} are arrays", help="use numbers, or tuples of them.")
         same = rows.equal(self.keys_, key)
@@ -275,6 +278,8 @@ class Table(Container):
         return jnp.any(same), jnp.argmax(same).astype(jnp.int32)
 
     def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True, is_other: bool = True) -> None:
+        if self.keys_ is not None:
+            key, value = held(key, self.key_kind), held(value, self.value_kind)
         self.make_room(rows.kind_of(key), UNIT if value is UNIT else rows.kind_of(value))
         found, place = self.find(key)
         if checks:
@@ -310,4 +315,4 @@ def _kind_of(value: Any) -> Any:
 
 
 def _joined(left: Any, right: Any) -> Any:
-    return left if left == UNIT == right else rows.joined(left, right)
+    return left if Type(left) == Type(UNIT) == Type(right) else rows.joined(left, right)

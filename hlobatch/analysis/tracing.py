@@ -36,7 +36,8 @@ from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.ir.boxed import Boxed
+from hlobatch.ir.boxed import Boxed, leaves_of
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.code import Code, equation_primitives
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
@@ -151,11 +152,10 @@ def _traced(
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found:
             results, with_flags = optional.run(code, values, identities.see)
             _check_unchanged(op, states)
-        _refuse_kept(filter(gives_values, jax.tree.leaves(results, is_leaf=gives_values)))
+        _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
         seen.append((identity_of(notes, results, _named(op.function)), found.may_be_unsteady))
         results = [boxed(result, found.ids, with_flags) for result in results]
-        kept = [leaf for leaf in jax.tree.leaves(results) if isinstance(leaf_type(leaf), Static)]
-        _refuse_kept(kept)
+        kept = _kept(results)
         _refuse_remembering(kept, op.function, in_types)
         flat, out_types[:] = _flattened(results, keep_scalars)
         return flat
@@ -285,6 +285,19 @@ def _check_effects(op: PrimOp, traced: TracedFunction) -> None:
             op.location,
             help="return what you want to see, or print it: a batched program takes nothing from the host.",
         )
+
+
+def _kept(results: Any) -> list[Any]:
+    """The Python objects among results, each of several too that lanes have one of.
+
+    Raises:
+        UnsupportedSyntaxError: One may not be kept in a variable.
+    """
+    leaves = jax.tree.leaves(results, is_leaf=lambda part: isinstance(part, Choice))
+    several = [one for leaf in leaves if isinstance(leaf, Choice) for one in leaf.hb_objects]
+    kept = [leaf for leaf in leaves if not isinstance(leaf, Choice) and isinstance(leaf_type(leaf), Static)] + several
+    _refuse_kept(kept)
+    return kept
 
 
 def _named(function: Any) -> dict[str, Any]:

@@ -15,6 +15,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.analysis.leaf_types import is_scalar, widened_leaf
+from hlobatch.analysis.one_of import OneOf
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -163,7 +164,7 @@ def as_number(pattern: Any) -> Any:
     """A pattern; the number that a member of an ``IntEnum`` is, or one of several."""
     if isinstance(pattern, Static) and isinstance(pattern.value, enum.IntEnum):
         return Static(int(pattern.value))
-    if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.objects):
+    if isinstance(pattern, Choice) and all(isinstance(value, enum.IntEnum) for value in pattern.hb_objects):
         return widened_leaf(Static(0))
     return pattern
 
@@ -174,12 +175,12 @@ def _is_object(pattern: Any) -> bool:
 
 def _choice(left: Any, right: Any) -> Any:
     """One of the objects of both."""
-    sides = [side.objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
+    sides = [side.hb_objects if isinstance(side, Choice) else (side and side.value,) for side in (left, right)]
     objects = list(sides[0])
     objects += [one for one in sides[1] if not any(are_same(one, other) for other in objects)]
     if len(objects) > MOST_CHOICES:
         raise DisagreementError("there are too many objects")
-    return Choice(TensorType(np.dtype(np.int32)), tuple(objects))
+    return OneOf(TensorType(np.dtype(np.int32)), tuple(objects))
 
 
 MOST_CHOICES: Final = 64

@@ -12,14 +12,19 @@ program is built; and traced scalars. Its errors have no place: whoever traces t
 
 from __future__ import annotations
 
+import functools
+import types
 from typing import Any
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_tracer
+from hlobatch.analysis.one_of import each
 from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
@@ -48,30 +53,37 @@ def truth(value: Any) -> Any:
 
 def _truth(value: Any) -> Any:
     if isinstance(value, Choice):
-        return value.each(bool)
+        return each(value, _truth)
     if isinstance(value, Growing):
         return value.truth()
+    if isinstance(value, Carrier):
+        return value.hb_truth()
     if not is_array(value):
-        return bool(value)
+        return _of_object(value)
     return jnp.asarray(scalar(value, "the condition")).astype(jnp.bool_)
+
+
+def _of_object(value: Any) -> Any:
+    """``bool(value)``, which an object's own method may say of what differs between lanes."""
+    own = getattr(type(value), "__bool__", None)
+    if not isinstance(own, types.FunctionType):
+        return bool(value)
+    result = own(value)
+    return _truth(result) if is_tracer(result) or type(result) is bool else bool(value)
 
 
 def logical_not(value: Any) -> Any:
     """``not value``."""
-    if isinstance(value, Growing):
-        value = value.truth()
-    differs = is_array(value) or isinstance(value, Choice) or optional(value) is not None
-    return jnp.logical_not(truth(value)) if differs else not value
+    known = truth(value)
+    return not known if type(known) is bool else jnp.logical_not(known)
 
 
 def logical_and(*values: Any) -> Any:
     """The value of a chained comparison whose links are ``values``."""
-    if not any(map(is_array, values)):
-        return all(values)
-    result = truth(values[0])
-    for value in values[1:]:
-        result = jnp.logical_and(result, truth(value))
-    return result
+    truths = list(map(truth, values))
+    if all(type(value) is bool for value in truths):
+        return all(truths)
+    return functools.reduce(jnp.logical_and, truths)
 
 
 def kept(value: Any, name: str) -> Any:

@@ -14,8 +14,10 @@ itself is called.
 
 from __future__ import annotations
 
+import copy
 import enum
 import functools
+import operator
 import types
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -26,6 +28,9 @@ import jax
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
+from hlobatch.analysis.objects import ATOMS
+from hlobatch.analysis.one_of import each, for_each
+from hlobatch.analysis.optional import any_optional, is_any_optional, is_optional
 from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
@@ -37,9 +42,11 @@ from hlobatch.frontend import (
     python_functions,
 )
 from hlobatch.frontend.effects import print_values
+from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
@@ -59,18 +66,19 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if isinstance(function, functools.partial):
         return call(function.func, *function.args, *args, **{**function.keywords, **kwargs})
     if isinstance(function, Choice):
-        return function.each(lambda one: _unchanging(one, args, kwargs))
-    if len(args) == 1 and not kwargs and isinstance(args[0], Choice) and function in _OF_OBJECTS:
-        return args[0].each(function)
+        return each(function, lambda one: _unchanging(one, args, kwargs))
     if function is print:
         return print_values(*args, **kwargs)
     known = _known(function)
+    if (done := _for_each(known, args, kwargs)) is not None:
+        return done()
     if known in _CALLERS:
         args = tuple(map(_as_meant, args))
         kwargs = {name: _as_meant(value) for name, value in kwargs.items()}
     meaning = _meaning(known)
-    if meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS:
-        for argument in args:
+    if known not in _OF_NONE and (meaning is not None or getattr(known, "__module__", None) in _OF_ARRAYS):
+        inside = meaning is None or known in math_functions.MEANINGS or known in numpy_functions.MEANINGS
+        for argument in leaves_of(args, is_optional) if inside and is_any_optional() else args:
             is_there(argument, f"`{getattr(function, '__name__', function)}` of")
     if meaning is not None and meaning.uses_items:  # what an iterator gives is not known before
         args = tuple(list(value) if isinstance(value, Iterator) else value for value in args)
@@ -111,15 +119,79 @@ def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwa
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
 """Modules whose functions compute with what they are given."""
-_OF_OBJECTS: Final = (len, int, float, abs, ord)
-"""Functions of a Python object that is another one in each lane."""
+
+
+def _for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[], Any] | None:
+    """What calls a function of Python's for each of several objects that it is given; None if it is given none."""
+    if function in _COPIES and not kwargs and len(args) == 1:
+        return functools.partial(_copied, function, *args)
+    if _is_of_text(function) and len(args) == 1 and isinstance(args[0], (list, tuple)):
+        return functools.partial(for_each, lambda *items: function(items), *args[0])
+    if not _is_done_for_each(function, args, kwargs):
+        return None
+
+    def one(*given: Any) -> Any:
+        return call(function, *given[: len(args)], **dict(zip(kwargs, given[len(args) :], strict=True)))
+
+    return functools.partial(for_each, one, *args, *kwargs.values())
+
+
+_OF_NONE: Final = (
+    bool,
+    *(getattr(operator, name) for name in ("eq", "ne", "is_", "is_not", "not_", "truth", "contains")),
+)
+"""Functions that take None."""
+_KEEPING: Final = (iter, next, hash, id, sorted, setattr, delattr, vars, dir)
+"""Functions of Python's that are not done for each of several objects: they give iterators, or refuse it themselves."""
+_MAKING: Final = (bool, int, float, complex, str, bytes, range)
+"""Classes of objects that hold nothing."""
+
+
+def _is_done_for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a function that is none of the user's is given several objects, and nothing else that it could keep."""
+    values = (*args, *kwargs.values())
+    if not any(isinstance(value, Choice) for value in values) or function is None or not _is_of_python(function):
+        return False
+    meaning = _meaning(function)
+    if meaning is not None and meaning.uses_items and len(args) == 1:
+        return False
+    return all(isinstance(value, (Choice, enum.Enum, *ATOMS)) or is_optional(value) for value in values)
+
+
+_COPIES: Final = (copy.copy, copy.deepcopy)
+
+
+def _copied(function: Any, value: Any) -> Any:
+    """A copy, in which what is None in some lanes, which does not change, is what it was."""
+    if isinstance(value, Choice) or is_optional(value):
+        return for_each(function, value)
+    if function is copy.copy or not any_optional(value):
+        return function(value)
+    return copy.deepcopy(value, {id(part): part for part in leaves_of(value, is_optional) if is_optional(part)})
+
+
+def _is_of_text(function: Any) -> bool:
+    """Whether an object is a method of a text that is known."""
+    return isinstance(getattr(function, "__self__", None), (str, bytes))
+
+
+def _is_of_python(function: Any) -> bool:
+    """Whether an object is a function that does not keep what it is given."""
+    if isinstance(function, type):
+        return function in _MAKING
+    if isinstance(function, types.BuiltinFunctionType):
+        owner = function.__self__
+        holds_nothing = owner is None or isinstance(owner, (types.ModuleType, *ATOMS))
+        return holds_nothing and function not in _KEEPING
+    return isinstance(function, types.FunctionType) and not is_users(function) and function not in _COPIES
 
 
 def has_meaning(function: Any) -> bool:
     """Whether calls of an object may mean something else than JAX makes of them."""
     known = _known(function)
     has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
-    return has_own or isinstance(function, Choice)
+    is_pythons = known is not None and (_is_of_python(known) or known in _COPIES)
+    return has_own or is_pythons or isinstance(function, Choice)
 
 
 def known_functions() -> dict[str, list[str]]:
@@ -157,6 +229,8 @@ def _method(function: Any) -> Function | None:
 
 def _as_meant(value: Any) -> Any:
     """A function that is given to another, with its meaning."""
+    if isinstance(value, Choice) and not all(map(callable, value.hb_objects)):
+        return value
     return functools.partial(call, value) if callable(value) and has_meaning(value) else value
 
 

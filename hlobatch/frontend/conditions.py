@@ -15,10 +15,11 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from hlobatch.analysis.facts import MayBeNone
 from hlobatch.analysis.lane_failures import CanFail
-from hlobatch.analysis.optional import NOT_NONE
+from hlobatch.analysis.optional import NotNone
 from hlobatch.frontend.straight_line import TEMPORARY, StraightLineLowering
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.ir.ops import PrimOp
@@ -30,12 +31,14 @@ class _Asked:
 
     Attributes:
         name: The variable.
+        part: Which item of it, a tuple, is asked for; None if it is the variable itself.
         condition: The test, as an expression without control.
         if_true: Whether there is a value where the test holds.
         is_known: Whether the variable is None in some lanes, so that it matters.
     """
 
     name: str
+    part: int | None
     condition: ast.expr
     if_true: bool
     is_known: bool
@@ -165,38 +168,47 @@ class ConditionLowering(StraightLineLowering):
         elif asked.if_true:
             there = self.blocks.name("there")
             self.branch_on(condition, there, false, test, text)
-            self._go_with_value(asked.name, there, true, test)
+            self._go_with_value(asked, there, true, test)
         else:
             there = self.blocks.name("there")
             self.branch_on(condition, true, there, test, text)
-            self._go_with_value(asked.name, there, false, test)
+            self._go_with_value(asked, there, false, test)
 
-    def _go_with_value(self, name: str, there: str, onward: str, test: ast.expr) -> None:
+    def _go_with_value(self, asked: _Asked, there: str, onward: str, test: ast.expr) -> None:
         """Emit the block in which a variable has turned out not to be None, so that it holds the value alone."""
         self.blocks.start(there, self.location(test))
-        variable = (self.variable(name),)
-        self.blocks.add(PrimOp(variable, variable, NOT_NONE, f"{name} is there", location=self.location(test)))
+        variable, which = (self.variable(asked.name),), "" if asked.part is None else f"[{asked.part}]"
+        text = f"{asked.name}{which} is there"
+        self.blocks.add(PrimOp(variable, variable, NotNone(asked.part), text, location=self.location(test)))
         self.go(onward, test)
 
     def _asked_for_none(self, test: ast.expr) -> _Asked | None:
         """What a test asks of a variable that may be None in some lanes, if that is what it asks."""
-        match test:
-            case ast.Compare(ast.Name(name) as read, [operator], [ast.Constant(None)]) if self._is_variable(name):
-                if not isinstance(operator, (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
-                    return None
-                if_true = isinstance(operator, (ast.IsNot, ast.NotEq))
-            case ast.Name(name) as read if self._is_variable(name):
-                if_true = True
+        read, if_true, part = test, True, cast("int | None", None)
+        if isinstance(test, ast.Compare):
+            if len(test.ops) != 1 or not isinstance(test.ops[0], (ast.Is, ast.IsNot, ast.Eq, ast.NotEq)):
+                return None
+            if not (isinstance(test.comparators[0], ast.Constant) and test.comparators[0].value is None):
+                return None
+            read, if_true = test.left, isinstance(test.ops[0], (ast.IsNot, ast.NotEq))
+        match read:
+            case ast.Name(name):
+                pass
+            case ast.Subscript(ast.Name(name), ast.Constant(int() as index)):
+                part = index
             case _:
                 return None
-        variable = self.variable(name)
-        is_known = self.callees.facts.of(MayBeNone, MayBeNone(variable).site) is not None
-        unknown = [] if is_known else [literal(variable, test)]
-        if isinstance(test, ast.Name):
-            asked = test if is_known else helper("__hb_asked", [read, *unknown], test)
-            return _Asked(name, asked, True, is_known)
-        condition = helper("__hb_is_none", [read if is_known else helper("__hb_asked", [read, *unknown], test)], test)
-        return _Asked(name, helper("__hb_not", [condition], test) if if_true else condition, if_true, is_known)
+        if not self._is_variable(name):
+            return None
+        of = self.variable(name) if part is None else f"{self.variable(name)}[{part}]"
+        is_known = self.callees.facts.of(MayBeNone, MayBeNone(of).site) is not None
+        unknown = [literal(of, test), *([] if part is None else [load(name, test)])]
+        asked = read if is_known else helper("__hb_asked", [read, *unknown], test)
+        if read is test:
+            return _Asked(name, part, asked, True, is_known)
+        is_none = helper("__hb_is_none", [asked], test)
+        condition = helper("__hb_not", [is_none], test) if if_true else is_none
+        return _Asked(name, part, condition, if_true, is_known)
 
     def _is_variable(self, name: str) -> bool:
         return name in self.local or name.startswith(TEMPORARY)

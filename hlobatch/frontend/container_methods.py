@@ -17,6 +17,8 @@ import jax.numpy as jnp
 
 from hlobatch.analysis.identity import places_of
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import OneOf, each, for_each
+from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import logical_not, truth
 from hlobatch.frontend.items import gathered, place_of_key
@@ -28,15 +30,19 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 
-def member(kind: Any, value: Any) -> Choice:
-    """The member of an enum that has a value."""
+def member(kind: Any, value: Any) -> Any:
+    """The member of an enum that has a value, or that is given itself."""
+    if isinstance(value, Choice):
+        return each(value, kind)
     members = {one.value: one for one in kind}
     place, found = place_of_key(members, value)
     fails(ValueError, f"not a valid {kind.__name__}", logical_not(found))
-    return Choice(jnp.asarray(place, jnp.int32), tuple(members.values()))
+    return OneOf(jnp.asarray(place, jnp.int32), tuple(members.values()))
 
 
 def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
+    if isinstance(key, Choice) or is_optional(key):
+        return for_each(lambda one: _get(entries, one, default), key)
     if not differs(key):
         return entries.get(key, default)
     place, found = place_of_key(entries, key)

@@ -117,7 +117,7 @@ def _seen(value: Any) -> Any:
             return _seen(part.value) if part.is_there else None
         if isinstance(part, Growing):
             return _seen(part.as_python())
-        return part.objects[int(part.index)] if isinstance(part, Choice) else part
+        return part.hb_objects[int(part.hb_index)] if isinstance(part, Choice) else part
 
     return mapped(seen, unboxed(value), lambda part: isinstance(part, (Maybe, Choice, Growing)))
 

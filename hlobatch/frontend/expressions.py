@@ -92,6 +92,8 @@ class ExpressionLowering(ConditionLowering):
         match node:
             case ast.Call(function, [value], []) if static_value(function, self.source, self.local) is len:
                 found = (LEN,), "len", [value]
+            case ast.Call(function, [value], []) if static_value(function, self.source, self.local) is bool:
+                found = (BOOL, LEN), "truth", [value]
         return found[1:] if found is not None and self.is_overloaded(found[0], node) else None
 
     def is_overloaded(self, names: Sequence[str], node: ast.AST) -> bool:

@@ -16,16 +16,15 @@ import functools
 import inspect
 import types
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.lane_failures import count_of_failures
+from hlobatch.analysis.lane_failures import count_of_failures, is_of_tracing
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
-from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.calls import call
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
@@ -112,7 +111,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     except Learned:
         raise
     except Exception as error:
-        if not _is_of_tracing(error):
+        if not is_of_tracing(error):
             raise
         has_changed(known)  # and puts back what it was
         raise Learned(site, target) from error
@@ -163,12 +162,3 @@ def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if target is not None and is_batched(target.function):
         raise Learned(site, target)
     return call(function, *args, **kwargs)
-
-
-def _is_of_tracing(error: Exception) -> bool:
-    """Whether code failed because it met a value that differs between lanes, or a batched function."""
-    found = isinstance(error, _OF_TRACING) or any(word in str(error) for word in ("Tracer", "immutable", "LaneRange"))
-    return found or isinstance(error.__cause__, _OF_TRACING)
-
-
-_OF_TRACING: Final = (HloBatchError, jax.errors.JAXTypeError, jax.errors.JAXIndexError, RecursionError)

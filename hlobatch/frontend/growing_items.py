@@ -22,6 +22,7 @@ from hlobatch.analysis.growing_kinds import KINDS, growing
 from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import ranked
 from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.analysis.whole_numbers import is_small
@@ -29,7 +30,9 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number, differs, select
 from hlobatch.frontend.lane_numbers import default as default_dtype
+from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.possible_items import Possible, items_of
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import TensorType
 
@@ -107,6 +110,11 @@ def as_list(iterable: Any = (), /) -> Any:
         iterable.turn(0)  # whose order nobody knows
     if isinstance(iterable, Table):
         return iterable.in_order()
+    if isinstance(iterable, Choice):
+        known: Any = as_range(iterable)
+        iterable = items_of(iterable) if known is None else known
+    if isinstance(iterable, LaneRange):
+        return iterable.as_list()
     items = list(iterable)
     return those_there(items) if any(isinstance(item, Possible) for item in items) else items
 
@@ -128,6 +136,8 @@ def as_set(iterable: Any = (), /) -> Any:
     """``set(iterable)``; items of a comprehension may be there in some lanes."""
     if isinstance(iterable, GrowingSet):
         return iterable.copy()
+    if isinstance(iterable, (Choice, LaneRange)):
+        iterable = as_list(iterable)
     if isinstance(iterable, Growing) or (is_array(iterable) and iterable.ndim == 1):
         in_a_row = in_rows(iterable) if isinstance(iterable, Growing) else _of_array(iterable)
         return GrowingSet.gathered(in_a_row, lambda new, item: new.put(item, UNIT, checks=False), UNIT)
@@ -273,7 +283,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
-    ranks = items.items if key is None else jax.vmap(key)(items.items)
+    ranks = ranked(items.items if key is None else jax.vmap(key)(items.items))
     left = items.in_use()
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:

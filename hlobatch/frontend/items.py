@@ -23,17 +23,19 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
-from hlobatch._jax import is_tracer, weakly
+from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
-from hlobatch.analysis.optional import any_optional
+from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, together
+from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
-from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, default, differs, select, together
+from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
+from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
-from hlobatch.ir.choice import Choice, choice_of
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
 
@@ -52,7 +54,7 @@ def item(container: Any, *indices: Any) -> Any:
     if len(indices) > 1 and any(map(is_tracer, indices)):
         table = _table(container, len(indices)) if all(map(_is_index, indices)) else None
         if table is not None:
-            return _python_number(jnp.asarray(table)[tuple(map(within, indices, table.shape))], table)
+            return from_table(jnp.asarray(table)[tuple(map(within, indices, table.shape))], table)
         lists = Lists.of(container, indices)
         if lists is not None:
             return lists.found()
@@ -69,11 +71,11 @@ def _item(container: Any, index: Any) -> Any:
     is_there(container, "an item of")
     if is_array(container) or not isinstance(container, dict):
         is_there(index, "an item at")
-    if isinstance(index, Choice):
-        return index.each(lambda key: container[key])
-    if isinstance(container, Choice):
-        return container[index]
-    if isinstance(container, Growing):
+    if isinstance(container, Choice) or (isinstance(index, Choice) and not isinstance(container, Growing)):
+        return for_each(_item, container, index)
+    if isinstance(container, dict) and is_optional(index):
+        return for_each(_item, container, index)
+    if isinstance(container, (Growing, LaneRange)):
         return container.item(index)
     if isinstance(index, slice):
         _check_slice(index)
@@ -163,8 +165,7 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
     """The item at an index that differs between lanes, where all items are alike.
 
     Raises:
-        BatchTypeError: There is none.
-        UnsupportedSyntaxError: They are not alike.
+        BatchTypeError: There is none, or they are of kinds of which no value can be one or the other.
     """
     if not len(items):
         error = BatchTypeError(
@@ -172,29 +173,21 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         )
         error.about = places_of(items) or type(items)
         raise error
-    if any_optional(items):
-        raise UnsupportedSyntaxError(
-            "an item is chosen by the lane, and items are None in some lanes",
-            help="keep a number in place of None, or a list of flags beside the items.",
-        )
-    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(value, ())) for value in items]
-    if any(treedef != flat[0][1] for _, treedef in flat):
-        raise UnsupportedSyntaxError(
-            "an item is chosen by the lane, and items have different structures",
-            help="let all items be numbers, or arrays of one shape, or tuples of as many of them.",
-        )
     index = within(index, len(items))
-    numbers = [leaf for leaves, _ in flat for leaf in leaves]
-    if are_of_one_dtype(numbers):
+    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(value, ())) for value in items]
+    if any(treedef != flat[0][1] for _, treedef in flat) or any_optional(items):
+        return chosen(items, jnp.clip(index, 0, len(items) - 1))
+    values = [leaf for leaves, _ in flat for leaf in leaves]
+    if are_of_one_dtype(values):
         count = len(flat[0][0])
-        found = read_at(as_one(numbers), nearest([index], (len(items), count)), count)
-        chosen = unboxed(jax.tree.unflatten(flat[0][1], in_parts(found)))
-        is_one_of(chosen, items)
-        return chosen
+        found = read_at(as_one(values), nearest([index], (len(items), count)), count)
+        result = unboxed(jax.tree.unflatten(flat[0][1], in_parts(found)))
+        is_one_of(result, items)
+        return result
     columns = list(zip(*(leaves for leaves, _ in flat), strict=True))
-    chosen = unboxed(jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns]))
-    is_one_of(chosen, items)
-    return chosen
+    result = unboxed(jax.tree.unflatten(flat[0][1], [_from_column(column, index) for column in columns]))
+    is_one_of(result, items)
+    return result
 
 
 def _from_column(column: Sequence[Any], index: Any) -> Any:
@@ -202,7 +195,7 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
     if all(value is first for value in column):
         return first
     if not all(is_array(value) or isinstance(value, NUMBERS) for value in column):
-        return choice_of(column, index)
+        return chosen(column, jnp.clip(index, 0, len(column) - 1))
     shapes = {jnp.shape(value) for value in column}
     if len(shapes) > 1:
         raise BatchTypeError(
@@ -216,8 +209,8 @@ def _from_column(column: Sequence[Any], index: Any) -> Any:
             result = select(index == place, column[place], result)
         return result
     if not any(map(is_array, column)):
-        table = _numbers(column)
-        return _python_number(jnp.asarray(table)[index], table)
+        table = numbers(column)
+        return from_table(jnp.asarray(table)[index], table)
     return jnp.stack(list(map(jnp.asarray, column)))[index]
 
 
@@ -231,7 +224,7 @@ def _table(items: Any, depth: int) -> np.ndarray | None:
         level = [value for part in level for value in part]
     if not level or not all(type(value) in (bool, int, float, complex) for value in level):
         return None
-    return _numbers(level).reshape(shape)
+    return numbers(level).reshape(shape)
 
 
 @dataclass(frozen=True)
@@ -289,21 +282,6 @@ class Lists:
         return whole
 
 
-def _numbers(values: Sequence[Any]) -> np.ndarray:
-    """Python's numbers as an array of the dtype that JAX has them in, without a sign if it takes all bits."""
-    kinds = [next(kind for kind in (bool, int, float, complex) if isinstance(value, kind)) for value in values]
-    kind = kinds[0] if len(set(kinds)) == 1 else type(sum(kind() for kind in kinds))
-    dtype = default(kind)
-    if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
-        dtype = np.dtype(f"u{dtype}")
-    return np.array(values, dtype)
-
-
-def _python_number(value: Any, table: np.ndarray) -> Any:
-    """A number of a table of Python's numbers as one of them; one that needs all bits keeps its dtype."""
-    return value if table.dtype.kind == "u" else weakly(value, table.dtype)
-
-
 def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
     """Where an entry of a dict stands, and whether there is one; if not, it is some other."""
     keys = list(entries)
@@ -311,14 +289,14 @@ def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
         error = BatchTypeError("a dict without entries is looked up", help="there has to be an entry for each key.")
         error.about = places_of(entries) or type(entries)
         raise error
-    numbers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
-    if not numbers or len(keys) <= _MOST_SELECTS:
+    are_integers = all(isinstance(known, int) for known in keys) and not isinstance(key, tuple)
+    if not are_integers or len(keys) <= _MOST_SELECTS:
         found = [_is_key(key, known) for known in keys]
         place: Any = len(keys) - 1
         for i in reversed(range(len(keys) - 1)):
             place = select(found[i], i, place)
         return place, either(found)
-    table = _numbers(keys)
+    table = numbers(keys)
     key = jnp.asarray(as_number(as_index(key, "a dict whose keys are integers")))
     if keys == list(range(keys[0], keys[0] + len(keys))):
         return key - keys[0], both([logical_not(less(key, keys[0])), logical_not(less(keys[-1], key))])
@@ -331,6 +309,5 @@ def place_of_key(entries: dict[Any, Any], key: Any) -> tuple[Any, Any]:
 
 
 def _is_key(key: Any, known: Any) -> Any:
-    if isinstance(known, (str, bytes)) or known is None:
-        return False
-    return equal(key, known)
+    is_text = isinstance(known, (str, bytes)) or known is None
+    return False if is_text and is_array(key) else equal(key, known)

@@ -35,13 +35,16 @@ from hlobatch.analysis.facts import (
 )
 from hlobatch.analysis.identity import places_of
 from hlobatch.analysis.lane_failures import fails, where
+from hlobatch.analysis.one_of import Rows
 from hlobatch.analysis.tables import Table
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
+from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.ranges import range_goes_on, range_item
 from hlobatch.frontend.sequences import both
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
@@ -56,8 +59,11 @@ _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 def items(value: Any) -> Any:
     """Something that has items by their number, of anything that can be gone over."""
-    if is_array(value) or isinstance(value, (*_SEQUENCES, Growing)):
+    if is_array(value) or isinstance(value, (*_SEQUENCES, Growing, LaneRange)):
         return value
+    if isinstance(value, Choice):
+        known = as_range(value)
+        return value if known is None else known
     if not isinstance(value, Iterable):
         raise BatchTypeError(
             f"a `for` goes over {type(value).__name__!r}, which has no items",
@@ -86,7 +92,9 @@ def length(value: Any) -> Any:
     if is_array(value) and value.ndim == 0:
         raise BatchTypeError("a `for` goes over a single number", help="write `range(n)` to go over numbers.")
     sequence = items(value)
-    return sequence.length() if isinstance(sequence, Growing) else len(sequence)
+    if isinstance(sequence, Choice):
+        return Rows.of(sequence).length()
+    return sequence.length() if isinstance(sequence, (Growing, LaneRange)) else len(sequence)
 
 
 def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
@@ -101,7 +109,9 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
         Learned: It is better to write them out: items are known, or arrays that would have to be put together first.
     """
     sequence = items(value)
-    if isinstance(sequence, Growing):
+    if isinstance(sequence, Choice):
+        return Rows.of(sequence).item(turn)
+    if isinstance(sequence, (Growing, LaneRange)):
         return sequence.turn(turn)
     if not is_tracer(turn) or is_array(sequence):
         return sequence[turn]

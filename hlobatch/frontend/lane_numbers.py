@@ -15,10 +15,12 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.objects import gives_values
-from hlobatch.analysis.whole_numbers import holding_all, is_small
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.analysis.one_of import chosen, together
+from hlobatch.analysis.optional import any_optional
+from hlobatch.analysis.whole_numbers import is_small
+from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, truth
-from hlobatch.ir.boxed import in_order, unboxed
+from hlobatch.ir.boxed import in_order, leaves_of, unboxed
 from hlobatch.ir.types import Static
 
 NUMBERS: Final = (bool, int, float, complex, np.generic)
@@ -27,11 +29,6 @@ NUMBERS: Final = (bool, int, float, complex, np.generic)
 def default(kind: type) -> Any:
     """The dtype of Python's numbers of a kind."""
     return jax.dtypes.canonicalize_dtype(kind)
-
-
-def is_wide(value: Any) -> bool:
-    """Whether a value is a Python integer that JAX has no signed number for."""
-    return type(value) is int and not -(most := int(np.iinfo(default(int)).max)) - 1 <= value <= most
 
 
 def as_float(value: Any) -> Any:
@@ -68,7 +65,7 @@ def differs(value: Any) -> bool:
 
 def parts(value: Any) -> Iterator[Any]:
     """The leaves of a pytree, and those that a view of a dict gives; an iterator is one itself."""
-    for leaf in jax.tree.leaves(value, is_leaf=gives_values):
+    for leaf in leaves_of(value, gives_values):
         if isinstance(leaf, (KeysView, ValuesView, ItemsView)):
             yield from parts(tuple(leaf))
         else:
@@ -88,12 +85,6 @@ def as_index(value: Any, what: str) -> Any:
     return value
 
 
-def is_integer(value: Any) -> bool:
-    """Whether a number is an integer, or a bool, which is one."""
-    dtype = jnp.result_type(value)
-    return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
-
-
 def as_number(value: Any) -> Any:
     """A number as Python computes with it: a bool the one that it is, a whole number of few bits as one of Python's."""
     if not is_array(value) or value.shape != ():
@@ -107,62 +98,34 @@ def is_number(value: Any) -> bool:
 
 
 def select(test: Any, then: Any, otherwise: Any) -> Any:
-    """``then if test else otherwise``, both of which are known; they are pytrees of one structure.
+    """``then if test else otherwise``, both of which are known.
 
     Raises:
-        BatchTypeError: They are not, or of dtypes that no one variable can hold.
+        BatchTypeError: They are of kinds of which no value can be one or the other.
     """
     if type(test) is bool:
         return then if test else otherwise
+    leaves: list[Any]
     treedef: Any
     leaves, treedef = jax.tree.flatten(in_order(then))
     others, other_treedef = jax.tree.flatten(in_order(otherwise))
-    if treedef != other_treedef:
-        raise BatchTypeError(
-            "a choice between values of different structure depends on the lane",
-            help="give both sides the same structure: as many items, and no None where there is a number.",
-        )
-    chosen = [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)]
-    return unboxed(jax.tree.unflatten(treedef, chosen))
+    are_numbers = all(is_array(leaf) or isinstance(leaf, NUMBERS) for leaf in (*leaves, *others))
+    if treedef != other_treedef or not leaves or not are_numbers or any_optional((then, otherwise)):
+        return chosen([otherwise, then], jnp.asarray(test, jnp.int32))
+    selected = [_selected(test, a, b) for a, b in zip(leaves, others, strict=True)]
+    return unboxed(jax.tree.unflatten(treedef, selected))
 
 
 def _selected(test: Any, then: Any, otherwise: Any) -> Any:
     if Static(then) == Static(otherwise):
         return then
-    sides = [then, otherwise]
-    if not all(is_array(side) or isinstance(side, NUMBERS) for side in sides):
-        raise UnsupportedSyntaxError(
-            "a choice between Python objects depends on the lane",
-            help="a Python object is the same in every lane: use a number in place of it.",
-        )
-    shapes = [jnp.shape(side) for side in sides]
+    shapes = [jnp.shape(side) for side in (then, otherwise)]
     if shapes[0] != shapes[1]:
         raise BatchTypeError(
             f"a choice between arrays of shapes {list(shapes[0])} and {list(shapes[1])} depends on the lane",
             help="make the shapes equal, as with jnp.broadcast_to or by padding.",
         )
-    return jnp.where(test, *together(sides))
-
-
-def together(values: Any) -> list[Any]:
-    """Numbers or arrays, each in the dtype that can hold all of them.
-
-    Raises:
-        BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
-    """
-    if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
-        values = [float(value) if is_wide(value) else value for value in values]
-    numbers = holding_all(values)
-    dtype = jnp.result_type(*numbers)
-    for value in numbers:
-        own = jnp.result_type(value)
-        loses_sign = jnp.issubdtype(own, jnp.unsignedinteger) and jnp.issubdtype(dtype, jnp.signedinteger)
-        if loses_sign and own.itemsize >= dtype.itemsize:
-            raise BatchTypeError(
-                f"one number is {own}, another is signed, and no dtype holds both",
-                help=f"convert one of them, as in `jnp.{own}(n)` where it is never below zero.",
-            )
-    return numbers
+    return jnp.where(test, *together((then, otherwise)))
 
 
 def _scalar(value: Any, what: str) -> Any:

@@ -15,8 +15,9 @@ import jax.numpy as jnp
 from jax.scipy import special
 
 from hlobatch.analysis.lane_failures import fails, is_wanted
+from hlobatch.analysis.one_of import is_integer
 from hlobatch.frontend import number_theory
-from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number, is_integer
+from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number
 from hlobatch.frontend.meaning import entries
 
 _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {

@@ -14,20 +14,25 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 import jax
 import jax.numpy as jnp
 from jax import lax
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.one_of import is_integer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, is_integer
+from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
+from hlobatch.frontend.python_numbers import type_of
+from hlobatch.ir.carrier import Carrier
 
 
 def member(value: Any, name: str) -> Any:
     """The attribute of a value."""
+    if name == "__class__":
+        return type_of(value)
     if not is_tracer(value):
         return getattr(value, name)
     return _PROPERTIES[name](value) if name in _PROPERTIES else functools.partial(METHODS[name], value)
@@ -102,14 +107,15 @@ METHODS: Final[Mapping[str, Callable[..., Any]]] = {
 }
 """Methods by their names."""
 _PROPERTIES: Final[Mapping[str, Callable[[Any], Any]]] = {"numerator": lambda value: value, "denominator": lambda _: 1}
-NAMES: Final = frozenset({*METHODS, *_PROPERTIES})
+NAMES: Final = frozenset({*METHODS, *_PROPERTIES, "__class__"})
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
-class Bits:
+class Bits(Carrier):
     """What ``bin`` gives of a number that differs between lanes: a text of which nothing but its ones is known."""
 
+    python: ClassVar[Any] = str
     value: Any
 
     def count(self, text: str) -> Any:

@@ -13,8 +13,9 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hlobatch.analysis.one_of import together
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import as_index, as_int, default, together
+from hlobatch.frontend.lane_numbers import as_index, as_int, default
 
 
 def integer(value: Any, what: str) -> Any:

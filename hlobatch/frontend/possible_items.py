@@ -19,10 +19,12 @@ import jax.numpy as jnp
 
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails, where
+from hlobatch.analysis.one_of import Rows
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, either
+from hlobatch.ir.choice import Choice
 
 
 @jax.tree_util.register_dataclass
@@ -47,8 +49,11 @@ def possible_now(conditions: Sequence[Any], value: Any) -> Any:
     return possible(conditions, lambda: value)
 
 
-def items_of(iterable: Iterable[Any]) -> list[Possible]:
+def items_of(iterable: Any) -> list[Possible]:
     """The items of what is gone over."""
+    if isinstance(iterable, Choice):
+        rows = Rows.of(iterable)
+        return [Possible(rows.item(place), rows.is_there(place)) for place in range(rows.most)]
     return list(_each(iterable))
 
 

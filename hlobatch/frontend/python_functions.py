@@ -16,7 +16,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
-from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.lane_failures import fails, is_there
+from hlobatch.analysis.one_of import each, is_integer, together
 from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
@@ -30,17 +31,17 @@ from hlobatch.frontend.lane_numbers import (
     as_number,
     default,
     differs,
-    is_integer,
     is_number,
     select,
-    together,
 )
+from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
-from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, LaneRange, both, either, less
+from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less
 from hlobatch.frontend.sorting import in_order
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 _NONE: Final = object()
@@ -97,6 +98,7 @@ def _pow(base: Any, exp: Any, mod: Any = None) -> Any:
 
 
 def _any(iterable: Any, /) -> Any:
+    iterable = _listed(iterable)
     if isinstance(iterable, Growing):
         return growing_items.any_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
@@ -105,6 +107,7 @@ def _any(iterable: Any, /) -> Any:
 
 
 def _all(iterable: Any, /) -> Any:
+    iterable = _listed(iterable)
     if isinstance(iterable, Growing):
         return growing_items.all_of(iterable)
     if is_array(iterable) and iterable.ndim == 1:
@@ -112,14 +115,23 @@ def _all(iterable: Any, /) -> Any:
     return as_bool(both(either((_not(item.is_there), truth(item.value))) for item in items_of(iterable)))
 
 
+def _listed(iterable: Any) -> Any:
+    """What is gone over; a range whose length differs between lanes as a list."""
+    return iterable.as_list() if isinstance(iterable, LaneRange) else iterable
+
+
 def _not(value: Any) -> Any:
     return not value if type(value) is bool else jnp.logical_not(value)
 
 
 def _sum(iterable: Any, /, start: Any = 0) -> Any:
+    if isinstance(iterable, LaneRange):
+        return start + iterable.total()
     if isinstance(iterable, Growing):
         return growing_items.total(iterable, start)
     items = items_of(iterable)
+    for item in items:
+        is_there(item.value, "a sum of")
     values = [item.value for item in items]
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and certain(items) and all(is_array(v) for v in values):
         return _sum_of_array(jnp.stack(together(values)), start)
@@ -141,7 +153,9 @@ def _sum_of_array(array: Any, start: Any) -> Any:
 
 
 def _length(sized: Any, /) -> Any:
-    if isinstance(sized, Growing):
+    if isinstance(sized, Choice):
+        return each(sized, len)
+    if isinstance(sized, (Growing, LaneRange)):
         return sized.length()
     if isinstance(sized, (list, tuple)) and any(isinstance(item, Possible) for item in sized):
         return functools.reduce(lambda n, item: n + as_int(item.is_there), items_of(sized), 0)
@@ -153,6 +167,9 @@ def _length(sized: Any, /) -> Any:
 
 def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> Any:
     """``min`` or ``max``: the first of those that are not surpassed."""
+    if len(args) == 1 and isinstance(args[0], LaneRange) and key is None:
+        return args[0].extreme(name, *(() if default is _NONE else (default,)))
+    args = tuple(map(_listed, args)) if len(args) == 1 else args
     if len(args) == 1 and isinstance(args[0], Growing):
         return growing_items.extreme(name, args[0], key, *(() if default is _NONE else (default,)))
     if len(args) == 1 and is_array(args[0]) and args[0].ndim == 1 and key is None and args[0].shape[0] > 0:
@@ -161,6 +178,8 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
     if not items:
         return getattr(builtins, name)([], **({} if default is _NONE else {"default": default}))
     values = [item.value for item in items]
+    for value in values if key is None else ():
+        is_there(value, f"`{name}` of")
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and key is None and certain(items) and all(map(_is_real, values)):
         return _extreme_of_array(name, jnp.stack([jnp.asarray(v) for v in together(values)]))
     best = items[0]
@@ -213,6 +232,7 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         raise BatchTypeError(
             "whether `sorted` goes down differs between lanes", help="sort up, and index from the other end."
         )
+    iterable = _listed(iterable)
     if isinstance(iterable, Growing):
         return growing_items.in_order(iterable, key, reverse)
     items = items_of(iterable)
@@ -220,6 +240,8 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
         return growing_items.in_order(growing_items.those_there(items), key, reverse)
     values = [item.value for item in items]
     keys = values if key is None else list(map(key, values))
+    for one in keys:
+        is_there(one, "an order of")
     if differs(keys):
         return in_order(values, keys, reverse)
     return [values[i] for i in sorted(range(len(values)), key=keys.__getitem__, reverse=reverse)]
@@ -232,7 +254,7 @@ def _range(*bounds: Any) -> Any:
             "the step of a range has to be known when the program is built",
             help="write a number, pass it through static_argnames, or write a `while`.",
         )
-    return LaneRange(as_index(start, "range"), as_index(stop, "range"), step)
+    return LaneRange(as_number(as_index(start, "range")), as_number(as_index(stop, "range")), step)
 
 
 def _filter(function: Any, iterable: Any, /) -> list[Any]:

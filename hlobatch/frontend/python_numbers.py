@@ -12,6 +12,8 @@ have no place: whoever traces the code adds that.
 from __future__ import annotations
 
 import copy
+import enum
+import functools
 import operator
 from typing import Any, Final
 
@@ -22,12 +24,15 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import identity, lane_failures
 from hlobatch.analysis.lane_failures import is_there
+from hlobatch.analysis.one_of import for_each
 from hlobatch.analysis.optional import optional
 from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
 from hlobatch.frontend.wide_numbers import with_wide
+from hlobatch.ir.carrier import Carrier
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
@@ -58,6 +63,8 @@ def operate(operation: str, *operands: Any) -> Any:
         known(operands[1])
     for operand in operands:
         is_there(operand, f"`{operation}` of")
+    if any(isinstance(operand, Choice) for operand in operands):
+        return for_each(functools.partial(operate, operation), *operands)
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
     if operation == "neg" and is_array(operands[0]) and jnp.issubdtype(operands[0].dtype, jnp.unsignedinteger):
@@ -127,6 +134,8 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
     """
     for operand in (base, exponent):
         is_there(operand, "a power of")
+    if isinstance(base, Choice) or isinstance(exponent, Choice):
+        return for_each(lambda one, other: power(one, other, may_be_negative), base, exponent)
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     _check_power_of_zero(base, exponent)
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):
@@ -171,33 +180,65 @@ def as_python(value: Any) -> Any:
 
     What has a dtype of its own may be one of Python's that a caller gave: a batch of numbers is an array.
     """
-    if optional(value) is not None:
-        raise BatchTypeError(
-            "this code asks for the type of what is None in some lanes",
-            help="ask whether it `is None` first, and for the type where it is not.",
-        )
     is_number = is_tracer(value) and value.shape == () and not jnp.issubdtype(value.dtype, jax.dtypes.extended)
     return value.dtype.type(0).item() if is_number else value
 
 
-def is_instance(value: Any, kind: Any) -> bool:
-    """``isinstance``; a number with a dtype of its own is one of Python's, one of NumPy's and an array of JAX's."""
-    if isinstance(value, Growing):
+def is_instance(value: Any, kind: Any) -> Any:
+    """``isinstance``; a number with a dtype of its own is one of Python's, one of NumPy's and an array of JAX's.
+
+    An array with axes is one of NumPy's and one of JAX's.
+    """
+    if is_several(value) or isinstance(kind, Choice):
+        return for_each(is_instance, value, kind)
+    if isinstance(value, (Growing, Carrier)):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         return any(isinstance(one, type) and issubclass(value.python, one) for one in kinds)
     number = as_python(value)
+    if getattr(value, "weak_type", False) and type(number) is int and _is_integer_enum(kind):
+        raise BatchTypeError(
+            "whether a number is a member of an `IntEnum` is not known: those that differ between lanes are numbers",
+            help="compare it with the members, as in `n == Color.RED`, or ask before lanes have several.",
+        )
+    if is_tracer(value) and number is value:
+        return any(isinstance(one, kind) for one in (value, *_of_numpy(value)))
     if number is value or getattr(value, "weak_type", False):
         return isinstance(number, kind)
     return any(isinstance(one, kind) for one in (number, value.dtype.type(0), value))
 
 
-def type_of(value: Any) -> type:
-    """``type``, of one argument."""
-    return value.python if isinstance(value, Growing) else type(as_python(value))
+def _is_integer_enum(kind: Any) -> bool:
+    kinds = kind if isinstance(kind, tuple) else (kind,)
+    return any(isinstance(one, type) and issubclass(one, enum.IntEnum) for one in kinds)
 
 
-def has_attribute(value: Any, name: str) -> bool:
+def _of_numpy(value: Any) -> tuple[np.ndarray, ...]:
+    """An array of NumPy's, if an array of JAX's may stand for one."""
+    is_key = jnp.issubdtype(value.dtype, jax.dtypes.extended)
+    return () if is_key else (np.empty((0,) * value.ndim, value.dtype),)
+
+
+def type_of(value: Any) -> Any:
+    """``type``, of one argument; an array with axes is one of NumPy's."""
+    if is_several(value):
+        return for_each(type_of, value)
+    if isinstance(value, (Growing, Carrier)):
+        return value.python
+    known = as_python(value)
+    return type(next(iter(_of_numpy(value)), value) if is_tracer(known) else known)
+
+
+def is_several(value: Any) -> bool:
+    """Whether a value is one of several objects, or None in some lanes."""
+    return isinstance(value, Choice) or optional(value) is not None
+
+
+def has_attribute(value: Any, name: str) -> Any:
     """``hasattr``."""
+    if is_several(value):
+        return for_each(has_attribute, value, name)
+    if isinstance(value, (Growing, Carrier)):
+        return hasattr(value.python, name)
     return hasattr(as_python(value), name) or (not getattr(value, "weak_type", False) and hasattr(value, name))
 
 

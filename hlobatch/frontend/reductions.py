@@ -20,9 +20,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
+from hlobatch._jax import is_tracer
 from hlobatch.analysis.facts import Learned, Site
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
+from hlobatch.frontend.iteration import length
 from hlobatch.frontend.lane_numbers import differs
+from hlobatch.frontend.lane_ranges import LaneRange
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
@@ -59,7 +63,7 @@ def gone_over(site: Site, items: Any) -> Any:
     Raises:
         Learned: It has another length in each lane.
     """
-    if isinstance(items, Growing):
+    if isinstance(items, (Growing, LaneRange, Choice)) and is_tracer(length(items)):
         raise Learned(site, Looped())
     return items
 

@@ -11,11 +11,12 @@ are compared.
 
 from __future__ import annotations
 
+import dataclasses
 import enum
 import operator
+import types
 from collections.abc import Iterable, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, Final
 
@@ -23,37 +24,27 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import is_tracer
 from hlobatch.analysis import whole_numbers
-from hlobatch.analysis.identity import mutable_parts
+from hlobatch.analysis.boxes import attributes_of, is_boxable
+from hlobatch.analysis.identity import is_another, mutable_parts
 from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.optional import is_none
+from hlobatch.analysis.one_of import for_each, is_integer
+from hlobatch.analysis.optional import is_none, is_opened, is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
-from hlobatch.frontend.lane_numbers import as_bool, differs, is_integer
-from hlobatch.frontend.ranges import steps_to
+from hlobatch.frontend.files import is_users, lines_of
+from hlobatch.frontend.lane_numbers import as_bool, differs
+from hlobatch.frontend.lane_ranges import LaneRange, in_range
+from hlobatch.frontend.python_numbers import type_of
+from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
 """Numbers up to which they are compared or added one by one; more are put into an array first. Chosen by judgement
 (2026-11), not measured."""
-
-
-@dataclass(frozen=True)
-class LaneRange:
-    """A ``range`` whose bounds differ between lanes: it can be asked what is in it, and has no items."""
-
-    start: Any
-    stop: Any
-    step: int
-
-    def __iter__(self) -> Any:
-        raise BatchTypeError(
-            "a comprehension, or a function that goes over all items, has a range whose length differs between lanes",
-            help="how many items are kept has to be known: write a `for` loop with this range, or go over it where it "
-            "stands, as in `sum(x[i] for i in range(n))`; any, all, min, max, len and next go over one as well.",
-        )
 
 
 def compare(operation: str, left: Any, right: Any) -> Any:
@@ -67,7 +58,9 @@ def compare(operation: str, left: Any, right: Any) -> Any:
     if operation in ("lt", "le", "gt", "ge"):
         is_there(left, "an order of")
         is_there(right, "an order of")
-    if isinstance(left, Growing) or isinstance(right, Growing):
+    if any(isinstance(side, Choice) or is_optional(side) for side in (left, right)):
+        return for_each(partial(compare, operation), left, right)
+    if isinstance(left, (Growing, LaneRange)) or isinstance(right, (Growing, LaneRange)):
         return _of_growing(operation, left, right)
     for kind in (tuple, list):
         if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
@@ -76,20 +69,58 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         same = left.keys() == right.keys()
         found = both(equal(left[key], right[key]) for key in left) if same else False
         return found if operation == "eq" else _not(found)
+    if operation in ("eq", "ne") and (_is_no_number(left, right) or _is_no_number(right, left)):
+        return operation == "ne"
+    if operation in ("eq", "ne") and _are_told_apart(left, right):
+        same = _is(left, right)
+        return same if operation == "eq" else _not(same)
+    if (names := _compared(operation, left, right)) is not None:
+        sides = [tuple(getattr(side, name) for name in names) for side in (left, right)]
+        return compare(operation, *sides)
     return comparisons.compare(operation, left, right)
+
+
+def _is_no_number(value: Any, number: Any) -> bool:
+    """Whether a value is an object of Python's that no number is equal to, beside one that differs between lanes."""
+    return isinstance(value, _NO_NUMBERS) and is_tracer(number) and not np.ndim(number)
+
+
+_NO_NUMBERS: Final = (str, bytes, tuple, list, dict, set, frozenset, range, type, types.NoneType, types.FunctionType)
+
+
+def _are_told_apart(left: Any, right: Any) -> bool:
+    """Whether two objects are equal if they are one, which is not known of those that the program makes."""
+    is_by_identity = (
+        is_boxable(left) and type(left) is type(right) and getattr(type(left), "__eq__", None) is object.__eq__
+    )
+    return is_by_identity and any(is_opened(side) or is_another(side) for side in (left, right))
+
+
+def _compared(operation: str, left: Any, right: Any) -> list[str] | None:
+    """The fields that Python compares of two objects of one dataclass, whose methods it has written itself."""
+    cls = type(left)
+    if cls is not type(right) or not dataclasses.is_dataclass(cls):
+        return None
+    method = getattr(cls, "__eq__" if operation == "ne" else f"__{operation}__", None)
+    owner = next((base for base in cls.__mro__ if method is vars(base).get(getattr(method, "__name__", ""))), None)
+    params: Any = getattr(owner, "__dataclass_params__", None)
+    if owner is None or not isinstance(method, types.FunctionType) or params is None or lines_of(method):
+        return None
+    return [field.name for field in dataclasses.fields(owner) if field.compare]
 
 
 def _is(left: Any, right: Any) -> Any:
     """``left is right``, where a flag or a member of an ``IntEnum`` stands for the one object that it is in Python."""
     for value, known in ((left, right), (right, left)):
-        if isinstance(value, Choice):
-            return value.each(partial(_is, known))
+        if isinstance(value, Choice) or is_optional(value):
+            return for_each(partial(_is, known), value)
         if isinstance(known, bool) and is_array(value) and value.dtype == jnp.bool_:
             return equal(value, known)
         if isinstance(known, enum.IntEnum) and is_array(value) and is_integer(value):
             return equal(value, int(known))
     root, _ = next(mutable_parts(left), (None, None))
-    if left is not right and type(left) is type(right) and root == ():
+    is_made_anew = root == () or isinstance(left, Carrier) or (isinstance(left, tuple) and len(left) > 0)
+    if left is not right and type(left) is type(right) and is_made_anew:
         kind = "array" if is_array(left) else getattr(left, "python", type(left)).__name__
         raise UnsupportedSyntaxError(
             f"whether two names stand for one {kind} is not known",
@@ -116,7 +147,7 @@ def _of_growing(operation: str, left: Any, right: Any) -> Any:
             "containers whose length differs between lanes are compared by their order",
             help="compare their items, one after the other.",
         )
-    one, other = (left, right) if isinstance(left, Growing) else (right, left)
+    one, other = (left, right) if isinstance(left, (Growing, LaneRange)) else (right, left)
     same = one.equals(other)
     return same if operation == "eq" else _not(same)
 
@@ -161,12 +192,20 @@ def _not(value: Any) -> Any:
 
 def contains(container: Any, item: Any) -> Any:
     """``item in container``."""
-    if isinstance(container, Growing):
+    if isinstance(container, Choice) or (isinstance(item, Choice) and not isinstance(container, Growing)):
+        return for_each(contains, container, item)
+    if is_optional(item) and not isinstance(container, (tuple, list)):
+        return for_each(contains, container, item)
+    if isinstance(container, (Growing, LaneRange)):
         return container.contains(item)
-    if isinstance(container, (str, bytes)) or not differs((container, item)):
+    if isinstance(own := getattr(type(container), "__contains__", None), types.FunctionType) and is_users(own):
+        return as_bool(own(container, item))
+    if isinstance(container, (str, bytes)) or not _differs((container, item)):
         return item in container
-    if isinstance(container, (range, LaneRange)):
-        return as_bool(_in_range(item, container.start, container.stop, container.step))
+    if isinstance(container, range):
+        return in_range(item, container.start, container.stop, container.step)
+    if is_array(container) and not np.ndim(container):
+        raise TypeError(f"argument of type {type_of(container).__name__!r} is not iterable")
     if is_array(container):
         return as_bool(jnp.any(comparisons.compare("eq", jnp.asarray(container), item)))
     if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
@@ -181,6 +220,12 @@ def contains(container: Any, item: Any) -> Any:
 _CONTAINERS: Final[tuple[type, ...]] = (tuple, list, AbstractSet, Mapping, ValuesView)
 
 
+def _differs(value: tuple[Any, Any]) -> bool:
+    """Whether a container or an item holds what differs between lanes, objects that are in it included."""
+    objects = [part for _, part in mutable_parts(value) if is_boxable(part)]
+    return differs(value) or any(differs([*attributes_of(part).values()]) for part in objects)
+
+
 def _table(items: Sequence[int]) -> Any:
     return jnp.asarray(np.asarray(items, jax.dtypes.canonicalize_dtype(int)))
 
@@ -191,17 +236,4 @@ def _same(item: Any, other: Any) -> Any:
         return True
     if other is None or item is None:
         return is_none(item if other is None else other)
-    if isinstance(item, Choice) or isinstance(other, Choice):
-        return item == other
-    if isinstance(other, (str, bytes)) or other is None or isinstance(item, (str, bytes)) or item is None:
-        return item == other
     return equal(item, other)
-
-
-def _in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
-    """Whether a number is one of a range's."""
-    before, behind = ("le", "lt") if step > 0 else ("ge", "gt")
-    inside = both([truth(compare(before, start, item)), truth(compare(behind, item, stop))])
-    if not is_integer(item):
-        return both([inside, truth(item % 1 == 0), truth((item - start) % abs(step) == 0)])
-    return inside if abs(step) == 1 else both([inside, steps_to(item, start, step)])

@@ -11,7 +11,8 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.frontend.lane_numbers import is_number, select, together
+from hlobatch.analysis.one_of import together
+from hlobatch.frontend.lane_numbers import is_number, select
 from hlobatch.frontend.sequences import less
 
 _MOST_ITEMS_EXCHANGED: Final = 6

@@ -24,14 +24,17 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.identity import has_changed, is_now, is_one_of, mutable_parts, places_of
 from hlobatch.analysis.lane_failures import by_python, is_there
+from hlobatch.analysis.one_of import chosen
 from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, check_index, gathered, within
+from hlobatch.frontend.items import item as chosen_item
 from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
 from hlobatch.ir.boxed import mapped
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 Step = tuple[str, Any]
@@ -50,6 +53,8 @@ def item(value: Any, key: Any) -> Any:
             return gathered(value, key)
         if isinstance(key, Span):
             return type(value)([item(value, key.start + k) for k in range(key.size)])
+    if isinstance(key, Choice) and not isinstance(value, Growing):
+        return chosen_item(value, key)
     return value[_as_python(key)]
 
 
@@ -229,6 +234,11 @@ def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, 
 
 
 def _with_entry(base: dict[Any, Any], key: Any, value: Any) -> dict[Any, Any]:
+    if isinstance(key, Choice) and all(one in base for one in key.hb_objects):
+        new = copy.copy(base)
+        for place, one in enumerate(key.hb_objects):
+            new[one] = chosen([base[one], value], jnp.asarray(key.hb_index == place, jnp.int32))
+        return new
     if any(map(is_tracer, jax.tree.leaves(key))):
         error = BatchTypeError(
             "the key of a dict differs between lanes",

@@ -15,9 +15,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
+from hlobatch.analysis.one_of import for_each
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not, truth
-from hlobatch.frontend.python_numbers import is_instance
+from hlobatch.frontend.lane_numbers import as_bool
+from hlobatch.frontend.lane_ranges import LaneRange
+from hlobatch.frontend.python_numbers import has_attribute, is_instance, is_several
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
 _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set, str, tuple)
@@ -26,6 +30,8 @@ _ITSELF: Final = (bool, bytearray, bytes, dict, float, frozenset, int, list, set
 
 def is_singleton(subject: Any, value: bool) -> Any:
     """Whether the subject is ``True`` or ``False``, which flags of a lane stand for."""
+    if is_several(subject):
+        return for_each(lambda one: is_singleton(one, value), subject)
     if not is_array(subject):
         return subject is value
     if subject.dtype != bool or subject.shape != ():
@@ -33,8 +39,13 @@ def is_singleton(subject: Any, value: bool) -> Any:
     return truth(subject) if value else logical_not(subject)
 
 
-def is_sequence(subject: Any, least: int, or_more: bool) -> bool:
+def is_sequence(subject: Any, least: int, or_more: bool) -> Any:
     """Whether the subject is a sequence of as many items, or of at least as many; arrays and texts are none."""
+    if is_several(subject):
+        return for_each(lambda one: is_sequence(one, least, or_more), subject)
+    if isinstance(subject, LaneRange):
+        length = subject.length()
+        return as_bool(length >= least if or_more else length == least)
     if isinstance(subject, Growing):
         raise _refused_length(subject)
     if is_array(subject) or isinstance(subject, (str, bytes, bytearray)) or not isinstance(subject, Sequence):
@@ -51,11 +62,15 @@ def _refused_length(subject: Growing) -> UnsupportedSyntaxError:
 
 def middle(subject: Sequence[Any], begin: int, end: int) -> list[Any]:
     """What a starred pattern is bound to; ``end`` counts from the subject's end."""
+    if isinstance(subject, Choice):
+        return for_each(lambda one: middle(one, begin, end), subject)  # type: ignore[no-any-return]
     return list(subject)[begin : len(subject) + end]
 
 
-def is_mapping(subject: Any, *keys: Any) -> bool:
+def is_mapping(subject: Any, *keys: Any) -> Any:
     """Whether the subject is a dict with some keys."""
+    if is_several(subject):
+        return for_each(lambda one: is_mapping(one, *keys), subject)
     if isinstance(subject, Growing):
         raise _refused_length(subject)
     return isinstance(subject, Mapping) and all(key in subject for key in keys)
@@ -66,8 +81,10 @@ def remaining(subject: Mapping[Any, Any], *keys: Any) -> dict[Any, Any]:
     return {key: value for key, value in subject.items() if key not in keys}
 
 
-def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> bool:
+def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> Any:
     """Whether the subject is an instance of a class and has the attributes that patterns are given for."""
+    if is_several(subject):
+        return for_each(lambda one: is_of_class(one, kind, *attributes), subject)
     if not isinstance(kind, type):
         raise TypeError("called match pattern must be a class")
     if not is_instance(subject, kind):
@@ -77,7 +94,7 @@ def is_of_class(subject: Any, kind: Any, *attributes: int | str) -> bool:
     if len(positional) > limit:
         raise TypeError(f"{kind.__name__}() accepts {limit} positional sub-patterns ({len(positional)} given)")
     names = (_name(kind, a) for a in attributes)
-    return all(name is None or hasattr(subject, name) for name in names)
+    return all(name is None or has_attribute(subject, name) for name in names)
 
 
 def attribute(subject: Any, kind: Any, which: int | str) -> Any:

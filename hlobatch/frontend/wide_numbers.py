@@ -16,9 +16,10 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.one_of import is_wide
 from hlobatch.analysis.whole_numbers import holding_all, is_small
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.lane_numbers import default, is_wide
+from hlobatch.frontend.lane_numbers import default
 
 _WRAPPING: Final = frozenset({"add", "mul", "or", "xor"})
 """Operations with signed numbers whose result is seldom below zero if one is so large."""

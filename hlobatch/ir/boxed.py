@@ -128,6 +128,15 @@ def as_dict(value: Any) -> Any:
     return value
 
 
+def leaves_of(value: Any, is_leaf: Callable[[Any], bool]) -> Iterator[Any]:
+    """``jax.tree.leaves``, of dicts too whose keys have no order."""
+    for leaf in jax.tree.leaves(value, is_leaf=lambda part: is_leaf(part) or has_own_order(part)):
+        if has_own_order(leaf) and not is_leaf(leaf):
+            yield from leaves_of(list(leaf.values()), is_leaf)
+        else:
+            yield leaf
+
+
 def mapped(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:
     """``jax.tree.map``, in which dicts stay in their order."""
 

@@ -217,9 +217,9 @@ def _pattern(tree: Any) -> str:
     if tree is None:
         return "None"
     if isinstance(tree, Choice):
-        left = len(tree.objects[MOST_SHOWN:])
+        left = len(tree.hb_objects[MOST_SHOWN:])
         others = [f"{left} others"] if left else []
-        return " or ".join([*(str(Static(value)) for value in tree.objects[:MOST_SHOWN]), *others])
+        return " or ".join([*(str(Static(value)) for value in tree.hb_objects[:MOST_SHOWN]), *others])
     if isinstance(tree, Maybe):
         return f"{_pattern(tree.value)} or None"
     if isinstance(tree, Boxed) and issubclass(tree.cls, dict):
@@ -238,7 +238,8 @@ def _pattern(tree: Any) -> str:
         comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
         return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
     leaves = jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
-    return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
+    kind = getattr(type(tree), "python", type(tree))
+    return f"{kind.__name__}({', '.join(map(_pattern, leaves))})"
 
 
 def opened(pattern: Any) -> tuple[list[Any], Any]:

@@ -973,6 +973,8 @@ def inner(a):
 c = [1, 2]
 d = inner(c)
 r = (c, d)
+---
+r = Point(n, x) == Point(2, 2.5)
 """
 
 REFUSED = """
@@ -994,8 +996,6 @@ r = f(n)
 r = max(v.tolist(), key=step_down)
 ---
 r = list(map(step_up, [n, k]))
----
-r = Point(n, x) == Point(2, 2.5)
 """
 """Statements that are refused, in whichever position. The list only shrinks."""
 

@@ -246,7 +246,7 @@ def test_comprehensions_that_cannot_be_straight_line_code():
 
     @hb.batch
     def as_long_as_the_lane_says(n):
-        return [i for i in range(n)]  # noqa: C416  # a comprehension is meant
+        return tuple(i for i in range(n))
 
     @hb.batch
     def of_several_structures(n):
@@ -255,7 +255,7 @@ def test_comprehensions_that_cannot_be_straight_line_code():
     with pytest.raises(hb.BatchTypeError, match="has a range whose length differs between lanes") as caught:
         as_long_as_the_lane_says(jnp.arange(3))
     assert "sum(x[i] for i in range(n))" in caught.value.help
-    with pytest.raises(hb.BatchTypeError, match="a choice between values of different structure depends on the lane"):
+    with pytest.raises(hb.BatchTypeError, match="a lane has one of several values that are of different kinds"):
         of_several_structures(jnp.arange(3))
 
 

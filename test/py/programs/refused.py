@@ -8,7 +8,6 @@ REFUSED: dict[str, str] = {
     "is_happy": "BatchTypeError",
     "merge_sort_bottom_up": "BatchTypeError",
     "optimal_game": "UnsupportedSyntaxError",
-    "traffic_light": "BatchTypeError",
     "tennis_game": "BatchTypeError",
     "shape_area": "BatchTypeError",
     "change_base": "BatchTypeError",

@@ -1,0 +1,441 @@
+"""One of several Python objects, or None in some lanes, as code that is being traced sees it -> what code makes of it.
+
+::
+
+    PRICES[status]       for each object that ``status`` may be: PRICES[it]; the lane takes what belongs to its own
+
+What code asks is asked of all of the objects, once each. Where Python raises for one of them, the lanes that have it
+fail, and no others (``lane_failures.py``).
+"""
+
+from __future__ import annotations
+
+import copy
+import operator
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
+from hlobatch.analysis.identity import is_one_of
+from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
+from hlobatch.analysis.leaf_types import number_kind
+from hlobatch.analysis.optional import as_optional, is_opened, is_optional, optional, there_alone
+from hlobatch.analysis.whole_numbers import holding_all
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir import carrier
+from hlobatch.ir.boxed import Boxed, object_of
+from hlobatch.ir.choice import Choice, holds, moved
+from hlobatch.ir.sameness import are_same
+from hlobatch.ir.types import opened
+
+MOST_ITEMS: Final = 10_000
+"""Items of all objects together that are put into one table."""
+_NUMBERS: Final = (bool, int, float, complex)
+
+
+class OneOf(Choice):
+    """One of several Python objects, in code; each special method is that of the lane's object."""
+
+    __slots__ = ()
+
+    def __getattr__(self, name: str) -> Any:
+        return each(self, lambda value: getattr(value, name))
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise BatchTypeError(
+            f"the attribute {name!r} of an object that differs between lanes is assigned to",
+            help="assign to it under an `if` for each object, by its own name.",
+        )
+
+    __delattr__ = __setattr__  # type: ignore[assignment]
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return each(self, lambda value: value(*args, **kwargs))
+
+    def __getitem__(self, key: Any) -> Any:
+        return for_each(operator.getitem, self, key)
+
+    def __contains__(self, item: Any) -> bool:
+        return bool(_known(for_each(operator.contains, self, item), "what is in an object"))
+
+    def __bool__(self) -> bool:
+        return bool(_known(holds(self, bool), "the truth of an object"))
+
+    def __len__(self) -> int:
+        return int(_known(each(self, len), "the length of an object"))
+
+    def __iter__(self) -> Iterator[Any]:
+        rows = Rows.of(self)
+        if not isinstance(length := rows.length(), int):
+            error = BatchTypeError(
+                "all items of an object that differs between lanes are gone over, and how many there are differs, too",
+                help="write a `for` over it.",
+            )
+            error.goes_over = True
+            raise error
+        return map(rows.item, range(length))
+
+    def __copy__(self) -> Any:
+        return each(self, copy.copy)
+
+    def __deepcopy__(self, _: Any) -> Any:
+        return each(self, copy.deepcopy)
+
+    def __repr__(self) -> str:
+        return " or ".join(map(repr, self.hb_objects))
+
+
+jax.tree_util.register_pytree_node(
+    OneOf, lambda one: ((one.hb_index,), one.hb_objects), lambda objects, index: OneOf(index[0], objects)
+)
+
+
+def _known(value: Any, what: str) -> Any:
+    """A value that Python has to know, since a library asks for it."""
+    if is_tracer(value):
+        raise BatchTypeError(
+            f"{what} that differs between lanes is asked for where the answer has to be one for all",
+            help="keep the answer in a variable of its own, and hand that on.",
+        )
+    return value
+
+
+def _method(operation: str, *, reflected: bool = False) -> Callable[..., Any]:
+    function = getattr(operator, operation, divmod)
+
+    def apply(self: Choice, *others: Any) -> Any:
+        operands = (*others, self) if reflected else (self, *others)
+        return for_each(function, *operands)
+
+    return apply
+
+
+for _name in (*carrier.COMPARISONS, *carrier.UNARY, *carrier.BINARY):
+    _operation = f"{_name}_" if _name in ("and", "or") else _name
+    setattr(OneOf, f"__{_name}__", _method(_operation))
+    if _name in carrier.BINARY:
+        setattr(OneOf, f"__i{_name}__", _method(_operation))
+        setattr(OneOf, f"__r{_name}__", _method(_operation, reflected=True))
+
+
+# What code makes of it
+
+
+def each(choice: Choice, function: Callable[[Any], Any]) -> Any:
+    """What a function gives for the lane's object; it runs for all of them."""
+    ways = [(choice.hb_index == i, partial(function, one)) for i, one in enumerate(choice.hb_objects)]
+    return _taken(ways, choice.hb_index)
+
+
+def for_each(function: Callable[..., Any], *operands: Any) -> Any:
+    """What a function gives of operands of which some are one of several objects, or None in some lanes."""
+    for place, operand in enumerate(operands):
+        before, after = operands[:place], operands[place + 1 :]
+
+        def one(value: Any, before: Any = before, after: Any = after) -> Any:
+            return for_each(function, *before, value, *after)
+
+        if isinstance(operand, Choice):
+            return each(operand, one)
+        if is_optional(operand):
+            return _if_there(operand, one)
+    return function(*operands)
+
+
+def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:
+    """What a function gives of a value where it is there, and of None where it is not."""
+    known = optional(value)
+    assert known is not None
+
+    def of_value() -> Any:
+        with there_alone(value):
+            return function(value)
+
+    ways: list[tuple[Any, Callable[[], Any]]] = [
+        (jnp.logical_not(known.is_there), partial(function, None)),
+        (known.is_there, of_value),
+    ]
+    return _taken(ways, jnp.asarray(known.is_there, jnp.int32))
+
+
+def _taken(ways: Sequence[tuple[Any, Callable[[], Any]]], index: Any) -> Any:
+    """What the lane's function gives, of several that all run; where one raises, its lanes fail."""
+    given, raised = dict[int, Any](), dict[int, Exception]()
+    for place, (lanes, function) in enumerate(ways):
+        with where(lanes):
+            try:
+                given[place] = function()
+            except Exception as raised_here:
+                if not is_pythons(raised_here):
+                    raise
+                raised[place] = raised_here
+    if not given:
+        error = next(iter(raised.values()))
+        surely_fails(type(error), *error.args)
+        raise error
+    text: Any
+    for place, one in raised.items():
+        text, *more = [arg if type(arg) in (str, int, float) else repr(arg) for arg in one.args or ("",)]
+        fails(type(one), text, ways[place][0], *more)
+    instead = next(iter(given.values()))
+    return chosen([given.get(place, instead) for place in range(len(ways))], index)
+
+
+# One of several values
+
+
+def chosen(values: Sequence[Any], index: Any) -> Any:
+    """The value at an index that differs between lanes: a number, an array, an object, what consists of them, or None.
+
+    Raises:
+        BatchTypeError: They are of kinds of which no value can be one or the other.
+    """
+    first = values[0]
+    if all(value is first or are_same(value, first) for value in values):
+        return first
+    if any(value is None or is_optional(value) for value in values) and not all(map(_is_object, values)):
+        return _or_none(values, index)
+    result = _chosen(values, index)
+    is_one_of(result, values)
+    return result
+
+
+def _or_none(values: Sequence[Any], index: Any) -> Any:
+    """One of several values of which some are None, or None in some lanes."""
+    flags = [value is not None if (known := optional(value)) is None else known.is_there for value in values]
+    is_there = _chosen(flags, index)
+    present = [value for value in values if value is not None]
+    value = _chosen([present[0] if value is None else value for value in values], index)
+    return as_optional(is_there, jax.tree.map(lambda leaf: jnp.where(is_there, leaf, leaf), value))
+
+
+def _chosen(values: Sequence[Any], index: Any) -> Any:
+    if any(type(value) in _NUMBERS for value in values) and all(number_kind(value) is not None for value in values):
+        table = numbers([value if type(value) in _NUMBERS else int(value) for value in values])
+        return from_table(jnp.asarray(table)[index], table)
+    if all(isinstance(value, (jax.Array, np.ndarray, np.generic, *_NUMBERS)) for value in values):
+        return _of_arrays(values, index)
+    if not all(map(_is_object, values)):
+        flat = [_opened(value) for value in values]
+        if all(kind == flat[0][0] for kind, _, _ in flat) and not any(map(_is_leaf, values)):
+            columns = zip(*(parts for _, parts, _ in flat), strict=True)
+            return flat[0][2]([chosen(column, index) for column in columns])
+    return choice_of(values, index)
+
+
+def _is_leaf(value: Any) -> bool:
+    return not is_boxable(value) and type(value) is not dict and jax.tree_util.all_leaves([value])
+
+
+def _opened(value: Any) -> tuple[Any, list[Any], Callable[[list[Any]], Any]]:
+    """What a value is, the parts of it one level down, and how another is made of such parts."""
+    if is_boxable(value):
+        names = tuple(attributes := attributes_of(value))
+        cls = type(value)
+        return (
+            (cls, names),
+            list(attributes.values()),
+            lambda parts: object_of(Boxed(cls, names, tuple(parts)), lambda part: part),
+        )
+    if type(value) is dict:
+        return (dict, tuple(value)), list(value.values()), lambda parts: dict(zip(value, parts, strict=True))
+    parts, structure = opened(value)
+    return structure, parts, lambda parts: jax.tree.unflatten(structure, parts)
+
+
+def _of_arrays(values: Sequence[Any], index: Any) -> Any:
+    shapes = {jnp.shape(value) for value in values}
+    if len(shapes) > 1:
+        raise BatchTypeError(
+            f"a lane has one of several arrays, of shapes {' and '.join(map(str, map(list, shapes)))}",
+            help="make the shapes equal, as with jnp.broadcast_to or by padding.",
+        )
+    arrays = jnp.stack(list(map(jnp.asarray, together(values))))[index]
+    is_weak = all(type(value) in _NUMBERS or getattr(value, "weak_type", False) for value in values)
+    return weakly(arrays, arrays.dtype) if is_weak else arrays
+
+
+def is_integer(value: Any) -> bool:
+    """Whether a number is an integer, or a bool, which is one."""
+    dtype = jnp.result_type(value)
+    return dtype == jnp.bool_ or bool(jnp.issubdtype(dtype, jnp.integer))
+
+
+def is_wide(value: Any) -> bool:
+    """Whether a value is a Python integer that JAX has no signed number for."""
+    limits = np.iinfo(jax.dtypes.canonicalize_dtype(int))
+    return type(value) is int and not int(limits.min) <= value <= int(limits.max)
+
+
+def together(values: Any) -> list[Any]:
+    """Numbers or arrays, each in the dtype that can hold all of them.
+
+    Raises:
+        BatchTypeError: There is none, as of an ``int32`` and a ``uint32``.
+    """
+    if any(map(is_wide, values)) and any(not is_wide(value) and not is_integer(value) for value in values):
+        values = [float(value) if is_wide(value) else value for value in values]
+    of_all = holding_all(values)
+    dtype = jnp.result_type(*of_all)
+    for value in of_all:
+        own = jnp.result_type(value)
+        loses_sign = jnp.issubdtype(own, jnp.unsignedinteger) and jnp.issubdtype(dtype, jnp.signedinteger)
+        if loses_sign and own.itemsize >= dtype.itemsize:
+            raise BatchTypeError(
+                f"one number is {own}, another is signed, and no dtype holds both",
+                help=f"convert one of them, as in `jnp.{own}(n)` where it is never below zero.",
+            )
+    return of_all
+
+
+def numbers(values: Sequence[Any]) -> np.ndarray:
+    """Python's numbers as an array of the dtype that JAX has them in, without a sign if it takes all bits."""
+    kinds = [next(kind for kind in _NUMBERS if isinstance(value, kind)) for value in values]
+    kind = kinds[0] if len(set(kinds)) == 1 else type(sum(kind() for kind in kinds))
+    dtype = jax.dtypes.canonicalize_dtype(kind)
+    if kind is int and max(values) > np.iinfo(dtype).max and min(values) >= 0:
+        dtype = np.dtype(f"u{dtype}")
+    return np.array(values, dtype)
+
+
+def from_table(value: Any, table: np.ndarray) -> Any:
+    """A number of a table of Python's numbers as one of them; one that needs all bits keeps its dtype."""
+    return value if table.dtype.kind == "u" else weakly(value, table.dtype)
+
+
+def _is_object(value: Any) -> bool:
+    """Whether a value is an object that is the same in every lane, and does not change, or one of several."""
+    if value is None or isinstance(value, Choice):
+        return True
+    if isinstance(value, (jax.Array, np.ndarray, np.generic)) or is_opened(value):
+        return False
+    if is_boxable(value):
+        return not any(map(is_tracer, jax.tree.leaves(boxed(value, ()))))
+    return jax.tree_util.all_leaves([value])
+
+
+def choice_of(values: Sequence[Any], index: Any) -> Choice:
+    """A choice among objects, of which some may be the same, or choices themselves.
+
+    Raises:
+        BatchTypeError: Something in them differs between lanes otherwise.
+    """
+    objects: list[Any] = []
+    for value in values:
+        if not _is_object(value):
+            raise BatchTypeError(
+                "a lane has one of several values that are of different kinds, and hold what differs between lanes",
+                help="let all be numbers, or arrays of one shape, or tuples of as many of them.",
+            )
+        for one in value.hb_objects if isinstance(value, Choice) else (value,):
+            if not any(are_same(one, other) for other in objects):
+                objects.append(one)
+    whole = OneOf(None, tuple(objects))
+    places = [moved(value, whole) for value in values]
+    if any(isinstance(place, jax.Array) for place in places):
+        return OneOf(jnp.stack(list(map(jnp.asarray, places)))[index], whole.hb_objects)
+    return OneOf(jnp.asarray(np.asarray(places, np.int32))[index], whole.hb_objects)
+
+
+# In rows
+
+
+def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
+    """An item as rows of a type hold it: with a choice for each object that is one of those that they hold.
+
+    Args:
+        item: The item.
+        kind: The type.
+        is_sought: Whether it is looked for, so that one that they do not hold is at no place.
+    """
+    if isinstance(kind, Choice):
+        ones = item.hb_objects if isinstance(item, Choice) else (item,)
+        if not all(map(_is_object, ones)):
+            return item
+        places = [next((i for i, one in enumerate(kind.hb_objects) if one == it), -1) for it in ones]
+        if -1 in places and not is_sought:
+            return item
+        table = jnp.asarray(np.array(places, np.int32))
+        return OneOf(table[item.hb_index if isinstance(item, Choice) else 0], kind.hb_objects)
+    is_choice = lambda part: isinstance(part, Choice)  # noqa: E731
+    if not any(map(is_choice, jax.tree.leaves(kind, is_leaf=is_choice))):
+        return item
+    parts, structure = opened(kind)
+    try:
+        inside = structure.flatten_up_to(item)
+    except ValueError:  # it is of another structure
+        return item
+    return jax.tree.unflatten(
+        structure, [held(one, part, is_sought=is_sought) for one, part in zip(inside, parts, strict=True)]
+    )
+
+
+def ranked(rows: Any) -> Any:
+    """Rows with numbers in the place of objects, in the order of the objects."""
+
+    def rank(part: Any) -> Any:
+        if not isinstance(part, Choice):
+            return part
+        ranks = [sum(other < one for other in part.hb_objects) for one in part.hb_objects]
+        return jnp.asarray(np.array(ranks, np.int32))[part.hb_index]
+
+    return jax.tree.map(rank, rows, is_leaf=lambda part: isinstance(part, Choice))
+
+
+# Items
+
+
+class Rows:
+    """The items of one of several objects.
+
+    Attributes:
+        index: Which object.
+        items: Of each of them, its items.
+    """
+
+    def __init__(self, index: Any, items: Sequence[Sequence[Any]]) -> None:
+        self.index, self.items = index, items
+
+    @classmethod
+    def of(cls, choice: Choice) -> Rows:
+        """Those of what a choice is one of.
+
+        Raises:
+            BatchTypeError: There are too many, or they have no end.
+        """
+        items = list[list[Any]]()
+        for one in choice.hb_objects:
+            items.append([value for value, _ in zip(one, range(MOST_ITEMS + 1), strict=False)])
+        if sum(map(len, items)) > MOST_ITEMS:
+            raise BatchTypeError(
+                f"one of several objects is gone over that have more than {MOST_ITEMS} items together, or no end",
+                help="write a loop for each of them, under an `if`.",
+            )
+        return cls(choice.hb_index, items)
+
+    def length(self) -> Any:
+        """How many items the lane's object has."""
+        return chosen([len(items) for items in self.items], self.index)
+
+    @property
+    def most(self) -> int:
+        """How many items the longest has."""
+        return max(map(len, self.items))
+
+    def item(self, place: Any) -> Any:
+        """The lane's item at a place; some other where there is none."""
+        flat = [item for items in self.items for item in items]
+        lengths = np.array([len(items) for items in self.items], np.int32)
+        begin = jnp.asarray(np.cumsum(lengths, dtype=np.int32) - lengths)[self.index]
+        last = jnp.maximum(jnp.asarray(lengths)[self.index] - 1, 0)
+        return chosen(flat, jnp.minimum(begin + jnp.minimum(place, last), len(flat) - 1))
+
+    def is_there(self, place: int) -> Any:
+        """Whether the lane's object has an item at a place."""
+        return chosen([place < len(items) for items in self.items], self.index)

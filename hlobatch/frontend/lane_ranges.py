@@ -1,0 +1,176 @@
+"""A ``range`` whose bounds differ between lanes -> its length, items, parts and sum, by arithmetic.
+
+::
+
+    len(range(n))              n, or 0 where that is less
+    range(2, n, 3)[i]          2 + 3 * i; an IndexError in lanes where there is no such item
+    range(n + 1)[::-1]         range(n, -1, -1)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, ClassVar
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.growing_lists import GrowingList
+from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import each, is_integer
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.frontend.builtins import is_array
+from hlobatch.frontend.comparisons import compare
+from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number, default, is_number, select
+from hlobatch.frontend.ranges import range_count, range_item, steps_to
+from hlobatch.ir.carrier import Carrier
+from hlobatch.ir.choice import Choice
+
+
+@partial(jax.tree_util.register_dataclass, data_fields=["start", "stop"], meta_fields=["step"])
+@dataclass(frozen=True, eq=False, repr=False)
+class LaneRange(Carrier):
+    """A ``range``.
+
+    Attributes:
+        start: Its first item, if it has one.
+        stop: Where it ends, at the latest.
+        step: How far it is from one item to the next, the same in all lanes.
+    """
+
+    python: ClassVar[Any] = range
+    start: Any
+    stop: Any
+    step: int
+
+    def length(self) -> Any:
+        """How many items there are, as a number of Python's."""
+        turns = range_count(self.start, self.stop, self.step)
+        return weakly(turns, default(int)) if is_tracer(turns) else turns
+
+    def hb_truth(self) -> Any:
+        """Whether there is an item."""
+        return self.length() != 0
+
+    def item(self, index: Any) -> Any:
+        """The item at an index, or the range of those that a slice is of."""
+        if isinstance(index, slice):
+            return self._slice(index)
+        length, index = self.length(), as_number(as_index(index, "the index of a range"))
+        fails(IndexError, "range object index out of range", (index < -length) | (index >= length))
+        return self.turn(jnp.where(index < 0, index + length, index))
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.item(index)
+
+    def turn(self, place: Any) -> Any:
+        """The item at a place that is known to be there."""
+        return range_item(place, self.start, self.step, self.stop)
+
+    def _slice(self, key: slice) -> LaneRange:
+        step = 1 if key.step is None else key.step
+        if is_tracer(step):
+            raise BatchTypeError(
+                "the step of a slice of a range differs between lanes",
+                help="write a number, or pass it through static_argnames.",
+            )
+        if step == 0:
+            raise ValueError("slice step cannot be zero")
+        length = self.length()
+        least, most = (0, length) if step > 0 else (-1, length - 1)
+        first, last = (least, most) if step > 0 else (most, least)
+        begin = first if key.start is None else _bound(key.start, length, least, most)
+        end = last if key.stop is None else _bound(key.stop, length, least, most)
+        return LaneRange(self.turn(begin), self.turn(end), self.step * step)
+
+    def contains(self, item: Any) -> Any:
+        """``item in self``."""
+        return in_range(item, self.start, self.stop, self.step)
+
+    def index(self, item: Any) -> Any:
+        """Where an item is."""
+        fails(ValueError, "the value is not in range", jnp.logical_not(self.contains(item)))
+        return as_int((as_number(item) - self.start) // self.step)
+
+    def count(self, item: Any) -> Any:
+        """How often an item is in it."""
+        return as_int(self.contains(item))
+
+    def equals(self, other: Any) -> Any:
+        """Whether another range has the same items."""
+        if not isinstance(other, (range, LaneRange)):
+            return False
+        other = LaneRange(other.start, other.stop, other.step)
+        length, its = self.length(), other.length()
+        alike = compare("eq", self.start, other.start) & ((length == 1) | (self.step == other.step))
+        return as_bool((length == its) & ((length == 0) | alike))
+
+    def total(self) -> Any:
+        """The sum of all items."""
+        length = self.length()
+        pairs = jnp.where(length % 2 == 0, length // 2 * (length - 1), length * ((length - 1) // 2))
+        return length * self.start + pairs * self.step
+
+    def extreme(self, name: str, *otherwise: Any) -> Any:
+        """``min`` or ``max``."""
+        length = self.length()
+        if not otherwise:
+            fails(ValueError, f"{name}() iterable argument is empty", length == 0)
+        first = (name == "min") is (self.step > 0)
+        best = self.turn(0 if first else length - 1)
+        return select(as_bool(length != 0), best, otherwise[0]) if otherwise else best
+
+    def as_list(self) -> GrowingList:
+        """Its items as a list."""
+        new = GrowingList.of([self.turn(0)])
+        order, size = jnp.arange(new.capacity), jnp.asarray(self.length(), jnp.int32)
+        new.check_room(size > new.capacity)
+        items = jnp.asarray(self.turn(order), new.items.dtype)
+        return GrowingList(weakly(items, items.dtype) if new.items.weak_type else items, size)
+
+    def __iter__(self) -> Iterator[Any]:
+        error = BatchTypeError(
+            "a comprehension, or a function that goes over all items, has a range whose length differs between lanes",
+            help="how many items are kept has to be known: write a `for` loop with this range, or go over it where it "
+            "stands, as in `sum(x[i] for i in range(n))`; any, all, min, max, len and next go over one as well.",
+        )
+        error.goes_over = True
+        raise error
+
+    def __reversed__(self) -> LaneRange:
+        return self._slice(slice(None, None, -1))
+
+    def __copy__(self) -> LaneRange:
+        return self
+
+    def __deepcopy__(self, _: Any) -> LaneRange:
+        return self
+
+
+def as_range(choice: Choice) -> Any:
+    """One of several ranges as one whose bounds differ between lanes; None if they are none, or have several steps."""
+    ranges = choice.hb_objects
+    if not all(isinstance(one, range) for one in ranges) or len({one.step for one in ranges}) > 1:
+        return None
+    return LaneRange(each(choice, lambda one: one.start), each(choice, lambda one: one.stop), ranges[0].step)
+
+
+def in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
+    """Whether a value is one of a range's numbers."""
+    if not is_number(item) or jnp.issubdtype(jnp.result_type(item), jnp.complexfloating):
+        return False
+    before, behind = ("le", "lt") if step > 0 else ("ge", "gt")
+    inside = jnp.logical_and(compare(before, start, item), compare(behind, item, stop))
+    if not is_integer(item) or not (is_array(item) or is_array(start)):
+        return as_bool(inside & (item % 1 == 0) & ((item - start) % abs(step) == 0))
+    return as_bool(inside if abs(step) == 1 else inside & steps_to(item, start, step))
+
+
+def _bound(value: Any, length: Any, least: Any, most: Any) -> Any:
+    """Where a bound of a slice leads, as Python has it: counted from the end if it is below zero, and not beyond."""
+    value = as_number(value)
+    place = jnp.where(value < 0, value + length, value) if is_array(value) else value + (length if value < 0 else 0)
+    return jnp.clip(place, least, most)

@@ -1,0 +1,62 @@
+"""What stands in code for Python's values of which each lane has another, and is none of them itself.
+
+Code may ask anything of a value, and a class of ours would answer for itself where nobody thought of it. So a carrier
+refuses whatever Python asks by a special method, unless its class says what that means for what it stands for.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar, Final
+
+from hlobatch.diagnostics import BatchTypeError
+
+BINARY: Final = (
+    *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
+    *("lshift", "rshift", "and", "or", "xor"),
+)
+"""Operators that have a method, one for the other side and, but for ``divmod``, one for ``+=`` and the like."""
+COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
+UNARY: Final = ("neg", "pos", "invert", "abs")
+_NUMBERS: Final = ("int", "float", "complex", "index", "round", "trunc", "floor", "ceil")
+_TEXTS: Final = ("str", "format", "bytes")
+_ITEMS: Final = ("iter", "reversed", "contains", "getitem", "setitem", "delitem", "len")
+_OTHERS: Final = ("bool", "copy", "deepcopy")
+
+
+class Carrier:
+    """Something that stands for values of Python's.
+
+    Attributes:
+        python: The class of Python's that it stands for, if that is known of all that a class of carriers stands for.
+    """
+
+    python: ClassVar[Any]
+
+    def hb_truth(self) -> Any:
+        """Whether the lane's value is true."""
+        return bool(self)
+
+    def __hash__(self) -> int:
+        raise TypeError("unhashable type: 'Tracer'")  # as other values that differ between lanes
+
+
+def _refusal(name: str) -> Callable[..., Any]:
+    def refuse(self: Carrier, *_: Any, **__: Any) -> Any:
+        kind = getattr(type(self), "python", object).__name__
+        raise BatchTypeError(
+            f"`__{name}__` is asked of {'an' if kind == 'object' else 'a'} {kind} that differs between lanes",
+            help="write an `if` for each that it may be, or compute with numbers that differ between lanes.",
+        )
+
+    return refuse
+
+
+_ASKED: Final = (
+    *BINARY,
+    *(f"r{name}" for name in BINARY),
+    *(f"i{name}" for name in BINARY if name != "divmod"),
+    *(*COMPARISONS, *UNARY, *_NUMBERS, *_TEXTS, *_ITEMS, *_OTHERS),
+)
+for _name in _ASKED:
+    setattr(Carrier, f"__{_name}__", _refusal(_name))
