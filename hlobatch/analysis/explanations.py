@@ -6,12 +6,13 @@ import inspect
 import itertools
 import re
 import traceback
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import jax
 
+from hlobatch.analysis.carriers import carriers_in, in_words
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.may_grow import UNHASHABLE, may_grow
 from hlobatch.diagnostics import (
@@ -24,8 +25,6 @@ from hlobatch.diagnostics import (
     as_also,
     is_internal,
 )
-from hlobatch.ir.carrier import Carrier
-from hlobatch.ir.growing import Growing
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Type
 
@@ -65,7 +64,7 @@ class _Explanation:
 def _as_ours(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:
     place, deeper = place_of(error, op), _innermost(error, op)
     found = _of_jax(error, is_in_own_code=bool(deeper)) or _of_type_error(error, place)
-    found = found or _of_any(error, op, in_types)
+    found = found or _of_carrier(error) or _of_any(error, op, in_types)
     return found.kind(found.what, place, notes=deeper, help=found.help)
 
 
@@ -85,7 +84,7 @@ def _of_jax(error: Exception, *, is_in_own_code: bool) -> _Explanation | None:
     if isinstance(error, jax.errors.TracerArrayConversionError):
         what = "this code makes a NumPy array of a value that differs between lanes"
         return _Explanation(BatchTypeError, what, "use jax.numpy instead of numpy.")
-    if isinstance(error, _NEEDS_VALUE) or "concrete values" in str(error):
+    if isinstance(error, _NEEDS_VALUE) or any(words in str(error) for words in _WANTS_VALUE):
         what = "this code needs a number that is known when the program is built, but it differs between lanes"
         return _Explanation(BatchTypeError, what, _NO_NUMBER)
     if isinstance(error, OverflowError):
@@ -110,6 +109,17 @@ def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
     return None
 
 
+def _of_carrier(error: Exception) -> _Explanation | None:
+    """The explanation of what Python says of a class that stands for one of its own; None for any other error."""
+    if not isinstance(error, (TypeError, AttributeError)) or not (carriers := carriers_in(str(error))):
+        return None
+    return _Explanation(
+        UnsupportedSyntaxError,
+        f"this is not known of a {' or a '.join(carriers)} that differs between lanes: {_detail(error)}",
+        "docs/language.md lists what is: write it with that, as with a loop over the items.",
+    )
+
+
 def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanation:
     """The explanation of any other error: its own words, and the types of the user's variables in the statement."""
     seen = [f"{user_name(v)} is {t}" for v, t in zip(op.vars_in, in_types, strict=True) if not t.is_static]
@@ -126,6 +136,7 @@ LARGE_NUMBERS: Final = (
 """What to do where a Python number has more bits than JAX gives numbers by default."""
 _REPEATED: Final = re.compile(r"for \*: (?:'(?:list|tuple)' and '\w*Tracer'|'\w*Tracer' and '(?:list|tuple)')")
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
+_WANTS_VALUE: Final = ("concrete values", "must be None or an integer")
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
 _NO_GENERATOR: Final = "write the loop of the generator where its items are used, or a list of known length."
 _NO_BUILTIN: Final = (
@@ -171,18 +182,7 @@ def _is_the_users(error: Exception) -> bool:
 def _detail(error: Exception) -> str:
     """JAX's message without its advice, which is about code that the user did not write."""
     lines = itertools.takewhile(lambda line: not line.startswith(_JAX_ADVICE), str(error).strip().splitlines())
-    text = re.sub(r"\b\w*Tracer\b", "array", "\n".join(lines))
-    for carrier in _derived(Carrier, Growing):
-        if python := getattr(carrier, "python", None):
-            text = re.sub(rf"\b{carrier.__name__}\b", python.__name__, text)
-    return text or "no message"
-
-
-def _derived(*kinds: Any) -> Iterator[Any]:
-    """All classes that are derived from some."""
-    for kind in kinds:
-        yield from kind.__subclasses__()
-        yield from _derived(*kind.__subclasses__())
+    return in_words("\n".join(lines)) or "no message"
 
 
 def _user_frames(error: BaseException) -> list[traceback.FrameSummary]:

@@ -18,6 +18,7 @@ import jax
 import numpy as np
 
 from hlobatch._jax import is_of_this_trace, is_tracer
+from hlobatch.analysis.carriers import in_words
 from hlobatch.diagnostics import UnsupportedSyntaxError
 
 MOST_OBJECTS_SEARCHED: Final = 10_000
@@ -87,4 +88,4 @@ def _parts(item: Any) -> Iterable[Any]:
 
 
 def _kind(value: Any) -> str:
-    return type(value).__name__
+    return in_words(type(value).__name__)

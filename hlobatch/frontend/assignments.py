@@ -166,9 +166,10 @@ class AssignmentLowering(TryLowering):
                     help=f"work on a copy, as in `own = {copied}`, and return what it is to be.",
                 )
             raise UnsupportedSyntaxError(
-                "this changes a part of a value that has no name",
+                "this changes a part of what a call gives, which no variable holds",
                 self.location(part),
-                help="give the value a name first, and assign to a part of that.",
+                help="give the value a name first, and assign to a part of that; what stands outside of the function "
+                "cannot be changed.",
             )
 
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:

@@ -85,7 +85,9 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if meaning is not None and _has_to_be_meant(known, meaning, args, kwargs):
         return meaning.function(*args, **kwargs)
     method = _method(function)
-    if method is not None and _holds(is_tracer, (function.__self__, args, kwargs)):
+    calls = any(map(callable, kwargs.values()))  # a key, which may give what differs between lanes
+    if method is not None and (calls or _holds(is_tracer, (function.__self__, args, kwargs))):
+        kwargs = {name: functools.partial(call, value) if callable(value) else value for name, value in kwargs.items()}
         with by_python():
             return method(function.__self__, *args, **kwargs)
     if isinstance(function, (types.BuiltinMethodType, type)) and not _holds(is_tracer, (args, kwargs)):

@@ -80,7 +80,8 @@ def _counting(count: Any) -> range:
     start, step = (int(whole[1]), int(whole[2] or 1)) if whole else (0, 0)
     if not step:
         raise BatchTypeError(
-            f"a `for` goes over {count!r}, which does not count whole numbers",
+            "a `for` goes over an itertools.count that does not count by whole numbers that are known when the program "
+            "is built",
             help="write a `while` loop, and add the step to a variable in each turn.",
         )
     most = int(np.iinfo(jax.dtypes.canonicalize_dtype("int64")).max)  # of the numbers, and of how many there are

@@ -118,6 +118,12 @@ class Bits(Carrier):
     python: ClassVar[Any] = str
     value: Any
 
+    def __getitem__(self, index: Any) -> Any:
+        return _no_text(index)
+
+    def __len__(self) -> int:
+        return int(_no_text())
+
     def count(self, text: str) -> Any:
         """How many ones there are in it."""
         return bit_count(self.value) if text == "1" else _no_text(self.value)

@@ -238,6 +238,8 @@ def _pattern(tree: Any) -> str:
         comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
         return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
     leaves = jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
+    if isinstance(tree, Growing):
+        return f"a {tree.python.__name__} of another length in each lane"
     kind = getattr(type(tree), "python", type(tree))
     return f"{kind.__name__}({', '.join(map(_pattern, leaves))})"
 

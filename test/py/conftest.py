@@ -14,6 +14,7 @@ os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
 import hypothesis
 import jax
 import pytest
+from plain_messages import messages_in_words  # noqa: F401  # a fixture of all tests
 from zoo import optimizing_little
 
 # To look for garbage among all that JAX and the tests hold takes a tenth of the time, if it is done as often as usual.

@@ -4,6 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
+import numpy as np
 import pytest
 from generated_docs import DOCUMENTS, ROOT, SECTION, SECTIONS, matches, regenerated
 
@@ -89,3 +90,25 @@ def test_language_has_every_entry_of_the_tables() -> None:
 )
 def test_excerpts(shown: str, same: bool) -> None:
     assert matches(shown, "one\ntwo\nthree\n") is same
+
+
+def test_the_examples_of_the_readme_run(tmp_path: Path) -> None:
+    """Each as a file of its own; what the page shows of an error is what is printed."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", text, re.DOTALL)
+    modules = []
+    for number, block in enumerate(blocks):
+        file = tmp_path / f"example{number}.py"
+        imports = "" if block.startswith("import") else "import jax, jax.numpy as jnp, hlobatch as hb\n"
+        file.write_text(block, encoding="utf-8")
+        modules.append(names := {"__name__": file.stem})
+        exec(imports, names)
+        exec(compile(block, str(file), "exec"), names)
+    reached = next(names["reached"] for names in modules if "reached" in names)
+    ring = np.roll(np.eye(5, dtype=bool), 1, axis=1)
+    with pytest.raises(ValueError, match="no node 7") as caught:
+        reached(np.stack([ring, ring]), np.array([2, 7]))
+    shown = re.search(r"```\ngraphs\.py(.*?)\n```", text, re.DOTALL)
+    assert shown is not None
+    assert str(caught.value).partition(".py")[2] == shown[1]
+    assert [np.asarray(part)[0] for part in caught.value.outputs] == [5, 4]

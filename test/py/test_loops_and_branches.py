@@ -283,7 +283,7 @@ def test_counting_without_an_end():
     numbers = np.array([0, 1, 5, 9])
     assert hb.batch(first_square_above)(numbers).tolist() == [first_square_above(n) for n in numbers.tolist()]
     assert hb.batch(down)(numbers).tolist() == [down(n) for n in numbers.tolist()]
-    with pytest.raises(hb.BatchTypeError, match="does not count whole numbers"):
+    with pytest.raises(hb.BatchTypeError, match="does not count by whole numbers"):
         hb.batch(in_steps)(numbers)
 
 
