@@ -20,6 +20,7 @@ from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.surroundings import PLAIN
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
+from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
@@ -333,10 +334,12 @@ class BatchedFunction(Generic[P, R]):
         values = [self.function, *objects]
         return kept.find(values), values
 
-    def _program(self, defaults: Collection[str], facts: Facts) -> Program:
+    def _program(self, defaults: Collection[str], known: Lowered, facts: Facts) -> Program:
         """The untyped program, made anew each time: its names may stand for something else."""
         try:
-            return to_program(self.function, self.type_inference, facts, follow=self.follow, defaults=defaults)
+            return to_program(
+                self.function, self.type_inference, facts, follow=self.follow, defaults=defaults, known=known
+            )
         except HloBatchError as error:
             raise error.at(caller()) from None
 
@@ -356,7 +359,7 @@ class BatchedFunction(Generic[P, R]):
         if key not in made.plans:
             types = {f"main.{name}": type_ for name, type_ in call.types}
             writes_out = self.options.optimizations.write_out_loops
-            program = functools.partial(self._program, call.defaults)
+            program = functools.partial(self._program, call.defaults, Lowered())
             specialized = learned_program(program, types, writes_out=writes_out, room=room)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)

@@ -80,6 +80,10 @@ class Facts:
         """All facts of a kind, in the order in which they were learned."""
         return self._by_kind.get(kind, [])
 
+    def has(self, kind: type) -> bool:
+        """Whether there is a fact of a kind."""
+        return kind in self._by_kind
+
     def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
         """All facts of a kind about straight-line code, and where that is."""
         return [(site.function, fact) for (known, site), fact in self.known.items() if known is kind]  # type: ignore[misc]

@@ -80,6 +80,11 @@ class Callee:
         return self.template or self.source.function, self.types
 
     @property
+    def seen(self) -> Hashable:
+        """What those who call it, and its own lowering, see of it."""
+        return self.key, self.name, self.raises, self.changes, self.gives_back
+
+    @property
     def captured(self) -> tuple[str, ...]:
         """Variables of functions around it, which each call passes first."""
         return self.template.captured if self.template else ()
@@ -180,7 +185,7 @@ class Callees:
         return self.by_key[function, fact.types]
 
     def _as_known(self, key: Hashable, callee: Callee) -> Callee:
-        """A callee with what is known about it: whether it raises, and what it changes."""
+        """A callee with what is known about it: whether it raises, and what it changes; the first is not called yet."""
         site = of_function(key)
         by_calls = self.facts.of(ChangesByCalls, site)
         own = changed_parameters(callee.source.node)
@@ -188,13 +193,18 @@ class Callees:
             callee,
             raises=self.facts.of(Raises, site) is not None,
             changes=tuple(dict.fromkeys((*own, *(by_calls.names if by_calls else ())))),
-            gives_back=self.facts.of(GivesBack, site) is not None,
+            gives_back=bool(self.by_key) or self.facts.of(GivesBack, site) is not None,
         )
 
     def _name(self, plain: types.FunctionType) -> str:
         taken = {callee.name for callee in self.by_key.values()} | {"main"}
         stem = "lambda" if plain.__name__ == "<lambda>" else plain.__name__
         return unused(stem, taken, separator="_")
+
+    def note_call(self, key: tuple[Any, Hashable], location: Location) -> None:
+        """Note where a function is called; the first call of it stays."""
+        callee = self.by_key[key]
+        callee.called_from = callee.called_from or location
 
     def of_object(self, value: Any) -> Called | None:
         """What a call of an object calls, if that is a function of the program."""

@@ -93,7 +93,7 @@ class ConditionLowering(StraightLineLowering):
         if not isinstance(node, ast.Compare):
             return False
         others = node.comparators[1:]
-        may_fail = bool(others) and bool(self.callees.facts.all_of(CanFail))
+        may_fail = bool(others) and self.callees.facts.has(CanFail)
         is_lookup = may_fail and any(map(_is_looked_up, others))
         return is_lookup or not all(map(self.is_simple, others)) or any(map(self.changes, others))
 

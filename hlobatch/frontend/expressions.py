@@ -86,7 +86,7 @@ class ExpressionLowering(ConditionLowering):
 
     def _special(self, node: ast.AST) -> tuple[str, Sequence[ast.expr]] | None:
         """What an expression is, and its operands, if Python calls a method for it that has to be followed."""
-        if not self.callees.facts.all_of(Overloaded) or id(node) in self._functions:
+        if not self.callees.facts.has(Overloaded) or id(node) in self._functions:
             return None
         found = special_methods.operation(node)
         match node:
@@ -116,7 +116,7 @@ class ExpressionLowering(ConditionLowering):
 
     def asked(self, test: ast.expr) -> ast.expr:
         """A condition; a variable whose truth a method of the user's says is what that gives."""
-        if not isinstance(test, ast.Name) or not self.callees.facts.all_of(Overloaded):
+        if not isinstance(test, ast.Name) or not self.callees.facts.has(Overloaded):
             return test
         return self.as_method_call(test, "truth", [test]) if self.is_overloaded((BOOL, LEN), test) else test
 

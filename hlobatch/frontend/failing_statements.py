@@ -30,7 +30,8 @@ from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.analysis.facts import Learned, of_code
 from hlobatch.analysis.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
-from hlobatch.frontend.callees import Callee, Callees
+from hlobatch.frontend.asked import Asking
+from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
@@ -62,7 +63,7 @@ class FailingLowering(RaisingLowering):
         here: The statement that is being lowered.
     """
 
-    def __init__(self, callee: Callee, callees: Callees) -> None:
+    def __init__(self, callee: Callee, callees: Asking) -> None:
         super().__init__(callee, callees)
         self.untested: list[Untested] = []
         self.here: ast.stmt = callee.source.node

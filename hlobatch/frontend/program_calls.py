@@ -43,7 +43,7 @@ class CallLowering:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
         callee, site = self._copy(called.callee, node), self.function.site(node)
         location = self.function.location(node)
-        callee.called_from = callee.called_from or location
+        self.function.callees.is_called(callee, location)
         bound = self._bind(node, called)
         self._check_defaults(callee, bound, node)
         bound = self._apart(callee, bound, node)

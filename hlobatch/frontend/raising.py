@@ -199,9 +199,8 @@ class RaisingLowering(ExpressionLowering):
         constants = {name: value for name, value in self.constants.items() if name in reads}
         body = [assigned(_EXCEPTION, exception, node)]
         make = compile_primitive(self.source, body, inputs, [_EXCEPTION], constants)
-        failures = self.callees.failures
-        recorder = Recorder(len(failures.all) + 1, kind, self.source.text(node), make, self.location(node), self._words)
-        failures.all.append(recorder)
+        text, place, words = self.source.text(node), self.location(node), self._words
+        recorder = self.callees.fails(lambda number: Recorder(number, kind, text, make, place, words))
         self.blocks.add(
             PrimOp(
                 tuple(map(self.variable, inputs)),

@@ -22,8 +22,9 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.facts import Changes, Learned, Site, of_code, of_function
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import Location, UndefinedVariableError, UnsupportedSyntaxError
+from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.blocks import BlockBuilder
-from hlobatch.frontend.callees import Callee, Callees, static_value
+from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
 from hlobatch.frontend.following import called
 from hlobatch.frontend.meanings import Meanings
@@ -47,7 +48,7 @@ class StraightLineLowering:
 
     __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
 
-    def __init__(self, callee: Callee, callees: Callees) -> None:
+    def __init__(self, callee: Callee, callees: Asking) -> None:
         self.callee = callee
         self.source: Source = callee.source
         self.callees = callees

@@ -24,8 +24,9 @@ from hlobatch.analysis.facts import Grows
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
+from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
-from hlobatch.frontend.callees import BATCH_MARK, Callee, Callees, is_sync, static_value
+from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import is_change, objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
@@ -50,9 +51,14 @@ DROPPED: Final = "dropped"
 class FunctionLowering(AssignmentLowering):
     """Lowers the statements of one function."""
 
-    def __init__(self, callee: Callee, callees: Callees) -> None:
+    def __init__(self, callee: Callee, callees: Asking) -> None:
         super().__init__(callee, callees)
         self.loops: list[Loop] = []
+
+    @classmethod
+    def lowered(cls, callee: Callee, callees: Asking) -> Function:
+        """A function of a program."""
+        return cls(callee, callees).function()
 
     def function(self) -> Function:
         """The whole function."""

@@ -11,6 +11,7 @@ from typing import Any
 
 from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
+from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.to_cfg import FunctionLowering
@@ -25,6 +26,7 @@ def to_program(
     *,
     follow: bool = True,
     defaults: Collection[str] = (),
+    known: Lowered | None = None,
 ) -> Program:
     """The untyped program of a function.
 
@@ -34,19 +36,20 @@ def to_program(
         facts: What tracing an earlier program of the function has found out.
         follow: Whether functions without a decorator may become parts of the program.
         defaults: Parameters that stand for their defaults.
+        known: Functions as they were lowered for an earlier program of the function.
 
     Raises:
         UnsupportedSyntaxError: A statement or expression without a rule.
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    callees = Callees(facts, follow)
+    callees, known = Callees(facts, follow), known or Lowered()
     main = callees.add(function, type_inference)
     lowered: dict[str, Function] = {}
     while pending := [c for c in callees.by_key.values() if c.name not in lowered]:
         for callee in pending:
             try:
-                lowered[callee.name] = FunctionLowering(callee, callees).function()
+                lowered[callee.name] = known.function(callee, callees, FunctionLowering.lowered)
             except HloBatchError as error:
                 error = _of_jax(callee, error)
                 if callee.called_from is None or callee is main:

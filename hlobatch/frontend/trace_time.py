@@ -53,7 +53,7 @@ class TraceTimeLowering:
     def _with_known_ranges(self, node: ast.Call, items: ast.GeneratorExp | ast.ListComp, site: Site) -> ast.Call:
         """A call on a comprehension whose ranges, if they differ between lanes, say that it has to be a loop."""
         generators = []
-        if self.function.callees.facts.all_of(GoesOver):
+        if self.function.callees.facts.has(GoesOver):
             items = self._marked(items, site)
         for generator in items.generators:
             goes_over, known = generator.iter, generator
@@ -108,7 +108,7 @@ class TraceTimeLowering:
                     self.function.location(child),
                     help="give the lambda a name, or call it in a loop or in a statement of its own.",
                 )
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.function.callees.facts.all_of(GoesOver):
+        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.function.callees.facts.has(GoesOver):
             site = self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
                 return self._written_out(node, grows=True)

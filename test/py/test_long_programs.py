@@ -4,6 +4,7 @@ import pytest
 from small_functions import ints
 
 import hlobatch as hb
+from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.ops import BranchOp
 
@@ -41,3 +42,38 @@ def test_long_expressions_ended_in_a_recursion_error(tmp_path):
     exec(compile(path.read_text(), str(path), "exec"), space)
     with pytest.raises(hb.UnsupportedSyntaxError, match="'f' is nested too deeply"):
         hb.batch(space["f"])(ints(1))
+
+
+def helpers(count, folder):
+    """A function that calls so many others, which append to a list and pop from it, of its own file."""
+    file = folder / f"helpers{count}.py"
+    file.write_text(
+        "".join(
+            f"def h{i}(items, x):\n    items.append(x + {i})\n"
+            "    if len(items) > 3:\n        return items.pop()\n    return x\n"
+            for i in range(count)
+        )
+        + "def f(n):\n    items = []\n    total = 0\n    for i in range(n):\n"
+        + "".join(f"        total = total + h{i}(items, i)\n" for i in range(count))
+        + "    return total\n"
+    )
+    found = {}
+    exec(compile(file.read_text(), str(file), "exec"), found)
+    return found["f"]
+
+
+def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatch):
+    """Each helper is lowered again for what is found out about it, and its caller; not the other helpers."""
+    lowered = []
+    lower = FunctionLowering.function
+    monkeypatch.setattr(FunctionLowering, "function", lambda self: (lowered.append(self.callee.name), lower(self))[1])
+
+    def lowerings(count):
+        lowered.clear()
+        function, numbers = helpers(count, tmp_path), ints(0, 2, 5)
+        assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+        return len(lowered), max(lowered.count(f"h{i}") for i in range(count))
+
+    (few, of_one), (many, of_one_of_many) = lowerings(2), lowerings(4)
+    assert of_one_of_many <= of_one
+    assert many < 2.2 * few

@@ -1,0 +1,165 @@
+"""What the lowering of a function asked and was told -> whether it would come out the same again.
+
+A program is made again with each fact that tracing finds out, and most facts are the business of one function. A
+function is lowered again only if something that it asked for has another answer: a fact about a place in it, or about
+the program; what a call calls, and whether that raises or changes its arguments.
+
+    of_call(h, …)        h, which may raise             what ``FunctionLowering`` of f asked, in order
+    of(CanFail, line 3)  None
+
+Questions are asked again in the same order, so that the functions that they enter into the program are entered into the
+next one, too; so are failures, by the numbers that they have there.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from hlobatch.analysis.facts import Copy, Fact, Site
+from hlobatch.diagnostics import Location
+from hlobatch.frontend.callees import Called, Callee, Callees
+from hlobatch.frontend.failures import Failures, Recorder
+from hlobatch.frontend.following import Calls
+from hlobatch.frontend.nested import Template
+from hlobatch.frontend.source import Source
+from hlobatch.ir.ops import Op, PrimOp
+from hlobatch.ir.program import Function
+
+T = TypeVar("T")
+Question = Callable[[Callees], Any]
+"""What is asked of the callees of a program, and of the facts that are known there."""
+
+
+class AskedFacts:
+    """The facts of a program; who asks for some is noted."""
+
+    def __init__(self, ask: Callable[[Callable[[Callees], Any]], Any]) -> None:
+        self._ask = ask
+
+    def of(self, kind: type[Fact], site: Site) -> Fact | None:
+        """The fact of a kind about a site, if there is one."""
+        found: Fact | None = self._ask(lambda callees: callees.facts.of(kind, site))
+        return found
+
+    def has(self, kind: type) -> bool:
+        """Whether there is a fact of a kind."""
+        return bool(self._ask(lambda callees: callees.facts.has(kind)))
+
+    def about_code(self, kind: type[Fact]) -> Sequence[tuple[Location, Fact]]:
+        """All facts of a kind about straight-line code, and where that is."""
+        found: Sequence[tuple[Location, Fact]] = self._ask(lambda callees: callees.facts.about_code(kind))
+        return found
+
+    def __bool__(self) -> bool:
+        return bool(self._ask(lambda callees: bool(callees.facts)))
+
+
+class Asking:
+    """The callees of a program, as the lowering of one function asks for them: what it asks is noted.
+
+    Attributes:
+        questions: What was asked, and the answers.
+        recorders: The failures of the function.
+        looks_at_failures: Whether code of the function looks at all failures of the program.
+        follows: Whether functions without a decorator may become parts of the program.
+        facts: What tracing has found out so far.
+    """
+
+    def __init__(self, callees: Callees) -> None:
+        self._callees = callees
+        self.questions: list[tuple[Question, Any]] = []
+        self.recorders: list[Recorder] = []
+        self.looks_at_failures = False
+        self.follows = callees.follows
+        self.facts = AskedFacts(self._ask)
+
+    def _ask(self, question: Callable[[Callees], T]) -> T:
+        found = question(self._callees)
+        self.questions.append((question, _seen(found)))
+        return found
+
+    @property
+    def failures(self) -> Failures:
+        """Where the program may raise."""
+        self.looks_at_failures = True
+        return self._callees.failures
+
+    def fails(self, recorder: Callable[[int], Recorder]) -> Recorder:
+        """Enter a failure of the program, which is made for its number."""
+        made = recorder(len(self._callees.failures.all) + 1)
+        self._callees.failures.all.append(made)
+        self.recorders.append(made)
+        return made
+
+    def is_called(self, callee: Callee, location: Location) -> None:
+        """Note a call of a function."""
+        self._ask(lambda callees: callees.note_call(callee.key, location))
+
+    def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
+        """What a call expression calls, if that is a function of the program and its name says so."""
+        return self._ask(lambda callees: callees.of_call(node, source, local))
+
+    def of_template(self, template: Template) -> Callee:
+        """The callee for a function that is defined inside another."""
+        return self._ask(lambda callees: callees.of_template(template))
+
+    def of_fact(self, calls: Calls) -> Called:
+        """What a call is one of, of which that was found out."""
+        return self._ask(lambda callees: callees.of_fact(calls))
+
+    def copy(self, callee: Callee, fact: Copy) -> Callee:
+        """The copy of a callee that is made for arguments of some types."""
+        return self._ask(lambda callees: callees.copy(callees.by_key[callee.key], fact))
+
+
+def _seen(answer: Any) -> Any:
+    """All that is looked at of an answer."""
+    if isinstance(answer, Called):
+        return answer.callee.seen, answer.receiver
+    return answer.seen if isinstance(answer, Callee) else answer
+
+
+@dataclass(frozen=True)
+class _Known:
+    """A function as it was lowered, for what, what was asked meanwhile, and its failures."""
+
+    callee: Hashable
+    questions: Sequence[tuple[Question, Any]]
+    recorders: Sequence[Recorder]
+    function: Function
+
+    def is_answered_alike(self, callees: Callees) -> bool:
+        """Whether all that was asked has the same answer of the callees of another program."""
+        return all(_seen(question(callees)) == answer for question, answer in self.questions)
+
+    def entered(self, failures: list[Recorder]) -> Function:
+        """The function, with the numbers that its failures have in another program, in which they are entered."""
+        numbered = {id(old): replace(old, number=len(failures) + i) for i, old in enumerate(self.recorders, 1)}
+        failures += numbered.values()
+
+        def with_number(op: Op) -> Op:
+            new = numbered.get(id(op.function)) if isinstance(op, PrimOp) else None
+            return op if new is None else op.replace(function=new)
+
+        return self.function.map_blocks(lambda block: block.map_instructions(with_number))
+
+
+@dataclass
+class Lowered:
+    """The functions of a program as they were lowered last, by what they are known by."""
+
+    known: dict[Hashable, _Known] = field(default_factory=dict)
+
+    def function(self, callee: Callee, callees: Callees, lower: Callable[[Callee, Asking], Function]) -> Function:
+        """A function of a program, lowered anew if it has to be."""
+        known = self.known.get(callee.key)
+        if known is not None and known.callee == callee.seen and known.is_answered_alike(callees):
+            return known.entered(callees.failures.all)
+        asking = Asking(callees)
+        function = lower(callee, asking)
+        if not asking.looks_at_failures:
+            self.known[callee.key] = _Known(callee.seen, asking.questions, asking.recorders, function)
+        return function
