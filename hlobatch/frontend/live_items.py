@@ -33,7 +33,9 @@ def view_of(node: ast.expr) -> tuple[ast.expr, str] | None:
     return None
 
 
-def is_same(node: ast.expr, loop: ast.For, local: frozenset[str], scope: Mapping[str, Template]) -> bool:
+def is_same(
+    node: ast.expr, loop: ast.For, local: frozenset[str], scope: Mapping[str, Template], *, is_viewed: bool = False
+) -> bool:
     """Whether an expression stands for one object in all turns of a loop: a variable, or a part that the loop changes.
 
     Args:
@@ -41,6 +43,7 @@ def is_same(node: ast.expr, loop: ast.For, local: frozenset[str], scope: Mapping
         loop: The loop.
         local: The variables of the function.
         scope: The functions that are defined inside of it.
+        is_viewed: Whether a view of it is gone over: then calls that are given the variable may change it, too.
     """
     root = root_of(node)
     if not isinstance(root, ast.Name) or root.id not in local:
@@ -48,7 +51,7 @@ def is_same(node: ast.expr, loop: ast.For, local: frozenset[str], scope: Mapping
     bound = stored_names(loop).union(*(template.bound for template in scope.values()))
     if not bound.isdisjoint(part.id for part in ast.walk(node) if isinstance(part, ast.Name)):
         return False
-    return node is root or (_is_path(node) and _is_changed(node, loop))
+    return node is root or (_is_path(node) and _is_changed(node, loop, root.id if is_viewed else ""))
 
 
 def may_change(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> bool:
@@ -72,17 +75,33 @@ def _is_path(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
-def _is_changed(path: ast.expr, loop: ast.For) -> bool:
-    """Whether the body of a loop changes what a part of a variable stands for, and puts no other object there."""
+def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
+    """Whether the body of a loop changes what a part of a variable stands for, and puts no other object there.
+
+    Args:
+        path: The part.
+        loop: The loop.
+        variable: The variable, if calls that are given it may do that.
+    """
     whole, found = ast.dump(path), False
     for part in _inside(loop):
         if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part):
             if _dump(part) == whole:
                 return False
             found |= any(_dump(step) == whole for step in _way(part))
+        elif isinstance(part, ast.Call) and _is_given(part, variable):
+            found = True
         elif is_change(part) and isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
             found |= any(_dump(step) == whole for step in _way(part.func))
     return found
+
+
+def _is_given(call: ast.Call, variable: str) -> bool:
+    """Whether a call is of a method of a variable, or has it for an argument."""
+    given = [*call.args, *(keyword.value for keyword in call.keywords)]
+    if isinstance(call.func, ast.Attribute):
+        given.append(call.func.value)
+    return any(isinstance(part, ast.Name) and part.id == variable for part in given)
 
 
 def _way(node: ast.expr) -> Iterator[ast.expr]:

@@ -327,7 +327,7 @@ class ForLowering:
         lowering = self.lowering
         view = None if lowering.called(node) else view_of(node)
         place, method = view or (node, "")
-        live = place if is_same(place, self.node, lowering.local, lowering.scope) else None
+        live = place if is_same(place, self.node, lowering.local, lowering.scope, is_viewed=bool(method)) else None
         if live is not None and not method:
             first = now = live
         else:

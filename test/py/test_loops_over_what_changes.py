@@ -21,6 +21,17 @@ class Walk:
             total = total * 5 + v
         return total
 
+    def touched(self, k):
+        if k in self.entries:
+            self.entries[k] += 10
+
+    def touching(self):
+        total = 0
+        for k, v in self.entries.items():
+            self.touched(k + 1)
+            total = total * 5 + v
+        return total
+
     def grown(self, a):
         total = 0
         for v in self.items:
@@ -149,7 +160,7 @@ def two_lists(a):
 
 def in_objects(a):
     walk = Walk({1: a, 2: 3, 3: 4}, [1, 2])
-    return walk.summed(), walk.grown(a), len(walk.items), walk.replaced()
+    return walk.summed(), walk.touching(), walk.grown(a), len(walk.items), walk.replaced()
 
 
 def name_bound_anew(a):
