@@ -23,6 +23,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import identity, lane_failures
+from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.one_of import for_each
 from hlobatch.analysis.optional import optional
@@ -167,7 +168,7 @@ def _check_power_of_zero(base: Any, exponent: Any) -> None:
 
 def known(value: Any) -> Any:
     """A value that becomes text, which has to be known when the program is built."""
-    if any(map(is_tracer, jax.tree.leaves(value))):
+    if any(map(is_tracer, jax.tree.leaves(boxed(value, ())))):
         raise BatchTypeError(
             "this code makes a text of a value that differs between lanes",
             help="compare and compute with the number itself; to show it, make the text inside of `print(…)`.",

@@ -533,6 +533,14 @@ def test_an_array_of_a_lane_is_one_of_numpy_and_of_jax() -> None:
     assert [bool(answer[0]) for answer in found] == [True, True, True, False, True, False]
 
 
+def test_the_text_of_an_object_of_the_lane_is_refused() -> None:
+    def length(n):
+        return len(str(Dated(n, 1)))
+
+    with pytest.raises(hb.BatchTypeError, match="makes a text of a value that differs between lanes"):
+        hb.batch(length)(np.array(LANES, np.int32))
+
+
 def test_whether_two_names_stand_for_one_object_is_not_guessed() -> None:
     def same(n):
         made = Plane(n)
