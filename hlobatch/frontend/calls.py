@@ -26,6 +26,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch._jax import is_tracer
+from hlobatch.analysis.boxes import is_boxable
 from hlobatch.analysis.lane_failures import by_python, is_there
 from hlobatch.analysis.mutation import has_changed
 from hlobatch.analysis.objects import ATOMS
@@ -45,7 +46,7 @@ from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
-from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.frontend.traced_functions import as_meant, is_made_by_users_code
 from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -115,12 +116,15 @@ def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any])
 def _has_to_be_meant(function: Any, meaning: Meaning, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> bool:
     """Whether Python's function itself cannot be called with some arguments."""
     holds_arrays = _holds(is_tracer if meaning.converts else _is_jax, (args, kwargs))
+    computes = function in _OF_OPERANDS and _holds(is_boxable, (args, kwargs))
     calls = function in _CALLERS and _holds(callable, (args, kwargs))
-    return holds_arrays or calls or any(isinstance(value, Growing) for value in args)
+    return holds_arrays or computes or calls or any(isinstance(value, Growing) for value in args)
 
 
 _OF_ARRAYS: Final = ("jax.numpy", "jax.lax", "jax.nn")
 """Modules whose functions compute with what they are given."""
+_OF_OPERANDS: Final = frozenset({abs, sum, pow, divmod, *library_functions.OPERATORS})
+"""Functions that do what operators do, for which the user's classes may have methods."""
 
 
 def _for_each(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[[], Any] | None:
@@ -193,7 +197,7 @@ def has_meaning(function: Any) -> bool:
     known = _known(function)
     has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
     is_pythons = known is not None and (_is_of_python(known) or known in _COPIES)
-    return has_own or is_pythons or isinstance(function, Choice)
+    return has_own or is_pythons or isinstance(function, Choice) or is_made_by_users_code(function)
 
 
 def known_functions() -> dict[str, list[str]]:
@@ -233,7 +237,13 @@ def _as_meant(value: Any) -> Any:
     """A function that is given to another, with its meaning."""
     if isinstance(value, Choice) and not all(map(callable, value.hb_objects)):
         return value
-    return functools.partial(call, value) if callable(value) and has_meaning(value) else value
+    is_meant = _is_users(value) or (callable(value) and has_meaning(value))
+    return functools.partial(call, value) if is_meant else value
+
+
+def _is_users(function: Any) -> bool:
+    plain = getattr(function, "__func__", function)
+    return isinstance(plain, types.FunctionType) and is_users(plain)
 
 
 def _is_jax(value: Any) -> bool:

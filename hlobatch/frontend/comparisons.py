@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.optional import optional
+from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
 
 
@@ -37,5 +38,7 @@ def _equal(there: list[Any], equal: Any) -> Any:
 
 
 def _compared(comparison: str, left: Any, right: Any) -> Any:
+    if (result := by_methods(comparison, left, right)) is not NotImplemented:
+        return result
     of_whole_numbers = whole_numbers.compare(comparison, left, right)
     return with_wide(comparison, left, right) if of_whole_numbers is None else of_whole_numbers

@@ -33,6 +33,7 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
 from hlobatch.frontend.lane_ranges import LaneRange
+from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice
@@ -77,6 +78,8 @@ def _item(container: Any, index: Any) -> Any:
         return for_each(_item, container, index)
     if isinstance(container, (Growing, LaneRange)):
         return container.item(index)
+    if (result := by_methods("getitem", container, index)) is not NotImplemented:
+        return result
     if isinstance(index, slice):
         _check_slice(index)
     if isinstance(index, list) and is_array(container):

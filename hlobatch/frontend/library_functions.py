@@ -20,6 +20,7 @@ from hlobatch.frontend.container_methods import count, index
 from hlobatch.frontend.items import item
 from hlobatch.frontend.lane_numbers import as_bool, as_complex, as_float, as_index, as_number
 from hlobatch.frontend.meaning import Meaning, entries
+from hlobatch.frontend.python_functions import absolute
 from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.sequences import compare, contains
 
@@ -28,7 +29,7 @@ _OPERATIONS: Final = ("add", "sub", "mul", "truediv", "floordiv", "mod", "lshift
 _OPERATOR: Final[Mapping[Any, Callable[..., Any]]] = {
     **{getattr(operator, name): functools.partial(compare, name) for name in _COMPARISONS},
     **{getattr(operator, name): functools.partial(operate, name) for name in _OPERATIONS},
-    operator.abs: lambda value: abs(as_number(value)),
+    operator.abs: absolute,
     operator.contains: contains,
     operator.countOf: lambda items, value: count(list(items), value),
     operator.getitem: item,
@@ -94,6 +95,8 @@ _CMATH: Final[Mapping[Any, Callable[..., Any]]] = {
 }
 
 MEANINGS: Final[Mapping[Any, Meaning]] = {**entries(_OPERATOR), **entries(_CMATH, converts=True)}
+OPERATORS: Final = frozenset(_OPERATOR)
+"""Functions that stand for operators."""
 CALLERS: Final = frozenset(
     {
         functools.reduce,

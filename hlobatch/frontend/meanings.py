@@ -53,15 +53,6 @@ _QUESTIONS: Final = frozenset({"isinstance", "type", "hasattr"})
 _SCOPES: Final = frozenset({"locals", "vars", "dir", "eval", "exec"})
 
 
-def _may_be_flag(node: ast.expr) -> bool:
-    """Whether the value of an expression may be a Python bool."""
-    if isinstance(node, ast.Constant):
-        return isinstance(node.value, bool)
-    if isinstance(node, ast.BinOp) and isinstance(node.op, (ast.BitAnd, ast.BitOr, ast.BitXor)):
-        return _may_be_flag(node.left) and _may_be_flag(node.right)
-    return not isinstance(node, (ast.BinOp, ast.List, ast.Tuple, ast.Dict, ast.JoinedStr))
-
-
 def _called_name(node: ast.Call) -> str:
     """The name, or the attribute, that is called, through ``following.follow`` too."""
     match node:
@@ -70,22 +61,6 @@ def _called_name(node: ast.Call) -> str:
         case ast.Call(ast.Attribute(_, name) | ast.Name(name)):
             return name
     return ""
-
-
-def _is_small(node: ast.expr) -> TypeGuard[ast.Constant]:
-    """Whether an operand is a number that is no bool, and has no more bits than JAX gives one."""
-    if not isinstance(node, ast.Constant) or isinstance(node.value, bool):
-        return False
-    return not isinstance(node.value, int) or node.value < 1 << 31
-
-
-def _is_plain(left: ast.expr, operator: ast.operator, right: ast.expr) -> bool:
-    """Whether an operation means the same on what is traced, as it is written, and raises nothing by itself."""
-    if isinstance(operator, ast.Div):
-        return _is_small(right) and right.value != 0
-    if isinstance(operator, (ast.FloorDiv, ast.Mod, ast.LShift, ast.RShift)):
-        return _is_small(right) and isinstance(right.value, (int, float)) and 0 < right.value < 1 << 7
-    return _is_small(right) or _is_small(left)
 
 
 def _is_negated(node: ast.AST) -> bool:
@@ -169,11 +144,9 @@ class Meanings:
                 return self._power(left, right, written.right, node)
             case ast.BinOp(ast.Constant(str()) | ast.JoinedStr() as left, ast.Mod(), right):
                 return ast.copy_location(ast.BinOp(left, node.op, self._known(right)), node)
-            case ast.BinOp(left, op, right) if type(op) in BINARY and (
-                self.is_careful or not _is_plain(left, op, right)
-            ):
+            case ast.BinOp(left, op, right) if type(op) in BINARY:
                 return self._operate(BINARY[type(op)], [left, right], node)
-            case ast.UnaryOp(op, operand) if type(op) in UNARY and (_may_be_flag(operand) or _is_negated(node)):
+            case ast.UnaryOp(op, operand) if type(op) in UNARY and not isinstance(operand, ast.Constant):
                 return self._operate(UNARY[type(op)], [operand], node)
             case ast.FormattedValue(value):
                 new = ast.FormattedValue(self._known(value), node.conversion, node.format_spec)

@@ -37,6 +37,7 @@ from hlobatch.frontend.lane_numbers import (
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.meaning import entries
 from hlobatch.frontend.members import Bits
+from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.possible_items import Possible, certain, items_of
 from hlobatch.frontend.python_numbers import operate, power
 from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, less
@@ -60,8 +61,9 @@ def _complex(real: Any = 0, imag: Any = None) -> Any:
     return as_complex(real, imag)
 
 
-def _abs(value: Any, /) -> Any:
-    return abs(as_number(value))
+def absolute(value: Any, /) -> Any:
+    result = by_methods("abs", value)
+    return abs(as_number(value)) if result is NotImplemented else result
 
 
 def _round(number: Any, ndigits: Any = None) -> Any:
@@ -141,7 +143,7 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
 
 
 def _added(total: Any, item: Possible) -> Any:
-    new = as_number(total) + as_number(item.value)
+    new = operate("add", as_number(total), as_number(item.value))
     return new if item.is_there is True else select(item.is_there, new, as_number(total))
 
 
@@ -308,7 +310,7 @@ _TEXTS: Final = (hex, oct, chr)
 _HASHED: Final = (frozenset, hash)
 MEANINGS: Final = {
     **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
-    **entries({abs: _abs, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
+    **entries({abs: absolute, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
     **entries(

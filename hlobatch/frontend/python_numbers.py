@@ -31,6 +31,7 @@ from hlobatch.analysis.tracing import doubt
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number
+from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
@@ -66,6 +67,8 @@ def operate(operation: str, *operands: Any) -> Any:
         is_there(operand, f"`{operation}` of")
     if any(isinstance(operand, Choice) for operand in operands):
         return for_each(functools.partial(operate, operation), *operands)
+    if (result := by_methods(operation, *operands)) is not NotImplemented:
+        return result
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
     if operation == "neg" and is_array(operands[0]) and jnp.issubdtype(operands[0].dtype, jnp.unsignedinteger):
@@ -137,6 +140,8 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
         is_there(operand, "a power of")
     if isinstance(base, Choice) or isinstance(exponent, Choice):
         return for_each(lambda one, other: power(one, other, may_be_negative), base, exponent)
+    if (result := by_methods("pow", base, exponent)) is not NotImplemented:
+        return result
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     _check_power_of_zero(base, exponent)
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):

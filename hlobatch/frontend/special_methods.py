@@ -25,6 +25,7 @@ from hlobatch.frontend.files import is_users
 from hlobatch.frontend.items import item
 from hlobatch.frontend.members import NAMES, member
 from hlobatch.frontend.operators import BINARY, COMPARISONS, UNARY
+from hlobatch.frontend.own_methods import own_method
 
 _EQ: Final = "__eq__"
 _NE: Final = "__ne__"
@@ -70,12 +71,6 @@ def method(name: str, *operands: Any) -> Callable[..., Any]:
     if in_place:
         return functools.partial(python_numbers.augment, operator)
     return functools.partial(_MEANINGS.get(name, functools.partial(python_numbers.operate, name)))
-
-
-def own_method(value: Any, name: str) -> types.FunctionType | None:
-    """The method of a value's class, if that is one of the user's functions."""
-    found = getattr(type(value), name, None)
-    return found if isinstance(found, types.FunctionType) and is_users(found) else None
 
 
 def _attribute(name: str, value: Any) -> Any:

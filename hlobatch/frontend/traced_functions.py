@@ -38,6 +38,9 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
     """
     if isinstance(function, Closure):
         return functools.partial(_of_closure, function)
+    if isinstance(function, functools.partial):
+        given = (function.args, function.keywords)
+        return functools.partial(as_meant(function.func, (given, args)), *given[0], **given[1])
     if isinstance(function, types.MethodType):
         inner = as_meant(function.__func__, (function.__self__, args))
         return function if inner is function.__func__ else types.MethodType(inner, function.__self__)
@@ -45,10 +48,25 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
         if not is_users(function) or all(isinstance(part, ATOMS) for part in parts(args)):
             return function
         return _with_code(function, _code(function, None))
+    if isinstance(function, type):
+        return functools.partial(_made, function) if is_made_by_users_code(function) else function
     own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
     if isinstance(own, types.FunctionType) and not isinstance(function, type) and is_users(own):
         return functools.partial(_with_code(own, _code(own, None)), function)
     return function  # type: ignore[no-any-return]
+
+
+def is_made_by_users_code(kind: Any) -> bool:
+    """Whether an object is a class of the user's whose `__init__` alone, a function of the user's, makes objects."""
+    if not isinstance(kind, type) or type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
+        return False
+    return isinstance(kind.__init__, types.FunctionType) and is_users(kind.__init__)
+
+
+def _made(kind: Any, *args: Any, **kwargs: Any) -> Any:
+    new = kind.__new__(kind)
+    as_meant(kind.__init__, (args, kwargs))(new, *args, **kwargs)
+    return new
 
 
 def is_traced_alone(statement: str) -> bool:

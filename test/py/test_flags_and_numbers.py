@@ -1,5 +1,8 @@
 """Flags, Python numbers and their powers are what they are in Python and in NumPy."""
 
+import functools
+import operator
+
 import numpy as np
 import pytest
 from small_functions import ints
@@ -102,3 +105,74 @@ def test_constant_powers_of_python_integers_are_floats() -> None:
     np.testing.assert_allclose(total, [0.0, 1.0, 1.0 + 1 / 4 + 1 / 9], rtol=1e-6)
     assert power.tolist() == [4, 8, 32]
     assert square.tolist() == [1, 4, 16]
+
+
+class Flagged:
+    """What it does with flags, in methods that Python calls by itself."""
+
+    def __init__(self, n):
+        self.n = n
+        self.votes = (n > 1) + (n > 2)
+
+    def __add__(self, other):
+        return (self.n > 1) + (other.n > 1)
+
+    def __radd__(self, other):
+        return (self.n > 1) + (self.n > 2) + other
+
+    def __floordiv__(self, k):
+        return (self.n > k) + (self.n > 2)
+
+    def __eq__(self, other):
+        return (self.n > 1) + (other.n > 1) == 2
+
+    def __lt__(self, other):
+        return (self.n > 1) + (other.n > 1) < 2
+
+    __hash__ = None
+
+    def __neg__(self):
+        return (self.n > 1) + (self.n > 2)
+
+    def __abs__(self):
+        return (self.n > 1) + (self.n > 2) + 1
+
+    def __getitem__(self, k):
+        return (self.n > 1) + (self.n > k)
+
+
+def two_flags(a, b):
+    return (a > 1) + (b > 1)
+
+
+def flags_in_methods(n):
+    one, k = Flagged(n), n + 1 - n
+    compared = one == one, one != one, one < one, one > one
+    summed = one.votes, one + one, 3 + one, one // 1, -one, abs(one), one[k], sum([one]), operator.add(one, one)
+    given = [*map(two_flags, [n, 2], [n, 3])], functools.reduce(two_flags, [n, n]), functools.partial(two_flags, n)(n)
+    return *summed, *given[0], *given[1:], *compared
+
+
+def test_flags_are_numbers_in_methods_that_python_calls_and_in_functions_that_are_given() -> None:
+    """``True + True`` was ``True`` in an operator's method, in ``__init__``, and in what is given to ``map``."""
+    numbers = [0, 2, 3]
+    found = [x.tolist() for x in hb.batch(flags_in_methods)(ints(*numbers))]
+    for n, *given in zip(numbers, *found, strict=True):
+        assert given == list(flags_in_methods(n))
+
+
+def test_flags_in_pairs_and_keys_equal_numbers() -> None:
+    def f(n):
+        d = {}
+        d[n] = 1
+        s = set()
+        s.add((n, 1))
+        xs = [n]
+        if n > 0:
+            xs.append(n)
+        return (n, n > 1) in d.items(), (n > 1) in d, (n, n > 1) in s, (n > 1) in xs, (n, 1) == (n > 0, True)
+
+    numbers = [0, 1, 2, 3]
+    found = [x.tolist() for x in hb.batch(f)(ints(*numbers))]
+    for n, *given in zip(numbers, *found, strict=True):
+        assert given == list(f(n))

@@ -1,0 +1,67 @@
+"""An operation on objects of the user's classes -> what the methods give that Python calls for it, as they are meant.
+
+::
+
+    v + w          V.__add__(v, w), or W.__radd__(w, v)
+    v != w         V.__ne__(v, w), or not V.__eq__(v, w)
+
+Python would call them by itself, with the code that they have, in which a flag plus a flag is what JAX makes of it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable, Iterator
+from typing import Any, Final
+
+from hlobatch.frontend.builtins import logical_not
+from hlobatch.frontend.files import is_users
+from hlobatch.frontend.traced_functions import as_meant
+
+_REFLECTED: Final = {"lt": "gt", "le": "ge", "gt": "lt", "ge": "le", "eq": "eq", "ne": "ne"}
+
+
+def own_method(value: Any, name: str) -> types.FunctionType | None:
+    """The method of a value's class, if that is one of the user's functions."""
+    found = getattr(type(value), name, None)
+    return found if isinstance(found, types.FunctionType) and is_users(found) else None
+
+
+def by_methods(operation: str, *operands: Any) -> Any:
+    """What the user's methods give for an operation of the module ``operator``.
+
+    Args:
+        operation: Without underscores; with an ``i`` before it, if it is one in place.
+        *operands: One or two.
+
+    Returns:
+        ``NotImplemented`` if none of the operands' classes has such a method, or none of these takes the other operand.
+    """
+    if not any(own_method(operand, name) for operand in operands for name in _names(operation)):
+        return NotImplemented
+    for method, self, others in _methods(operation, *operands):
+        result = as_meant(method, (self, others))(self, *others)
+        if result is not NotImplemented:
+            return result
+    if operation == "ne" and not any(own_method(operand, "__ne__") for operand in operands):
+        equal = by_methods("eq", *operands)
+        return equal if equal is NotImplemented else logical_not(equal)
+    return NotImplemented
+
+
+def _names(operation: str) -> tuple[str, ...]:
+    """The methods that Python may call for an operation."""
+    plain = operation.removeprefix("i") if operation != "invert" else operation
+    reflected = _REFLECTED.get(plain, f"r{plain}")
+    return f"__{operation}__", f"__{plain}__", f"__{reflected}__", *(("__eq__",) if operation == "ne" else ())
+
+
+def _methods(operation: str, left: Any, *right: Any) -> Iterator[tuple[Callable[..., Any], Any, tuple[Any, ...]]]:
+    """The user's methods that Python calls in turn, each with its object and its other operands."""
+    in_place, plain, reflected, *_ = _names(operation)
+    forward = [(name, left, right) for name in dict.fromkeys((in_place, plain))]
+    backward = [(reflected, other, (left,)) for other in right]
+    comes_first = any(type(other) is not type(left) and isinstance(other, type(left)) for other in right)
+    for name, self, others in [*backward, *forward] if comes_first else [*forward, *backward]:
+        if method := own_method(self, name):
+            yield method, self, others
