@@ -191,6 +191,20 @@ def is_wanted(kind: type[Exception]) -> bool:
     return watched is not None and kind in watched.wanted and watched.trace is this_trace()
 
 
+def fails_as_in_python(kind: type[Exception], text: str, lanes: Any) -> None:
+    """Say that some lanes fail here in Python, for which JAX gives a value: it counts if the program catches that.
+
+    Args:
+        kind: Class of the exception.
+        text: Its text.
+        lanes: Whether this lane does; a Python bool where that is known.
+    """
+    if lanes is True:
+        surely_fails(kind, text)
+    elif lanes is not False and is_wanted(kind):
+        fails(kind, text, lanes)
+
+
 def surely_fails(kind: type[Exception], *made_of: Any) -> None:
     """Say that each lane fails that comes here, as far as the program catches that.
 

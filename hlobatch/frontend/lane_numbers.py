@@ -14,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.lane_failures import fails, is_wanted
 from hlobatch.analysis.objects import gives_values
 from hlobatch.analysis.one_of import chosen, together
 from hlobatch.analysis.optional import any_optional
@@ -45,9 +46,19 @@ def as_bool(value: Any) -> Any:
 def as_int(value: Any) -> Any:
     """``int(value)``, of a float towards zero. What has as many bits without a sign stays what it is."""
     value = _number(value, "int")
+    if jnp.issubdtype(value.dtype, jnp.floating):
+        _check_whole(value)
     dtype = default(int)
     unsigned = jnp.issubdtype(value.dtype, jnp.unsignedinteger)
     return value if unsigned and value.dtype.itemsize >= dtype.itemsize else weakly(value, dtype)
+
+
+def _check_whole(value: Any) -> None:
+    """Say where Python makes no integer of a float."""
+    if is_wanted(ValueError):
+        fails(ValueError, "cannot convert float NaN to integer", jnp.isnan(value))
+    if is_wanted(OverflowError):
+        fails(OverflowError, "cannot convert float infinity to integer", jnp.isinf(value))
 
 
 def as_complex(real: Any, imaginary: Any = None) -> Any:

@@ -14,9 +14,9 @@ from typing import Any, Final
 import jax.numpy as jnp
 from jax.scipy import special
 
-from hlobatch.analysis.lane_failures import fails, is_wanted
+from hlobatch.analysis.lane_failures import fails, fails_as_in_python, is_wanted
 from hlobatch.analysis.one_of import is_integer
-from hlobatch.frontend import number_theory
+from hlobatch.frontend import exact_functions, number_theory
 from hlobatch.frontend.lane_numbers import as_bool, as_float, as_index, as_int, as_number
 from hlobatch.frontend.meaning import entries
 
@@ -28,7 +28,7 @@ _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "atan": jnp.arctan,
     "atan2": jnp.arctan2,
     "atanh": jnp.arctanh,
-    "cbrt": jnp.cbrt,
+    "cbrt": exact_functions.cbrt,
     "copysign": jnp.copysign,
     "cos": jnp.cos,
     "cosh": jnp.cosh,
@@ -36,15 +36,15 @@ _FLOATS: Final[Mapping[str, Callable[..., Any]]] = {
     "erf": special.erf,
     "erfc": special.erfc,
     "exp": jnp.exp,
-    "exp2": jnp.exp2,
+    "exp2": exact_functions.exp2,
     "expm1": jnp.expm1,
     "fabs": jnp.abs,
     "fmod": jnp.fmod,
-    "gamma": special.gamma,
+    "gamma": exact_functions.gamma,
     "lgamma": lambda x: jnp.where((x == 1) | (x == 2), 0.0, special.gammaln(x)),  # exactly, as Python's
-    "log10": jnp.log10,
+    "log10": exact_functions.log10,
     "log1p": jnp.log1p,
-    "log2": jnp.log2,
+    "log2": exact_functions.log2,
     "nextafter": jnp.nextafter,
     "pow": jnp.power,
     "radians": jnp.radians,
@@ -62,14 +62,24 @@ _DOMAINS: Final[Mapping[str, Callable[..., Any]]] = {
     "acosh": lambda x: x >= 1,
     "asin": lambda x: abs(x) <= 1,
     "atanh": lambda x: abs(x) < 1,
+    "cos": jnp.isfinite,
+    "fmod": lambda x, y: (y != 0) & jnp.isfinite(x),
+    "gamma": lambda x: ((x > 0) | (jnp.floor(x) != x)) & (x != -jnp.inf),
+    "lgamma": lambda x: (x > 0) | (jnp.floor(x) != x) | (x == -jnp.inf),
     "log": lambda x, base=2.0: (x > 0) & (base > 0),
     "log10": lambda x: x > 0,
     "log1p": lambda x: x > -1,
     "log2": lambda x: x > 0,
+    "pow": lambda x, y: (
+        ((x >= 0) & ((x != 0) | (y >= 0))) | ((x < 0) & (jnp.floor(y) == y)) | jnp.isinf(x) | jnp.isinf(y)
+    ),
+    "remainder": lambda x, y: (y != 0) & jnp.isfinite(x),
+    "sin": jnp.isfinite,
     "sqrt": lambda x: x >= 0,
+    "tan": jnp.isfinite,
 }
 """For which numbers functions have a value; of NaN they have one."""
-_LARGEST: Final = frozenset({"exp", "exp2", "cosh", "sinh"})
+_LARGEST: Final = frozenset({"cosh", "exp", "exp2", "expm1", "gamma", "ldexp", "lgamma", "pow", "sinh"})
 """Functions whose values may be too large for a float."""
 
 
@@ -84,7 +94,8 @@ def _checked(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
             fails(ValueError, "math domain error", jnp.logical_not(domain(*numbers) | is_nan))
         result = function(*values)
         if name in _LARGEST and is_wanted(OverflowError):
-            fails(OverflowError, "math range error", jnp.isinf(result) & jnp.isfinite(as_float(values[0])))
+            are_finite = functools.reduce(operator.and_, map(jnp.isfinite, map(as_float, values)))
+            fails(OverflowError, "math range error", jnp.isinf(result) & are_finite)
         return result
 
     return checked if domain is not None or name in _LARGEST else function
@@ -97,8 +108,9 @@ def _of_floats(function: Callable[..., Any], *values: Any) -> Any:
 def _log(x: Any, base: Any = None, /) -> Any:
     if base is None:
         return _of_floats(jnp.log, x)
-    if type(base) in (int, float) and base in (2, 10):
-        return _of_floats(jnp.log2 if base == 2 else jnp.log10, x)
+    fails_as_in_python(ZeroDivisionError, "division by zero", base == 1)
+    if type(base) in (int, float):
+        return _of_floats(lambda x: exact_functions.log(x, base), x)
     return _of_floats(lambda x, base: jnp.log(x) / jnp.log(base), x, base)
 
 
@@ -206,11 +218,11 @@ _OTHERS: Final[Mapping[str, Callable[..., Any]]] = {
     "isnan": _test(jnp.isnan),
     "isqrt": number_theory.isqrt,
     "lcm": number_theory.lcm,
-    "ldexp": _ldexp,
+    "ldexp": _checked("ldexp", _ldexp),
     "log": _checked("log", _log),
     "modf": _modf,
     "perm": number_theory.perm,
-    "remainder": _remainder,
+    "remainder": _checked("remainder", _remainder),
     "trunc": _rounding(jnp.trunc),
     "ulp": _ulp,
 }

@@ -13,6 +13,7 @@ import jax.numpy as jnp
 import numpy as np
 from jax import lax
 
+from hlobatch.analysis.lane_failures import fails_as_in_python
 from hlobatch.analysis.one_of import together
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_index, as_int, default
@@ -27,6 +28,7 @@ def integer(value: Any, what: str) -> Any:
 def isqrt(n: Any, /) -> Any:
     """The whole part of a square root: that of the floats, corrected."""
     n = integer(n, "isqrt")
+    fails_as_in_python(ValueError, "isqrt() argument must be nonnegative", n < 0)
     dtype = jnp.dtype(f"uint{8 * n.dtype.itemsize}")
     whole = n.astype(dtype)
     top = 2 ** (4 * dtype.itemsize) - 1
@@ -68,6 +70,7 @@ def _size(value: Any, dtype: Any) -> Any:
 def factorial(n: Any, /) -> Any:
     """``n!``. All bits that a number has are zero from some ``n`` on."""
     n = integer(n, "factorial")
+    fails_as_in_python(ValueError, "factorial() not defined for negative values", n < 0)
     bits = 8 * n.dtype.itemsize
     known = [math.factorial(i) % 2**bits for i in range(bits + 3)]
     return as_int(jnp.asarray(np.array(known, f"uint{bits}").astype(n.dtype))[n])
@@ -78,6 +81,7 @@ def perm(n: Any, k: Any = None, /) -> Any:
     if k is None:
         return factorial(n)
     n, k = jnp.asarray(integer(n, "perm")), integer(k, "perm")
+    _check_not_negative(n, k)
     result = jnp.ones((), n.dtype)
     for i in range(8 * n.dtype.itemsize + 3):
         result = jnp.where(i < k, result * (n - i), result)
@@ -91,6 +95,7 @@ def comb(n: Any, k: Any, /) -> Any:
     product of ``i`` numbers in a row can be divided by ``i``, of which what divides the product so far goes first.
     """
     n, k = (jnp.asarray(integer(v, "comb")) for v in (n, k))
+    _check_not_negative(n, k)
     fewer = jnp.minimum(k, n - k)
     result = jnp.ones((), n.dtype)
     for i in range(4 * n.dtype.itemsize + 1):
@@ -100,9 +105,15 @@ def comb(n: Any, k: Any, /) -> Any:
     return as_int(jnp.where((k < 0) | (k > n), 0, result))
 
 
+def _check_not_negative(n: Any, k: Any) -> None:
+    fails_as_in_python(ValueError, "n must be a non-negative integer", n < 0)
+    fails_as_in_python(ValueError, "k must be a non-negative integer", k < 0)
+
+
 def power_modulo(base: Any, exponent: Any, modulus: Any) -> Any:
     """``pow(base, exponent, modulus)``, which has the modulus's sign; a negative exponent is one of the inverse."""
     base, exponent, modulus = (jnp.asarray(integer(v, "pow")) for v in (base, exponent, modulus))
+    fails_as_in_python(ValueError, "pow() 3rd argument cannot be 0", modulus == 0)
     signed = jnp.result_type(*together([base, modulus]))
     dtype = jnp.dtype(f"uint{8 * signed.itemsize}")
     size = abs(modulus.astype(signed))

@@ -43,6 +43,7 @@ _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor"
 
 _BY_ZERO: Final = "division by zero"
 _DIVISIONS: Final = frozenset({"truediv", "floordiv", "mod"})
+_SHIFTS: Final = frozenset({"lshift", "rshift"})
 
 
 def check_divisor(number: Any, divisor: Any) -> None:
@@ -53,6 +54,12 @@ def check_divisor(number: Any, divisor: Any) -> None:
         lane_failures.fails(ZeroDivisionError, _BY_ZERO, divisor == 0)
     elif isinstance(divisor, (int, float)) and not divisor:
         lane_failures.surely_fails(ZeroDivisionError, _BY_ZERO)
+
+
+def check_count(number: Any, count: Any) -> None:
+    """Say where Python would refuse to shift by a number below zero."""
+    if np.shape(number) == np.shape(count) == () and isinstance(count, (int, jax.Array)):
+        lane_failures.fails_as_in_python(ValueError, "negative shift count", count < 0)
 
 
 def operate(operation: str, *operands: Any) -> Any:
@@ -71,6 +78,8 @@ def operate(operation: str, *operands: Any) -> Any:
         return result
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
+    if operation.removeprefix("i") in _SHIFTS:
+        check_count(*operands)
     if operation == "neg" and is_array(operands[0]) and jnp.issubdtype(operands[0].dtype, jnp.unsignedinteger):
         return -as_number(operands[0])
     if operation in _BITWISE or not all(map(_is_flag, operands)):
@@ -145,7 +154,7 @@ def power(base: Any, exponent: Any, may_be_negative: bool) -> Any:
     base, exponent = (_as_number(value) if _is_flag(value) else value for value in (base, exponent))
     _check_power_of_zero(base, exponent)
     if not (is_tracer(base) or is_tracer(exponent)) or not all(map(_is_integer, (base, exponent))):
-        return base**exponent
+        return _checked_power(base, exponent)
     if is_tracer(exponent) and may_be_negative:
         doubt(
             BatchTypeError(
@@ -169,6 +178,17 @@ def _check_power_of_zero(base: Any, exponent: Any) -> None:
         return
     if is_tracer(base) or is_tracer(exponent):
         lane_failures.fails(ZeroDivisionError, "0.0 cannot be raised to a negative power", (base == 0) & (exponent < 0))
+
+
+def _checked_power(base: Any, exponent: Any) -> Any:
+    """A power, which Python has of floats only where it is not too large."""
+    result = base**exponent
+    if not is_tracer(result) or result.shape or not jnp.issubdtype(result.dtype, jnp.floating):
+        return result
+    base, exponent = jnp.asarray(base), jnp.asarray(exponent)
+    is_large = jnp.isinf(result) & jnp.isfinite(base) & jnp.isfinite(exponent) & (base != 0)
+    lane_failures.fails_as_in_python(OverflowError, "Numerical result out of range", is_large)
+    return result
 
 
 def known(value: Any) -> Any:

@@ -58,9 +58,13 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
 
 def is_made_by_users_code(kind: Any) -> bool:
     """Whether an object is a class of the user's whose `__init__` alone, a function of the user's, makes objects."""
-    if not isinstance(kind, type) or type(kind).__call__ is not type.__call__ or kind.__new__ is not object.__new__:
+    if not isinstance(kind, type):
         return False
-    return isinstance(kind.__init__, types.FunctionType) and is_users(kind.__init__)
+    calls, new, init = (
+        getattr(owner, name) for owner, name in ((type(kind), "__call__"), (kind, "__new__"), (kind, "__init__"))
+    )
+    is_usual = calls is type.__call__ and new is object.__new__
+    return is_usual and isinstance(init, types.FunctionType) and is_users(init)
 
 
 def _made(kind: Any, *args: Any, **kwargs: Any) -> Any:

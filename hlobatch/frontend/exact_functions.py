@@ -1,0 +1,108 @@
+"""Logarithms, powers of two, cube roots and factorials -> JAX's, with Python's own values where those are exact.
+
+::
+
+    log2(8192)      13, of which JAX makes 12.999999
+    exp2(13)        8192
+    cbrt(125)       5
+
+JAX's value is near. So it says which power, or which root, comes into question, and that is tried by exact arithmetic.
+What is corrected is a constant for derivatives, which are those of JAX's function.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax.scipy import special
+
+_MOST_POWERS: Final = 4096
+"""Powers of a base that are put into a table; a base has more that is close to 1. Chosen by judgement (2026-11)."""
+
+
+def log2(x: Any) -> Any:
+    """``math.log2`` of a float."""
+    near = jnp.log2(x)
+    whole = _whole(near, *_exponents(2, x.dtype))
+    return _between(x, near, jnp.ldexp(jnp.ones_like(x), whole), whole.astype(x.dtype))
+
+
+def log10(x: Any) -> Any:
+    """``math.log10`` of a float."""
+    return _by_table(math.log10, 10, x, jnp.log10(x))
+
+
+def log(x: Any, base: float) -> Any:
+    """``math.log(x, base)`` of a float and a number that is known."""
+    near = jnp.log(x) / jnp.log(jnp.asarray(base, x.dtype))
+    if not base > 1 or math.log(float(np.finfo(x.dtype).max), base) > _MOST_POWERS / 2:
+        return near
+    return _by_table(lambda power: math.log(power, base), base, x, near)
+
+
+def exp2(x: Any) -> Any:
+    """``math.exp2`` of a float."""
+    return jnp.power(jnp.asarray(2, x.dtype), x)
+
+
+def cbrt(x: Any) -> Any:
+    """``math.cbrt`` of a float."""
+    near = jnp.cbrt(x)
+    fraction = 2.0 ** (np.finfo(x.dtype).nmant // 3)  # as many bits behind the point as a root has whose cube is exact
+    root = jnp.round(near * fraction) / fraction
+    return _corrected(near, jnp.where(root * root * root == x, root, near))
+
+
+def gamma(x: Any) -> Any:
+    """``math.gamma`` of a float."""
+    near, most = special.gamma(x), {2: 9, 4: 35, 8: 171}[x.dtype.itemsize]
+    whole = _whole(x, 1, most)
+    known = np.array([math.gamma(k) for k in range(1, most + 1)], x.dtype)
+    return _corrected(near, jnp.where(x == whole, jnp.asarray(known)[whole - 1], near))
+
+
+def _by_table(function: Callable[[float], float], base: float, x: Any, near: Any) -> Any:
+    powers, values = _table(function, base, x.dtype)
+    least, most = _exponents(base, x.dtype)
+    place = _whole(near, least, most) - least
+    return _between(x, near, jnp.asarray(powers)[place], jnp.asarray(values)[place])
+
+
+def _table(function: Callable[[float], float], base: float, dtype: Any) -> tuple[np.ndarray, np.ndarray]:
+    """The powers of a base in a dtype, and what Python's function gives for each."""
+    least, most = _exponents(base, dtype)
+    powers = [float(f"1e{k}") if base == 10 else float(base) ** k for k in range(least, most + 1)]
+    return np.array(powers, dtype), np.array([function(power) for power in powers], dtype)
+
+
+@functools.cache
+def _exponents(base: float, dtype: Any) -> tuple[int, int]:
+    """The least and the greatest exponent of a power of a base that a dtype has."""
+    info = np.finfo(dtype)
+    return math.ceil(math.log(float(info.tiny), base) - 1e-9), math.floor(math.log(float(info.max), base) - 1e-9)
+
+
+def _whole(value: Any, least: int, most: int) -> Any:
+    """The whole number next to a value; of what is no number, some one."""
+    return jnp.clip(jnp.nan_to_num(jnp.round(value)), least, most).astype(jnp.int32)
+
+
+def _between(x: Any, near: Any, power: Any, value: Any) -> Any:
+    """A logarithm that is on the same side of that of a power as the number is of the power.
+
+    In 32 bits it is less than a whole number where Python's is, whose float has more bits.
+    """
+    below = value if x.dtype.itemsize >= 8 else jnp.nextafter(value, jnp.full_like(value, -jnp.inf))
+    right = jnp.where(x > power, jnp.maximum(near, value), jnp.minimum(near, below))
+    return _corrected(near, jnp.where(x == power, value, right))
+
+
+def _corrected(near: Any, right: Any) -> Any:
+    """A value in place of one that is near, with its derivatives."""
+    return near + lax.stop_gradient(jnp.where(jnp.isfinite(near), right - near, 0))
