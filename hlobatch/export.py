@@ -29,7 +29,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracing, is_x64, known_platforms, serialize_portable
-from hlobatch.artifacts.archive import pack
+from hlobatch.artifacts.archive import content_of, pack
 from hlobatch.artifacts.arguments import arrays_of
 from hlobatch.artifacts.manifest import Manifest
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
@@ -208,8 +208,8 @@ def load(path: str | Path, *, classes: Collection[type] = (), untrusted: bool = 
         ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
         OSError: There is no such file, or it cannot be read.
     """
-    content = Path(path).read_bytes()
     try:
+        content = content_of(path)
         if untrusted:
             try_elsewhere(content)
         return _unpacked(content, classes)

@@ -24,7 +24,7 @@ _MOVE = 4.0
 """Time of writing an element where a mask says so, of pushing one, or of popping one."""
 _PLACED = 8.0
 """Time of changing an element at a place that each lane has for itself."""
-_UNKNOWN_TRIPS = 8
+UNKNOWN_TRIPS: Final = 8
 """Turns assumed for a loop whose count is not known."""
 _OPERATIONS: Final = {Costs.NUMBER: 1.0, Costs.FUNCTION: 10.0, Costs.RANDOM: 40.0}
 """Operations that an element of a primitive's result takes."""
@@ -111,7 +111,7 @@ def equation_cost(equation: Any, contraction: float = 1.0) -> float:
     if name == "scan":
         return inner * float(equation.params["length"])
     if name == "while":
-        return inner * _UNKNOWN_TRIPS
+        return inner * UNKNOWN_TRIPS
     if name in UPDATES:
         return min(elements, _PLACED * elements_updated(equation))
     if inner:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import io
+import os
+import stat
 import zipfile
 import zlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Final
 
 from hlobatch.diagnostics import ArtifactError
@@ -19,6 +22,10 @@ SUMS: Final = "SHA256SUMS"
 _MOST_PARTS: Final = 8
 _SMALL: Final = 256 << 20
 """Bytes that a part may have, however little of the file it takes."""
+_BEGINNING: Final = b"PK"
+_PIECE: Final = 1 << 20
+_MOST_WITHOUT_SIZE: Final = 1 << 30
+"""Bytes that are read of what does not say how many it has."""
 _RATIO: Final = 100
 """How many times as large as what stands for it in the file a larger part may be."""
 
@@ -32,6 +39,26 @@ def pack(parts: Mapping[str, bytes]) -> bytes:
             is_believable = len(part) <= _SMALL or len(part) <= _RATIO * len(zlib.compress(part, 1))
             file.writestr(name, part, zipfile.ZIP_DEFLATED if is_believable else zipfile.ZIP_STORED)
     return content.getvalue()
+
+
+def content_of(path: str | Path) -> bytes:
+    """The bytes of a file; of what has no size, such as a pipe or a device, so many as an artifact may have.
+
+    Raises:
+        ArtifactError: It does not begin as a zip file does, or there is no end to it.
+        OSError: There is no such file, or it cannot be read.
+    """
+    with Path(path).open("rb") as file:
+        status = os.fstat(file.fileno())
+        most = status.st_size if stat.S_ISREG(status.st_mode) and status.st_size else _MOST_WITHOUT_SIZE
+        content = bytearray(file.read(len(_BEGINNING)))
+        if content != _BEGINNING:
+            raise ArtifactError("it is no zip file")
+        while piece := file.read(min(_PIECE, most + 1 - len(content))):
+            content += piece
+    if len(content) > most:
+        raise ArtifactError(f"it is more than {most} bytes long, and there may be no end to it")
+    return bytes(content)
 
 
 def unpack(content: bytes) -> dict[str, bytes]:

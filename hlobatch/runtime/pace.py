@@ -36,13 +36,12 @@ class Pace:
         return cls(_power_of_two(STRETCH_SECONDS / seconds))
 
     def note(self, seconds: float, executables: Hashable) -> None:
-        """Learn from how long a full stretch took; the first one by new executables does not count: it may compile."""
+        """Learn from how long a full stretch took. The first one by new executables may be that long for compiling."""
         is_new = executables not in self._seen
         self._seen.add(executables)
-        if is_new and seconds > STRETCH_SECONDS:
-            return
         if not STRETCH_SECONDS / 2 < seconds < 2 * STRETCH_SECONDS:
-            self.turns = _power_of_two(self.turns * min(MOST_GROWTH, STRETCH_SECONDS / max(seconds, 1e-9)))
+            times = min(MOST_GROWTH, STRETCH_SECONDS / max(seconds, 1e-9))
+            self.turns = _power_of_two(self.turns * (max(times, 1 / MOST_GROWTH) if is_new else times))
 
 
 def _power_of_two(number: float) -> int:

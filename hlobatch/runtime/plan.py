@@ -18,6 +18,7 @@ from hlobatch._jax import freed_with_its_program, is_x64
 from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import never_goes_back
+from hlobatch.analysis.slow_operations import SECONDS_A_TURN, seconds_of, turns_counted
 from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -34,11 +35,6 @@ from hlobatch.strategy.plan_run import plan_run
 from hlobatch.strategy.state import States
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.strategy.widths import widths
-
-SECONDS_AN_OPERATION: Final = 3e-10
-"""A guess, before a run was timed, of what an operation on a number takes."""
-SECONDS_A_TURN: Final = 1e-6
-"""A guess, before a run was timed, of what a turn takes besides its operations."""
 
 LEAST_BYTES_SHARED: Final = 256 * 1024
 """Bytes that cores had better read from one array, which they have in their cache together, than each from its own."""
@@ -184,9 +180,10 @@ class Plan:
         if inputs not in self._paces:
             strategy = self.strategy(inputs, is_alone=True)
             rounds = strategy.policy.rounds if strategy.policy.form in SWEEPS else 1 / len(self.block_costs)
-            self._paces[inputs] = Pace.guessed(
-                strategy.lanes * sum(self.block_costs) * rounds * SECONDS_AN_OPERATION + SECONDS_A_TURN
-            )
+            program = self.programs.machine
+            of_blocks = (strategy.lanes * seconds_of(program, block) for block in program.graph)
+            seconds = sum(each for each in of_blocks if not turns_counted(each))
+            self._paces[inputs] = Pace.guessed(rounds * seconds + SECONDS_A_TURN)
         return self._paces[inputs]
 
     @cached_property

@@ -47,6 +47,11 @@ def add(left: Any, right: Any) -> Any:
     return stablehlo.AddOp(left, right).result
 
 
+def select(condition: Any, chosen: Any, other: Any) -> Any:
+    """One of two scalars."""
+    return stablehlo.SelectOp(condition, chosen, other).result
+
+
 def compare(left: Any, right: Any, direction: str) -> Any:
     """A comparison of ``i32`` scalars; ``direction`` is one of StableHLO's, such as ``"LT"``."""
     return stablehlo.CompareOp(

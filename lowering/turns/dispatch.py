@@ -52,6 +52,8 @@ class Case(Turn):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         names = list(self.layout.slots)
+        for index in self.steps:
+            self.count_visit(index, state, _is(index, state[NEXT]))
         operation = stablehlo.CaseOp([state[s].type for s in names], state[NEXT], len(self.groups) + 1)
         for index, region in enumerate(operation.regions):
             with ir.InsertionPoint(region.blocks.append()):
@@ -72,7 +74,12 @@ class OneAtATime(Turn):
 
     def run_blocks(self, state: dict[str, Any]) -> None:
         for index, step in self.steps.items():
-            self.repeat_while(NEXT, partial(_is, index), step, state, endless=self.left_in_next is None)
+            if self.left_in_next is None:
+                turns = 1 + self.turns_counted[index]
+                self.repeat_while(NEXT, partial(_is, index), step, state, endless=True, turns=turns)
+            else:
+                self.count_visit(index, state, _is(index, state[NEXT]))
+                self.repeat_while(NEXT, partial(_is, index), step, state)
 
 
 class Chain(OneAtATime):
@@ -174,7 +181,8 @@ class EachInOrder(Turn):
         def wanted(counter: Any) -> Any:
             return self.splicer.call(self._majority, [counter, constant(index)])[0]
 
-        self.repeat_while(PC, wanted, step, state, endless=True, runs=runs, at_least_once=at_least_once)
+        turns = 1 + len(runs) * self.turns_counted[index]
+        self.repeat_while(PC, wanted, step, state, endless=True, runs=runs, turns=turns, at_least_once=at_least_once)
 
     def _several_turns(self, step: Step) -> Spliced | None:
         """The step as one loop over lanes that make several turns each (unroll-and-jam); None if it cannot be one."""
@@ -229,6 +237,7 @@ class Guarded(EachInOrder):
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
         (here,) = self.splicer.call(self._anyone, [state[PC], constant(index)])
+        self.count_visit(index, state, here)
         self.once_if(here, step, state)
 
 
@@ -236,7 +245,7 @@ class Sweep(EachInOrder):
     """A turn runs every block, masked, as many times as there are ``rounds``."""
 
     def visit(self, index: int, step: Step, state: dict[str, Any]) -> None:
-        del index
+        self.count_visit(index, state)
         self.run(step, state)
 
     def run_blocks(self, state: dict[str, Any]) -> None:

@@ -17,8 +17,9 @@ from typing import Any, ClassVar, Final
 import jax
 import jax.numpy as jnp
 
+from hlobatch.analysis.slow_operations import seconds_of, turns_counted
 from hlobatch.lowering.blocks.block import BlockFunction
-from hlobatch.lowering.module.scalars import add, both, compare, constant, either, false, scalar_aval, true
+from hlobatch.lowering.module.scalars import add, both, compare, constant, either, false, scalar_aval, select, true
 from hlobatch.lowering.module.splice import Spliced, Splicer
 from hlobatch.lowering.module.tie import tied
 from hlobatch.lowering.module.trim import Trimmed, trimmed
@@ -159,9 +160,24 @@ class Turn(ABC):
         """Whether a loop makes another turn: if it is ``wanted``, and if turns are left, where they are counted."""
         return both(wanted, compare(left[0], constant(0), "GT")) if left else wanted
 
-    def count_down(self, state: dict[str, Any]) -> None:
-        """Take one from the turns that are left."""
-        state.update({slot: add(state[slot], constant(-1)) for slot in self.counted})
+    def count_down(self, state: dict[str, Any], turns: int = 1) -> None:
+        """Take some from the turns that are left."""
+        state.update({slot: add(state[slot], constant(-turns)) for slot in self.counted})
+
+    def count_visit(self, index: int, state: dict[str, Any], is_run: Any = None) -> None:
+        """Take from the turns that are left what a visit of a group counts, if a scalar says that there is one."""
+        if turns := self.turns_counted[index]:
+            less = constant(-turns) if is_run is None else select(is_run, constant(-turns), constant(0))
+            state[LEFT] = add(state[LEFT], less)
+
+    @cached_property
+    def turns_counted(self) -> Mapping[int, int]:
+        """For each group, as how many turns a visit counts besides the one that it is made in."""
+        if not self.counted:
+            return dict.fromkeys(range(len(self.groups)), 0)
+        program, lanes = self.layout.program, self.layout.lanes
+        seconds = (sum(seconds_of(program, block.block) for block in group) for group in self.groups)
+        return {index: turns_counted(lanes * each) for index, each in enumerate(seconds)}
 
     def _left(self, carried: Slots) -> list[Any]:
         return [carried[slot] for slot in self.counted]
@@ -244,6 +260,7 @@ class Turn(ABC):
         *,
         endless: bool = False,
         runs: Sequence[Spliced] = (),
+        turns: int = 1,
         at_least_once: bool = False,
     ) -> None:
         """Run a step, or functions like it in a row, as long as a condition on a slot that it writes holds.
@@ -255,6 +272,7 @@ class Turn(ABC):
             state: All slots; those that the step writes are changed.
             endless: Whether the condition may hold for ever, so that turns are counted down as in the loop around it.
             runs: Functions to run in place of the step's own, with the same slots.
+            turns: As how many turns one of the loop counts.
             at_least_once: Whether the first turn is made without a test.
         """
         names = [*step.code.writes, *(self.counted if endless else ())]
@@ -264,7 +282,7 @@ class Turn(ABC):
             holds = self.while_left(wanted(now[slot]), *(now[left] for left in self.counted if endless))
             return either(carried[-1], holds) if at_least_once else holds
 
-        self._loop(step, state, again, *([true()] if at_least_once else []), endless=endless, runs=runs)
+        self._loop(step, state, again, *([true()] if at_least_once else []), endless=endless, runs=runs, turns=turns)
 
     def _loop(
         self,
@@ -274,6 +292,7 @@ class Turn(ABC):
         *flag: Any,
         endless: bool = False,
         runs: Sequence[Spliced] = (),
+        turns: int = 1,
     ) -> None:
         """Run a step, or functions like it, in each turn of a loop that carries what the step writes, and a flag."""
         names = [*step.code.writes, *(self.counted if endless else ())]
@@ -283,7 +302,7 @@ class Turn(ABC):
             for function in runs or (self.spliced(step),):
                 self._call(function, step, inner)
             if endless:
-                self.count_down(inner)
+                self.count_down(inner, turns)
             return [*(inner[slot] for slot in names), *(false() for _ in flag)]
 
         results = loop([*(state[slot] for slot in names), *flag], wanted, turn)

@@ -1,11 +1,13 @@
 """The files of artifacts: written as a whole or not at all, and read so that nothing in them is trusted."""
 
+import contextlib
 import hashlib
 import io
 import json
 import os
 import stat
 import sys
+import threading
 import types
 import zipfile
 from collections.abc import Callable
@@ -282,6 +284,34 @@ def test_no_part_is_unpacked_that_is_too_large(parts: dict[str, bytes], tmp_path
 
 
 # What is not trusted
+
+
+def test_a_file_without_an_end_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At once if it is none of ours, such as a device, and else once it is longer than an artifact is."""
+    with pytest.raises(hb.ArtifactError, match="it is no zip file"):
+        hb.load("/dev/zero")
+    monkeypatch.setattr("hlobatch.artifacts.archive._MOST_WITHOUT_SIZE", 5 << 20)
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+
+    def write() -> None:
+        with contextlib.suppress(BrokenPipeError), pipe.open("wb", buffering=0) as file:
+            file.write(b"PK")
+            while True:
+                file.write(bytes(1 << 16))
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    with pytest.raises(hb.ArtifactError, match="more than 5242880 bytes long"):
+        hb.load(pipe)
+    writer.join(10)
+
+
+def test_an_artifact_comes_through_a_pipe(artifact: hb.Artifact, tmp_path: Path) -> None:
+    pipe, content = tmp_path / "pipe", artifact.save(tmp_path / "f").read_bytes()
+    os.mkfifo(pipe)
+    threading.Thread(target=lambda: pipe.write_bytes(content), daemon=True).start()
+    assert hb.load(pipe).call(INPUTS).tolist() == (INPUTS * 2).tolist()
 
 
 def test_what_is_not_trusted_is_tried_elsewhere_first(
