@@ -68,7 +68,9 @@ def _of_object(value: Any) -> Any:
     own = getattr(type(value), "__bool__", None)
     if not isinstance(own, types.FunctionType):
         return bool(value)
-    result = own(value)
+    from hlobatch.frontend.traced_functions import as_meant  # noqa: PLC0415  # which asks for truths
+
+    result = as_meant(own, value)(value)
     return _truth(result) if is_tracer(result) or type(result) is bool else bool(value)
 
 

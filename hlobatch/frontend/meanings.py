@@ -136,6 +136,7 @@ class Meanings:
 
     def _as_meant(self, node: Any, written: Any) -> Any:
         """A node whose parts mean what they should, as it should."""
+        node = _with_method(node)
         match node:
             case ast.Compare(left, [ast.Is() | ast.IsNot() | ast.Eq() | ast.NotEq() as operator], [ast.Constant(None)]):
                 is_none = helper("__hb_is_none", [left], node)
@@ -159,7 +160,7 @@ class Meanings:
                 return self._call(node)
             case ast.Subscript(value, index, ast.Load()) if self.asks_items or not _is_written_out(index):
                 return _item(value, index, node)
-            case ast.Attribute(value, name, ast.Load()) if name in members.NAMES and self._is_found_out(node):
+            case ast.Attribute(value, name, ast.Load()) if self._is_found_out(node):
                 return helper("__hb_member", [value, literal(name, node)], node)
             case ast.Compare():
                 return self._comparison(node)
@@ -268,6 +269,25 @@ class Meanings:
         names = isinstance(written, ast.Name) and written.id in self._negative
         negated = ast.copy_location(ast.Constant(names or _is_negated(written)), exponent)
         return helper("__hb_power", [base, exponent, negated], node)
+
+
+def _with_method(node: Any) -> Any:
+    """A call of an attribute, which is no property, by ``following.follow`` too; another node as it is."""
+    match node:
+        case ast.Call(ast.Name("__hb_follow" | "__hb_see"), [site, function, *arguments]) if method := _method(
+            function
+        ):
+            return ast.copy_location(ast.Call(node.func, [site, method, *arguments], node.keywords), node)
+        case ast.Call(function) if method := _method(function):
+            return ast.copy_location(ast.Call(method, node.args, node.keywords), node)
+    return node
+
+
+def _method(function: ast.expr) -> ast.expr | None:
+    match function:
+        case ast.Call(ast.Name("__hb_member"), [value, ast.Constant(str() as name)]) if name not in members.NAMES:
+            return ast.copy_location(ast.Attribute(value, name, ast.Load()), function)
+    return None
 
 
 def _later(value: ast.expr) -> ast.expr:

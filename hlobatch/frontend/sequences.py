@@ -38,6 +38,7 @@ from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
 from hlobatch.frontend.lane_ranges import LaneRange, in_range
 from hlobatch.frontend.python_numbers import type_of
+from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -199,7 +200,7 @@ def contains(container: Any, item: Any) -> Any:
     if isinstance(container, (Growing, LaneRange)):
         return container.contains(item)
     if isinstance(own := getattr(type(container), "__contains__", None), types.FunctionType) and is_users(own):
-        return as_bool(own(container, item))
+        return as_bool(as_meant(own, (container, item))(container, item))
     if isinstance(container, (str, bytes)) or not _differs((container, item)):
         return item in container
     if isinstance(container, range):
@@ -222,7 +223,8 @@ _CONTAINERS: Final[tuple[type, ...]] = (tuple, list, AbstractSet, Mapping, Value
 
 def _differs(value: tuple[Any, Any]) -> bool:
     """Whether a container or an item holds what differs between lanes, objects that are in it included."""
-    objects = [part for _, part in mutable_parts(value) if is_boxable(part)]
+    known = [tuple(part) if isinstance(part, ValuesView) else part for part in value]
+    objects = [part for _, part in mutable_parts(known) if is_boxable(part)]
     return differs(value) or any(differs([*attributes_of(part).values()]) for part in objects)
 
 

@@ -140,6 +140,16 @@ class Flagged:
     def __getitem__(self, k):
         return (self.n > 1) + (self.n > k)
 
+    def __contains__(self, k):
+        return (self.n > k) + (self.n > 2) == 2
+
+    def __bool__(self):
+        return (self.n > 1) + (self.n > 2) == 2
+
+    @property
+    def both(self):
+        return (self.n > 1) + (self.n > 2)
+
 
 def two_flags(a, b):
     return (a > 1) + (b > 1)
@@ -150,7 +160,8 @@ def flags_in_methods(n):
     compared = one == one, one != one, one < one, one > one
     summed = one.votes, one + one, 3 + one, one // 1, -one, abs(one), one[k], sum([one]), operator.add(one, one)
     given = [*map(two_flags, [n, 2], [n, 3])], functools.reduce(two_flags, [n, n]), functools.partial(two_flags, n)(n)
-    return *summed, *given[0], *given[1:], *compared
+    asked = one.both, 1 in one, not one, 5 if one else 7
+    return *asked, *summed, *given[0], *given[1:], *compared
 
 
 def test_flags_are_numbers_in_methods_that_python_calls_and_in_functions_that_are_given() -> None:
