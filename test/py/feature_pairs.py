@@ -1,0 +1,485 @@
+"""A seed -> a program that combines two or three features of Python, and whether hlobatch gives what Python gives.
+
+A program is a function ``main(a, b)`` of two small integers, and its helpers. Each feature (a list, a dict, an object,
+an exception, a recursion, …) brings what it needs before, statements, and values that are integers; control flow mixes
+them. Whatever the statements do is seen in ``t``, which the program gives back. Python judges: each example has the
+same value, or raises the same exception; or hlobatch refuses the program, in words that name nothing of its own.
+
+    python test/py/feature_pairs.py 17              one program: its text, and what came of it
+    python test/py/feature_pairs.py 0 1000          some programs: how many ran, were refused, differ
+"""
+
+from __future__ import annotations
+
+import ast
+import collections
+import contextlib
+import linecache
+import random
+import sys
+import textwrap
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import hlobatch as hb
+
+A = (0, 1, 2, 3, 5, 4)
+B = (1, 2, 0, 4, 3, 0)
+"""The examples: one row of ``A`` and ``B`` each."""
+MOST_DEPTH = 2
+"""Statements within statements."""
+
+Lines = list[str]
+
+
+@dataclass
+class Writer:
+    """Draws the parts of one program.
+
+    Attributes:
+        draw: Where choices come from.
+        features: Those that the program combines.
+        names: Integers that are in scope.
+        within: How many parts of features are being written, one within the other.
+    """
+
+    draw: random.Random
+    features: list[Feature] = field(default_factory=list)
+    names: list[str] = field(default_factory=lambda: ["a", "b", "t"])
+    within: int = 0
+
+    def number(self, depth: int = 1) -> str:
+        """An expression for a small integer."""
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.35 or self.within > 2:
+            return self.draw.choice([*self.names, str(self.draw.randint(0, 5))])
+        if kind < 0.6:
+            return self.feature().value(self)
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        if kind < 0.7:
+            return f"({left} if {self.condition()} else {right})"
+        return f"({left} {self.draw.choice('+-*')} {right}) % {self.draw.randint(3, 9)}"
+
+    def condition(self) -> str:
+        kind = self.draw.random()
+        test = f"{self.number(0)} {self.draw.choice(['<', '==', '!=', '>='])} {self.number(0)}"
+        if kind < 0.15:
+            return f"{test} and {self.number(0)} > {self.draw.randint(0, 4)}"
+        if kind < 0.3 and self.within <= 2:
+            return self.feature().condition(self)
+        return f"not {test}" if kind < 0.35 else test
+
+    def feature(self) -> Feature:
+        return self.draw.choice(self.features)
+
+    def statements(self, depth: int) -> Lines:
+        """A few statements."""
+        return [line for _ in range(self.draw.randint(1, 3)) for line in self.statement(depth)]
+
+    def statement(self, depth: int) -> Lines:
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.55:
+            others = [feature for feature in self.features if depth > 0 or not isinstance(feature, Raising)]
+            return self.draw.choice(others).statement(self) if self.draw.random() < 0.75 else [self.seen(self.number())]
+        if kind < 0.72:
+            otherwise = ["else:", *indented(self.statements(depth - 1))] if self.draw.random() < 0.5 else []
+            return [f"if {self.condition()}:", *indented(self.statements(depth - 1)), *otherwise]
+        if kind < 0.84:
+            return self._for(depth)
+        counter = f"w{self.draw.randint(0, 99)}"
+        return [
+            f"{counter} = {self.draw.choice(['a', 'b', '3'])}",
+            f"while {counter} > 0:",
+            f"    {counter} -= 1",
+            *indented(self.statements(depth - 1)),
+        ]
+
+    def _for(self, depth: int) -> Lines:
+        name = f"i{self.draw.randint(0, 99)}"
+        self.names.append(name)
+        body = self.statements(depth - 1)
+        self.names.remove(name)
+        over = self.draw.choice(["range(3)", "range(a)", "(a, 2, b)", "range(1, b + 1)"])
+        early = [f"    if {self.condition()}:", f"        {self.draw.choice(['break', 'continue'])}"]
+        return [f"for {name} in {over}:", *(early if self.draw.random() < 0.3 else []), *indented(body)]
+
+    def seen(self, value: str) -> str:
+        """A statement that lets the result depend on a value."""
+        return f"t = (t * 3 + {value}) % 1009"
+
+
+def indented(lines: Sequence[str]) -> Lines:
+    return [f"    {line}" for line in lines]
+
+
+class Feature:
+    """One feature: what stands before ``main``, what it begins with, and what the program does with it."""
+
+    helpers: str = ""
+    begins: tuple[str, ...] = ()
+    values: tuple[str, ...] = ()
+    conditions: tuple[str, ...] = ("a > b",)
+    changes: tuple[str, ...] = ()
+
+    def begin(self, w: Writer) -> Lines:
+        return [filled(w.draw.choice(self.begins), w)] if self.begins else []
+
+    def value(self, w: Writer) -> str:
+        return filled(w.draw.choice(self.values), w)
+
+    def condition(self, w: Writer) -> str:
+        return filled(w.draw.choice(self.conditions), w)
+
+    def statement(self, w: Writer) -> Lines:
+        if self.changes and w.draw.random() < 0.7:
+            return filled(w.draw.choice(self.changes), w).splitlines()
+        return [w.seen(self.value(w))]
+
+
+def filled(text: str, w: Writer) -> str:
+    """A text with a small integer in the place of each ``#``, and a plain name or constant in that of each ``@``."""
+    w.within += 1
+    parts = [w.number() if letter == "#" else w.number(0) if letter == "@" else letter for letter in text]
+    w.within -= 1
+    return "".join(parts)
+
+
+class List(Feature):
+    begins = ("l = []", "l = [a, 2]", "l = [1, a, b]", "l = [0] * 3")
+    values = ("len(l)", "sum(l)", "(l[0] if l else 9)", "(l[-1] if len(l) > 0 else 8)", "l.count(@)", "max([0, *l])")
+    conditions = ("@ in l", "len(l) > @", "l == [a, 2]", "l")
+    changes = (
+        "l.append(#)", "if l:\n    l.pop()", "if len(l) > 1:\n    l[1] = #", "l.insert(0, #)", "l += [#, @]",
+        "if @ in l:\n    l.remove(@ if @ in l else l[0])", "l.reverse()", "l = l + [#]", "l.sort()",
+    )  # fmt: skip
+
+
+class Dict(Feature):
+    begins = ("d = {}", "d = {1: a}", "d = {a: 1, 7: b}")
+    values = ("len(d)", "d.get(@, #)", "sum(d.values())", "sum(d)", "d.pop(@, 2)", "d.setdefault(@, #)")
+    conditions = ("@ in d", "len(d) > @", "not d")
+    changes = (
+        "d[@] = #",
+        "d[@] = d.get(@, 0) + #",
+        "d.pop(@, None)",
+        "d.setdefault(@, #)",
+        "for k, v in d.items():\n    t = (t * 3 + k + v) % 1009",
+    )
+
+
+class Set(Feature):
+    begins = ("s = set()", "s = {1, a}")
+    values = ("len(s)", "sum(s)")
+    conditions = ("@ in s", "@ not in s")
+    changes = ("s.add(#)", "s.discard(@)", "s |= {@, 3}")
+
+
+class Object(Feature):
+    helpers = """
+    class Box:
+        def __init__(self, x):
+            self.x, self.items = x, []
+
+        def add(self, v):
+            self.x += v
+            if self.x > 9:
+                self.x = 0
+                return -1
+            return self.x
+
+        def keep(self, v):
+            self.items.append(v)
+            return len(self.items)
+
+        def __eq__(self, other):
+            return self.x == other.x
+    """
+    begins = ("o = Box(a)", "o = Box(1)")
+    values = ("o.x", "o.add(@)", "o.keep(#)", "len(o.items)")
+    conditions = ("o.x > @", "o == Box(@)")
+    changes = ("o.x = #", "o.x += #", "o.add(#)", "o.keep(@)", "o = Box(#)")
+
+
+class Text(Feature):
+    begins = ('c = "red" if a > 1 else "blue"', 'c = "red"')
+    values = ('{"red": 1, "blue": 2, "x": 3}[c]', "len(c)", '{"red": 5}.get(c, #)', '("blue", "red").count(c)')
+    conditions = ('c == "red"', 'c in ("x", "blue")', 'c != "blue"')
+    changes = ('c = "blue"', 'c = "x" if # > 2 else c')
+
+
+class Nothing(Feature):
+    begins = ("n = None", "n = None if a > 1 else b")
+    values = ("(-1 if n is None else n)", "(n or 4)", "(n if n is not None else #)")
+    conditions = ("n is None", "n is not None and n > 1")
+    changes = ("n = #", "n = None", "if n is None:\n    n = @")
+
+
+class Raising(Feature):
+    helpers = """
+    def check(v):
+        if v % 3 == 0:
+            raise ValueError(v)
+        return v
+
+    def divide(x, y):
+        return x // y
+    """
+
+    def value(self, w: Writer) -> str:
+        return filled(w.draw.choice(("check(3 * @ + 1)", "divide(#, @ + 1)")), w)
+
+    def statement(self, w: Writer) -> Lines:
+        risky = [filled(w.draw.choice(_RISKY), w)]
+        others = w.statements(0)
+        body = [*risky, *others] if w.draw.random() < 0.5 else [*others, *risky]
+        other = ["else:", *indented(w.statements(0))] if w.draw.random() < 0.2 else []
+        last = ["finally:", *indented(w.statements(0))] if w.draw.random() < 0.3 else []
+        handler = [f"except {w.draw.choice(_CAUGHT)}:", *indented(w.statements(0))]
+        return ["try:", *indented(body), *handler, *other, *last]
+
+
+_RISKY = ("t = check(#)", "t += check(@)", "t = # // @", "t = divide(#, @)", "raise KeyError(1)", "check(@)")
+_CAUGHT = ("ValueError", "ZeroDivisionError", "(ValueError, ZeroDivisionError)", "Exception", "ArithmeticError")
+
+
+class Recursion(Feature):
+    helpers = """
+    def down(n, m):
+        if n <= 0:
+            return m % 5
+        if m > 3:
+            return down(n - 1, m - 2) + 1
+        return down(n - 2, m + 1) + down(n - 1, m)
+    """
+    values = ("down(@ % 4, @)", "down(a, b)")
+
+
+class Helper(Feature):
+    helpers = """
+    def fill(items, n):
+        while n > 0:
+            items.append(n)
+            n -= 2
+        return len(items)
+
+    def swap(items):
+        if len(items) > 1 and items[0] > items[1]:
+            items[0], items[1] = items[1], items[0]
+
+    def least(x, y=2):
+        return x if x < y else y
+    """
+    begins = ("h = [b]", "h = [3, a, 1]")
+    values = ("len(h)", "sum(h)", "fill(h, @)", "least(#)", "least(@, #)", "h[0]")
+    changes = ("fill(h, @)", "swap(h)", "h = h[:]", "h.append(#)", "g = h[:]\nswap(g)\nt += g[0]")
+
+
+class Comprehension(Feature):
+    values = (
+        "sum(x * 2 for x in (a, b, 3))", "len([x for x in range(4) if x > @])", "sum([x + 1 for x in (a, @)])",
+        "max(x - @ for x in range(1, 4))", "sum(1 for x in range(5) if x % 2 == @)",
+    )  # fmt: skip
+    conditions = ("any(x == @ for x in (a, 2))", "all(x > @ for x in (a, b))")
+
+
+class Slice(Feature):
+    begins = ("v = [a, b, 3, 4]", "v = [1, 2, 3]")
+    values = ("sum(v[1:])", "v[:2][0]", "v[::-1][0]", "len(v[1:3])", "v[-1]", "sum(v[@ % 3:])")
+    changes = ("v = v[1:] + [#]", "v[0] = #", "p = v[:]\np[0] = #\nt += v[0]", "v[1], v[0] = v[0], v[1]")
+
+
+class Enumeration(Feature):
+    helpers = """
+    class Color(enum.Enum):
+        RED = 1
+        BLUE = 2
+    """
+    begins = ("e = Color.RED", "e = Color.RED if b > 1 else Color.BLUE")
+    values = ("e.value", "{Color.RED: 4, Color.BLUE: 6}[e]", "(1 if isinstance(e, Color) else 0)")
+    conditions = ("e is Color.RED", "e == Color.BLUE")
+    changes = ("e = Color.BLUE", "e = Color.RED if @ > 2 else e")
+
+
+class Closure(Feature):
+    begins = (
+        "def bump(k):\n    nonlocal z\n    z += k\n    return z",
+        "def bump(k):\n    nonlocal z\n    if k > 2:\n        z = k\n    return z",
+    )
+    values = ("bump(@)", "bump(1)", "z")
+    changes = ("z = #", "bump(#)", "t += bump(@)")
+
+    def begin(self, w: Writer) -> Lines:
+        return ["z = 1", *w.draw.choice(self.begins).splitlines()]
+
+
+class Pair(Feature):
+    begins = ("p, q = a, b", "p, q = (1, a)")
+    values = ("p", "q", "(p, q)[@ % 2]", "max(p, q)")
+    conditions = ("(p, q) < (q, @)", "p == q", "(p, q) == (1, 2)")
+    changes = ("p, q = q, p + 1", "p, q = #, p", "q += p")
+
+
+class Array(Feature):
+    begins = ("r = np.zeros(3, np.int32)", "r = np.array([4, 2, 6], np.int32)")
+    values = ("int(r[@ % 3])", "int(r.sum())", "len(r)", "int(r[0])")
+    changes = ("r[@ % 3] = #", "r[1] += #", "r = r + 1", "r[0], r[1] = r[1], r[0]")
+
+
+class Numbers(Feature):
+    values = (
+        "abs(a - @)",
+        "min(a, #)",
+        "divmod(#, 3)[1]",
+        "(# ** 2) % 11",
+        "(t := (t + @) % 100)",
+        "(a > 1) + (b > 1)",
+        "round(# / 2)",
+    )
+    conditions = ("0 <= a < @", "bool(@)", "1 < @ <= 4")
+    changes = ("t -= #", "t *= 2\nt %= 1009", "t //= 2", "t = t ^ @")
+
+
+FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
+
+
+def program(seed: int) -> str:
+    """The text of a program; the same for each seed."""
+    w = Writer(random.Random(seed))
+    w.features = [kind() for kind in w.draw.sample(FEATURES, w.draw.choice((2, 2, 3)))]
+    helpers = [textwrap.dedent(feature.helpers) for feature in w.features]
+    begin = [line for feature in w.features for text in feature.begin(w) for line in text.splitlines()]
+    body = [line for _ in range(w.draw.randint(2, 4)) for line in w.statement(MOST_DEPTH)]
+    values = [w.seen(feature.value(w)) for feature in w.features]
+    lines = ["t = 0", *begin, *body, *values, "return t"]
+    if w.draw.random() < 0.3 and "bump" not in "".join(begin):
+        lines = ["t = 0", *begin, *body, f"if {w.condition()}:", "    return t", *values, "return t"]
+    return "\n".join(["import enum", "import numpy as np", *helpers, "def main(a, b):", *indented(lines), ""])
+
+
+def made(text: str) -> Callable[..., Any]:
+    """The function ``main`` of a program."""
+    name = f"<feature pairs {hash(text)}>"
+    linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
+    space: dict[str, Any] = {"__name__": name}
+    exec(compile(text, name, "exec"), space)
+    return space["main"]  # type: ignore[no-any-return]
+
+
+SKIPPED = (NameError, RecursionError, AttributeError, SyntaxError, RuntimeError)
+"""What Python raises where the writer has written what nobody means."""
+OWN_WORDS = ("Tracer", "Growing", "Choice(", "Maybe", "LaneRange", "Stretch", "Boxed", "__hb_", "_hb_", "hlobatch/")
+"""What no message to a user says."""
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of a program: ``ran``, ``refused``, ``skipped`` or ``wrong``, and what to say of it."""
+
+    kind: str
+    what: str = ""
+
+
+def outcome(text: str, **options: Any) -> Outcome:
+    """What hlobatch makes of a program, judged by Python."""
+    main = made(text)
+    expected: list[Any] = []
+    for a, b in zip(A, B, strict=True):
+        try:
+            expected.append(main(a, b))
+        except SKIPPED as error:
+            return Outcome("skipped", repr(error))
+        except Exception as error:  # noqa: BLE001  # whatever the program raises
+            expected.append(type(error))
+    if any(not isinstance(value, type) and (type(value) is not int or abs(value) > 1 << 30) for value in expected):
+        return Outcome("skipped", str(expected))
+    lanes = np.array([i for i in range(len(A)) if _is_asked_for(expected[i], text)], np.int64)
+    if not lanes.size:
+        return Outcome("skipped", "every lane raises")
+    wanted = [expected[i] for i in lanes]
+    try:
+        got = _run(main, lanes, options)
+    except hb.VerificationError as error:
+        return Outcome("wrong", str(error))
+    except hb.HloBatchError as error:
+        said = next((word for word in OWN_WORDS if word in str(error)), None)
+        return Outcome("refused" if said is None else "wrong", str(error))
+    except Exception as error:  # noqa: BLE001  # whatever comes out of the compiler
+        return Outcome("wrong", repr(error))
+    return Outcome("ran") if got == wanted else Outcome("wrong", f"got    {got}\npython {wanted}")
+
+
+def _is_asked_for(value: Any, text: str) -> bool:
+    """Whether an outcome has to be Python's: what operations raise by themselves is, in a program that catches it."""
+    catching = {ZeroDivisionError: ("except Exception", "ZeroDivisionError", "ArithmeticError")}
+    return value not in catching or any(handler in text for handler in catching[value])
+
+
+def _run(main: Callable[..., Any], lanes: Any, options: dict[str, Any]) -> list[Any]:
+    """The results of a run, and in lanes that raised the classes of their exceptions."""
+    a, b = np.array(A, np.int32)[lanes], np.array(B, np.int32)[lanes]
+    try:
+        try:
+            found = hb.batch(main, max_steps=100_000, **{"dispatch": "kernel", **options})(a, b)  # compiled sooner
+        except hb.KernelError:
+            found = hb.batch(main, max_steps=100_000, **options)(a, b)
+        return np.asarray(found).tolist()  # type: ignore[no-any-return]
+    except hb.LaneError as error:
+        if not getattr(error, "errors", None):
+            raise
+        outputs = [None] * len(a) if error.outputs is None else np.asarray(error.outputs).tolist()
+        for lane, raised in error.errors.items():
+            outputs[lane] = next(k for k in type(raised).__mro__ if k.__module__ == "builtins")
+        return outputs
+
+
+def reduced(text: str, is_as_bad: Callable[[str], bool]) -> str:
+    """A program that is as bad, without the statements that do not matter."""
+    shrinks = True
+    while shrinks:
+        shrinks = False
+        for smaller in list(_smaller(ast.parse(text))):
+            with contextlib.suppress(SyntaxError):
+                if is_as_bad(smaller):
+                    text, shrinks = smaller, True
+                    break
+    return text
+
+
+def _smaller(tree: ast.Module) -> Iterator[str]:
+    """The program without one of its statements, or with a statement's body in its place."""
+    for node in ast.walk(tree):
+        for name in ("body", "orelse", "finalbody") if not isinstance(node, ast.Module) else ():
+            body = getattr(node, name, None)
+            for i, statement in enumerate(body if isinstance(body, list) else ()):
+                if isinstance(node, ast.While) and i == 0:  # it counts
+                    continue
+                for others in ([], getattr(statement, "body", [])):
+                    setattr(node, name, [*body[:i], *others, *body[i + 1 :]] or [ast.Pass()])
+                    yield ast.unparse(tree)
+                setattr(node, name, body)
+
+
+def main(arguments: Sequence[str]) -> None:
+    """What the commands above do."""
+    if len(arguments) == 1:
+        text = program(int(arguments[0]))
+        found = outcome(text)
+        if found.kind == "wrong":
+            text = reduced(text, lambda smaller: outcome(smaller).kind == "wrong")
+            found = outcome(text)
+        print(text, found.kind, found.what, sep="\n")
+        return
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in range(*map(int, arguments)):
+        found = outcome(program(seed))
+        counts[found.kind] += 1
+        if found.kind == "wrong":
+            print(seed, found.what.splitlines()[0][:200], flush=True)
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
