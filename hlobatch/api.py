@@ -29,7 +29,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import Static
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
-from hlobatch.runtime.execute import execute, trace
+from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.kept import Kept, Made
 from hlobatch.runtime.pickling import reduced, restore
@@ -198,11 +198,14 @@ class BatchedFunction(Generic[P, R]):
         except (RuntimeError, ValueError, FloatingPointError):
             self._explain(args, kwargs)
             raise
-        return self._with_more_room(args, kwargs, error)  # type: ignore[no-any-return]
+        plan, outcome = self._with_more_room(args, kwargs, error)
+        return plan.result(outcome.results)  # type: ignore[no-any-return]
 
     @hiding_internal_frames
-    def _with_more_room(self, args: Any, kwargs: Any, error: HloBatchError) -> Any:
-        """The result of a call in which containers were full, which were given no capacity: they get more.
+    def _with_more_room(
+        self, args: Any, kwargs: Any, error: HloBatchError, *, stats: bool = False
+    ) -> tuple[Plan, Outcome]:
+        """What comes of a call in which containers were full, which were given no capacity: they get more.
 
         Raises:
             CapacityError: There is no memory for more.
@@ -217,7 +220,7 @@ class BatchedFunction(Generic[P, R]):
                 raise error
             plan = self._plan(call, times)
             try:
-                results = execute(plan, call.physical()).results
+                outcome = execute(plan, call.physical(), stats=stats)
             except HloBatchError as wrong:
                 if not is_outgrown(wrong):
                     raise
@@ -225,7 +228,7 @@ class BatchedFunction(Generic[P, R]):
             else:
                 made.rooms[key] = times
                 made.shortcuts.forget()
-                return plan.result(results)
+                return plan, outcome
 
     @hiding_internal_frames
     def _explain(self, args: Any, kwargs: Any) -> None:
@@ -250,8 +253,7 @@ class BatchedFunction(Generic[P, R]):
         if known is not None:
             return known(leaves)
         call = self._bind(args, kwargs)
-        made = self._made(call)
-        plan = self._plan(call, made.rooms.get(self._key(call), 1) if made.rooms else 1)
+        plan = self._plan_with_room(call)
         results = execute(plan, call.physical()).results
         shortcuts.remember(key, leaves, call, plan)
         return plan.result(results)
@@ -272,8 +274,14 @@ class BatchedFunction(Generic[P, R]):
         """
         if is_tracing():
             raise HloBatchError("with_stats cannot be traced", caller(), help="call it outside jax.jit.")
-        call, plan = self._planned(args, kwargs)
-        outcome = execute(plan, call.physical(), stats=True)
+        call = self._bind(args, kwargs)
+        plan = self._plan_with_room(call)
+        try:
+            outcome = execute(plan, call.physical(), stats=True)
+        except HloBatchError as wrong:
+            if not is_outgrown(wrong):
+                raise
+            plan, outcome = self._with_more_room(args, kwargs, wrong, stats=True)
         assert outcome.stats is not None
         return plan.result(outcome.results), outcome.stats
 
@@ -321,6 +329,11 @@ class BatchedFunction(Generic[P, R]):
     def _planned(self, args: Any, kwargs: Any, *, abstract: bool = False) -> tuple[Call, Plan]:
         call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
+
+    def _plan_with_room(self, call: Call) -> Plan:
+        """The plan with as much room in containers as calls of this kind have needed so far."""
+        made = self._made(call)
+        return self._plan(call, made.rooms.get(self._key(call), 1) if made.rooms else 1)
 
     def _made(self, call: Call) -> Made:
         """What was made of the function, with all that it reads outside as it is now."""

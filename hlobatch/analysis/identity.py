@@ -140,6 +140,7 @@ class Identity:
 
 
 NOTHING: Final = Identity()
+_NUMBERS: Final = frozenset({bool, int, float, complex})
 _LEAVES: Final = (jax.Array, np.ndarray, int, float, str)
 """What consists of nothing, of all that statements are given most."""
 
@@ -291,7 +292,7 @@ def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         return
     if not isinstance(value, (tuple, type(None))):
         yield path, value
-    if isinstance(value, OPAQUE):
+    if isinstance(value, OPAQUE) or _NUMBERS.issuperset(map(type, children)):
         return
     for index, child in enumerate(children):
         yield from mutable_parts(child, (*path, index))

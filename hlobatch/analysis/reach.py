@@ -44,6 +44,8 @@ MOST_PARTS_COMPARED: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
 MOST_PARTS_READ: Final = 20_000
 """Objects looked at, of those that a function may read outside of it, the nearest first."""
+_PLAIN: Final = frozenset({bool, int, float, complex, str, bytes})
+"""Types of values that consist of nothing else: of a million of them, none is looked at by itself."""
 _ATOMS: Final = (
     str,
     bytes,
@@ -223,7 +225,8 @@ def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
         case _:
             yield from [type(item)] if is_users_class(type(item)) else ()
             held = content(item)
-            yield from held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
+            values = held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
+            yield from () if _PLAIN.issuperset(map(type, values)) else values
             by_name = names if names is not None and is_read_by_name(item) else None
             yield from (value for name, value in attributes(item).items() if by_name is None or name in by_name)
 

@@ -12,6 +12,7 @@ from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
+from jax import lax
 
 from hlobatch._jax import keys_of, weakly
 from hlobatch.analysis import whole_numbers
@@ -190,9 +191,23 @@ def put(rows: Any, place: Any, item: Any) -> Any:
     """Rows in which an item stands at a place; past the end, nothing changes."""
 
     def put_leaf(leaf: Any, value: Any) -> Any:
+        if getattr(leaf, "weak_type", False):
+            return _put_weakly(leaf, jnp.asarray(place), value)
         return leaf.at[place].set(value, mode="drop", wrap_negative_indices=False)
 
     return jax.tree.map(put_leaf, rows, stored(item, rows))
+
+
+def _put_weakly(leaf: Any, place: Any, value: Any) -> Any:
+    """An array of Python's numbers with an element changed. ``.at`` would convert it to and fro, which copies it."""
+    item = leaf.shape[1:]
+    window = tuple(range(place.ndim, place.ndim + len(item)))
+    numbers = lax.ScatterDimensionNumbers(window, (0,), (0,))
+    updates = jnp.broadcast_to(value, (*place.shape, *item))
+    is_one = place.ndim == 0
+    return lax.scatter(
+        leaf, place[..., None], updates, numbers, indices_are_sorted=is_one, unique_indices=is_one, mode="drop"
+    )
 
 
 def stored(item: Any, rows: Any) -> Any:

@@ -27,7 +27,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
-from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, together
+from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, table_of, together
 from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
@@ -177,6 +177,8 @@ def gathered(items: Sequence[Any], index: Any) -> Any:
         error.about = places_of(items) or type(items)
         raise error
     index = within(index, len(items))
+    if len(items) > _MOST_SELECTS and (table := table_of(items)) is not None:
+        return items[0] if len(set(map(id, items))) == 1 else from_table(jnp.asarray(table)[index], table)
     flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(value, ())) for value in items]
     if any(treedef != flat[0][1] for _, treedef in flat) or any_optional(items):
         return chosen(items, jnp.clip(index, 0, len(items) - 1))

@@ -2,6 +2,7 @@
 
 import heapq
 import re
+import time
 from collections import Counter, defaultdict, deque
 from collections.abc import Callable
 from typing import Any
@@ -626,6 +627,73 @@ def with_room(n):
         items.append(n)
         n -= 1
     return sum(items)
+
+
+def test_append_costs_what_one_item_does() -> None:
+    """Whatever the room: of Python's numbers, too, whose arrays adopt the dtype of what they meet."""
+
+    def seconds(capacity: int) -> float:
+        @hb.batch(dispatch="kernel", threads=1)
+        def f(n):
+            items = hb.capacity([0], capacity)
+            for i in range(n):
+                items.append((items[-1] + i) % 1000)
+            return items[-1]
+
+        times, n = [], np.array([3_000], np.int32)
+        for _ in range(5):
+            began = time.perf_counter()
+            assert int(f(n)[0]) == 3_000 * 2_999 // 2 % 1000
+            times.append(time.perf_counter() - began)
+        return min(times)
+
+    assert seconds(1 << 19) < 20 * seconds(1 << 12)
+
+
+def test_statistics_are_of_a_run_with_enough_room() -> None:
+    """What a call finds to be enough, later calls begin with, whichever of both it was."""
+
+    @hb.batch
+    def f(n):
+        items = [n]
+        while len(items) <= n:
+            items.append(0)
+        return len(items)
+
+    n = np.array([3, 300], np.int32)
+    result, stats = f.with_stats(n)
+    assert result.tolist() == [4, 301]
+    assert stats.inputs == 2
+    assert f(n).tolist() == [4, 301]
+    assert f.with_stats(n)[0].tolist() == [4, 301]
+
+
+LONG_LISTS = {
+    "ints": [*range(-5, 5)],
+    "wide": [2**32 - 1, 7, 9, 1, 2, 3],
+    "floats": [0.0, -0.0, 1.5, float("nan"), float("inf")],
+    "flags": [True, False, False, True, True],
+    "mixed": [1, 2.5, True, 4, 5],
+    "complex": [1j, 2.0 + 0j, 3j, 4j, 5j],
+    "the same": [7.5] * 9,
+    "many": list(range(200_000)),
+}
+
+
+@pytest.mark.parametrize("name", LONG_LISTS)
+def test_a_lane_finds_a_number_of_a_list_from_outside(name: str) -> None:
+    outside = LONG_LISTS[name]
+
+    @hb.batch
+    def f(i):
+        return outside[i]
+
+    places = np.array([*range(5), -1], np.int32)
+    found = np.asarray(f(places))
+    wanted = np.array([outside[i] for i in places], found.dtype)
+    np.testing.assert_array_equal(found, wanted)
+    if wanted.dtype.kind == "f":
+        np.testing.assert_array_equal(np.signbit(found), np.signbit(wanted))
 
 
 def test_a_capacity_holds_everywhere() -> None:

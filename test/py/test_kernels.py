@@ -169,6 +169,22 @@ def test_indices_that_no_signed_number_can_be(dtype: Any) -> None:
     jax.tree.map(np.testing.assert_array_equal, found, wanted)
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint8, np.int16, np.uint32, np.int32])
+def test_products_and_sums_wrap_around_as_those_of_jax(dtype: Any) -> None:
+    """Those of whole numbers; of flags, a sum is true where a term is."""
+
+    def main(x):
+        into = jax.lax.dot(x, x, preferred_element_type=jnp.int32)
+        added = x if dtype is bool else x[0].at[jnp.array([0, 1, 1, 0])].add(x[1, :4])
+        return x @ x, jnp.vdot(x, x), jnp.outer(x[0], x[1]), into, x.sum(0), x.prod(1), added, x.cumsum(0)
+
+    rng = np.random.default_rng(3)
+    ends = (0, 1) if dtype is bool else (np.iinfo(dtype).min, np.iinfo(dtype).max)
+    for size in (2, 12):
+        x = rng.integers(*ends, (5, size + 4, size + 4), dtype=np.int64, endpoint=True).astype(dtype)
+        jax.tree.map(np.testing.assert_array_equal, kernel(main)(x), jax.vmap(main)(x))
+
+
 def test_indices_that_the_user_moves() -> None:
     """What counts from the end is known by its form, which may be the user's own, of another array."""
 
