@@ -30,6 +30,8 @@ def specialized_program(program: Program, in_types: Mapping[str, Type], facts: F
         in_types: Types of its inputs.
         facts: What is known about its variables.
     """
+    if config.verify_each():
+        verify(program)
     return run(program, registry.TYPING, Given(in_types=in_types, facts=facts))
 
 
