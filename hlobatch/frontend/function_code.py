@@ -94,7 +94,7 @@ def code_as_meant(source: Source) -> types.CodeType:
         code = compile(module, source.file, "exec", dont_inherit=True)
     exec(code, namespace)
     made: types.CodeType = namespace["__hb_factory"](*(None for _ in parameters)).__code__
-    return _named(made, plain).replace(co_name=plain.co_name, co_firstlineno=plain.co_firstlineno)
+    return _named(made, plain).replace(co_name=plain.co_name)  # lines count from its own first one, without decorators
 
 
 def _named(code: types.CodeType, plain: types.CodeType) -> types.CodeType:

@@ -13,6 +13,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from counted_calls import counted_calls
 
 import hlobatch as hb
 from examples import nuts, targets
@@ -119,21 +120,13 @@ def test_little_lives_across_the_recursion() -> None:
     assert full == {"build_tree.depth", "build_tree.$turns5", "build_tree.$return", *momenta}
 
 
-def test_each_segment_is_traced_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_segment_is_traced_once() -> None:
     """The user's Python runs once per straight-line segment: here, once per helper that a segment calls."""
-    calls: dict[str, int] = {}
-    for name in ("set_out", "choose_end", "grow", "join", "draw_noise", "count"):
-        plain = getattr(nuts, name)
-
-        def counted(*args: object, name: str = name, plain: object = plain) -> object:
-            calls[name] = calls.get(name, 0) + 1
-            return plain(*args)  # type: ignore[operator]
-
-        monkeypatch.setattr(nuts, name, counted)
+    helpers = (nuts.set_out, nuts.choose_end, nuts.grow, nuts.join, nuts.draw_noise, nuts.count)
     target = gaussian()
     sample = nuts.make_nuts(target.log_density, step_size=0.25, num_draws=2, max_depth=4)
     chains = start(target.log_density, jnp.ones((3, 10)))
-    sample.trace(chains).lower().as_text()
-    sample(chains)
-    assert calls == dict.fromkeys(calls, 1)
-    assert len(calls) == 6
+    with counted_calls(*helpers) as calls:
+        sample.trace(chains).lower().as_text()
+        sample(chains)
+    assert calls == {helper.__name__: 1 for helper in helpers}
