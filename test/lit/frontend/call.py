@@ -17,9 +17,9 @@ def f(x):
 # Checks of f, g, made by update_checks.py
 # CHECK-LABEL: def f(%f.x) -> (%f.$result):
 # CHECK-NEXT:   entry:
-# CHECK-NEXT:     %f.$2 = prim "x + 1" (%f.x)
-# CHECK-NEXT:     %f.$3 = prim "10" ()
-# CHECK-NEXT:     %f.$1 = call @g(%f.$2, %f.$3)
+# CHECK-NEXT:     %f.$2 = prim "10" ()
+# CHECK-NEXT:     %f.$3 = prim "x + 1" (%f.x)
+# CHECK-NEXT:     %f.$1 = call @g(%f.$3, %f.$2)
 # CHECK-NEXT:     jump after_g
 # CHECK-NEXT:   after_g:
 # CHECK-NEXT:     %f.$6 = prim "2" ()
