@@ -28,9 +28,9 @@ _MOST_POWERS: Final = 4096
 
 def log2(x: Any) -> Any:
     """``math.log2`` of a float."""
-    near = jnp.log2(x)
-    whole = _whole(near, *_exponents(2, x.dtype))
-    return _between(x, near, jnp.ldexp(jnp.ones_like(x), whole), whole.astype(x.dtype))
+    near = jnp.log(x) / math.log(2)  # JAX's own is a primitive in some releases, of which kernels have no code
+    whole = _whole(near, *_exponents(2, x.dtype)).astype(x.dtype)
+    return _between(x, near, exp2(whole), whole)
 
 
 def log10(x: Any) -> Any:
