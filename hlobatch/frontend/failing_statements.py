@@ -15,7 +15,8 @@
 Tracing finds out that a statement can fail, and how (``analysis/lane_failures.py``); it then gives a ``$status`` beside
 its results: the number of the way in which it failed, 0 if it did not. Statements of one block are tested together
 where control leaves it: what is computed after a failure is computed in vain, as nothing but the block sees it. In a
-``try`` each statement is tested at once, since a handler may read what comes after it.
+``try``, and where a caller with one sees what a function changes, each statement is tested at once; there a statement
+that changes something in place, too, goes by steps (``steps.py``).
 """
 
 from __future__ import annotations
@@ -73,8 +74,7 @@ class FailingLowering(RaisingLowering):
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
         """Emit a ``PrimOp``, whose operations say what they raise, if the program catches something of that."""
-        facts = self.callees.facts
-        caught, careful = facts.of(Caught, PROGRAM), facts.of(Careful, PROGRAM) is not None
+        caught, careful = self.caught, self.callees.facts.of(Careful, PROGRAM) is not None
         if (caught or careful) and not tests:
             wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
             body = [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
@@ -123,7 +123,7 @@ class FailingLowering(RaisingLowering):
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Note, behind a statement that fails in some lanes, that it has to be tested."""
         self.untested.append(Untested(status, failing, node))
-        is_seen = self.tries or (self.callee.given_back and self.callees.facts.of(Caught, PROGRAM) is not None)
+        is_seen = self.tries or (self.callee.given_back and self.caught is not None)
         if is_seen or failing.surely:  # what comes next must not be done
             self.test_statements()
 
@@ -176,8 +176,7 @@ class FailingLowering(RaisingLowering):
             Learned: One of them was not known: from now on all operations of the program raise it. Or nothing was
                 known to be looked at after an exception.
         """
-        caught = self.callees.facts.of(Caught, PROGRAM)
-        known = caught.kinds if caught else ()
+        known = self.caught.kinds if self.caught else ()
         new = tuple(kind for kind in OF_LANES if kind not in known and any(issubclass(kind, other) for other in kinds))
-        if new or caught is None:
+        if new or self.caught is None:
             raise Learned(PROGRAM, Caught((*known, *new)))

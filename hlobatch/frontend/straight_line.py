@@ -55,18 +55,22 @@ class StraightLineLowering:
         self.local = local_names(self.source.node).union(callee.captured)
         around = callee.template.scope if callee.template else {}
         self.scope = nested_functions(self.source, callee.key, self.local, around)
-        caught = callees.facts.of(Caught, PROGRAM)
         self.meanings = Meanings(
             self.source,
             self.local,
             is_careful=callees.facts.of(Careful, PROGRAM) is not None,
-            asks_items=caught is not None and any(issubclass(kind, LookupError) for kind in caught.kinds),
+            asks_items=any(issubclass(kind, LookupError) for kind in self.caught.kinds) if self.caught else False,
         )
         self.blocks = BlockBuilder()
         self.path: tuple[int, ...] = ()
         self.constants: dict[str, Any] = {}
         self._temporaries = 0
         self._functions: dict[int, ast.expr] = {}  # what is called: an attribute there is no property
+
+    @property
+    def caught(self) -> Caught | None:
+        """What the program catches, if it has a ``try``."""
+        return self.callees.facts.of(Caught, PROGRAM)
 
     # Names
 
