@@ -81,7 +81,7 @@ def _of_jax(error: Exception, *, is_in_own_code: bool) -> _Explanation | None:
             "a Python `if`, `while`, `and` or `or` inside this code depends on a value that differs between lanes",
             _instead_of_the_branch(error) if is_in_own_code else _NO_BUILTIN,
         )
-    if isinstance(error, jax.errors.TracerArrayConversionError):
+    if isinstance(error, jax.errors.TracerArrayConversionError) or _NO_ARRAY in str(error):
         what = "this code makes a NumPy array of a value that differs between lanes"
         return _Explanation(BatchTypeError, what, "use jax.numpy instead of numpy.")
     if isinstance(error, _NEEDS_VALUE) or any(words in str(error) for words in _WANTS_VALUE):
@@ -129,6 +129,8 @@ def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanat
     return _Explanation(kind, f"{type(error).__name__}: {_detail(error)}", help_)
 
 
+_NO_ARRAY: Final = "object __array__ method not producing an array"
+"""What NumPy says where an object's own method gives an array of JAX's."""
 LARGE_NUMBERS: Final = (
     "write a float, as in 3e9, or jnp.inf for what is larger than all others, or jnp.uint32(n) for all 32 bits; "
     "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."

@@ -38,6 +38,7 @@ from hlobatch.analysis.draws import (
     owner_of,
 )
 from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
+from hlobatch.analysis.own_code import functions_in
 from hlobatch.ir.sameness import attributes
 
 MOST_PARTS_COMPARED: Final = 1_000
@@ -71,12 +72,14 @@ class Found:
         parts: What may change.
         arrays: NumPy's arrays.
         functions: The user's functions, and what is called as such.
+        classes: The user's classes.
         may_be_unsteady: Whether anything may give another value each time it is called.
     """
 
     parts: list[Part] = field(default_factory=list)
     arrays: list[np.ndarray[Any, Any]] = field(default_factory=list)
     functions: list[types.FunctionType] = field(default_factory=list)
+    classes: list[type] = field(default_factory=list)
     may_be_unsteady: bool = False
 
     @cached_property
@@ -156,10 +159,17 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
             found.parts.append(Part(item, read, read(item), may_grow, name))
         if isinstance(item, types.FunctionType) and _is_users(item):
             found.functions.append(item)
-        pending.extend((name, part) for part in _consists_of(item, names))
-        if reaches:
-            pending.extend((inner or name, part) for inner, part in _reaches(item, names))
+        if isinstance(item, type):
+            found.classes.append(item)
+        further = [(name, part) for part in _consists_of(item, names)]
+        further += [(inner or name, part) for inner, part in _reaches(item, names)] if reaches else []
+        pending.extend(named for named in further if not isinstance(named[1], _CODE))
+        pending.extendleft(named for named in reversed(further) if isinstance(named[1], _CODE))
     return found
+
+
+_CODE: Final = (types.FunctionType, types.MethodType, types.CellType, type)
+"""What says what is reached: it comes before all else, however much that is."""
 
 
 def is_read_by_name(item: Any) -> bool:
@@ -243,7 +253,9 @@ def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:
             yield "", item.__func__
         case type():
             called = [value for name, value in vars(item).items() if names is None or _may_call(item, name, names)]
-            yield from ((item.__name__, function) for value in called for function in _functions_in(value))
+            yield from ((item.__name__, function) for value in called for function in functions_in(value))
+            kinds = (type(item), *map(type, vars(item).values()))  # those of descriptors
+            yield from ((kind.__name__, kind) for kind in kinds if is_users_class(kind))
 
 
 def _may_call(kind: type, method: str, names: frozenset[str]) -> bool:
@@ -302,19 +314,6 @@ def _globals_in(code: types.CodeType) -> frozenset[str]:
 
 
 _NAMING: Final = frozenset({"LOAD_GLOBAL", "LOAD_NAME", "IMPORT_NAME"})
-
-
-def _functions_in(value: Any) -> Iterator[Any]:
-    """The functions that an attribute of a class stands for."""
-    match value:
-        case property():
-            yield from filter(None, (value.fget, value.fset, value.fdel))
-        case staticmethod() | classmethod():
-            yield value.__func__
-        case functools.cached_property():
-            yield value.func
-        case types.FunctionType():
-            yield value
 
 
 def _held_by(iterator: Any) -> Iterator[Any]:

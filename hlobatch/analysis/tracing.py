@@ -32,6 +32,7 @@ from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import ReadOnlyError, depends_on_what_was_added, unchanged
 from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
+from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.traced_function import TracedFunction
@@ -149,7 +150,7 @@ def _traced(
         is_known = not any(type_.tensor_leaves for type_ in in_types)
         code = watched_alone(op.function, op.location, len(op.vars_out), is_known=is_known)
         outside = _outside(op, in_types, values)
-        with unchanged(outside, arrays_are_copied=arrays_are_copied) as found:
+        with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
             results, with_flags = optional.run(code, values, identities.see)
             _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))

@@ -19,7 +19,7 @@ import enum
 import functools
 import operator
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Final
 
@@ -46,7 +46,8 @@ from hlobatch.frontend.effects import print_values
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.meaning import Function, Meaning
-from hlobatch.frontend.traced_functions import as_meant, is_made_by_users_code
+from hlobatch.frontend.python_numbers import type_of
+from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.boxed import leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -70,6 +71,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return each(function, lambda one: _unchanging(one, args, kwargs))
     if function is print:
         return print_values(*args, **kwargs)
+    function = dispatched(function, args)
     known = _known(function)
     if (done := _for_each(known, args, kwargs)) is not None:
         return done()
@@ -95,6 +97,26 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
         with by_python():
             return function(*args, **kwargs)
     return as_meant(function, (args, kwargs))(*args, **kwargs)
+
+
+_GENERIC: Final = functools.singledispatch(lambda _: None).__code__  # type: ignore[attr-defined]
+"""The code of all generic functions."""
+
+
+def dispatched(function: Any, args: Sequence[Any]) -> Any:
+    """What a generic function calls for the class that its first argument has in Python; other functions themselves.
+
+    Raises:
+        UnsupportedSyntaxError: The class differs between lanes.
+    """
+    if not isinstance(function, types.FunctionType) or function.__code__ is not _GENERIC or not args:
+        return function
+    kind = type_of(args[0])
+    if not isinstance(kind, type):
+        raise UnsupportedSyntaxError(
+            f"which function {function.__name__!r} calls depends on the lane", help="ask for the class by `if`."
+        )
+    return function.dispatch(kind)  # type: ignore[attr-defined]
 
 
 def _unchanging(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Any:
@@ -197,7 +219,7 @@ def has_meaning(function: Any) -> bool:
     known = _known(function)
     has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
     is_pythons = known is not None and (_is_of_python(known) or known in _COPIES)
-    return has_own or is_pythons or isinstance(function, Choice) or is_made_by_users_code(function)
+    return has_own or is_pythons or isinstance(function, Choice)
 
 
 def known_functions() -> dict[str, list[str]]:

@@ -25,7 +25,7 @@ from hlobatch.analysis.lane_failures import count_of_failures, is_of_tracing
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
-from hlobatch.frontend.calls import call
+from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.nested import Closure
@@ -92,6 +92,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         Learned: The function has to be a part of the program.
         Exception: What the function raises, for another reason than that its arguments differ between lanes.
     """
+    function = dispatched(function, args)
     target = called(function)
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes

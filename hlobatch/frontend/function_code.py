@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ast
 import copy
+import operator
 import types
-from collections.abc import Iterator
+import warnings
+from collections.abc import Mapping
 from typing import Any
 
 from hlobatch.analysis.draws import is_users_class
@@ -68,40 +70,61 @@ class _Meanings(Meanings):
 def code_as_meant(source: Source) -> types.CodeType:
     """The code of a function, in which everything but control flow means what it should; its own if that is the same.
 
-    The frontend's functions that it calls are free variables of it, besides those that it had.
+    The frontend's functions that it calls are constants of it, so that it sees the same variables around it.
 
     Raises:
         UnsupportedSyntaxError: It looks at its variables as objects.
     """
+    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # which call what is made here
+
     plain = source.function.__code__
-    body = _Meanings(source, _all_names(source.node)).of(source.node.body)
-    names = {part.id for statement in body for part in ast.walk(statement) if isinstance(part, ast.Name)}
-    helpers = sorted(name for name in names if name.startswith(HELPER))
-    if not helpers or _is_mangled(source):
+    meanings = _Meanings(source, _all_names(source.node)).of(source.node.body)
+    body = list(map(_without_names, meanings))
+    if isinstance(source.node, ast.AsyncFunctionDef) or all(map(operator.is_, body, source.node.body)):
         return plain
     definition = copy.copy(source.node)
     definition.body, definition.decorator_list, definition.returns = body, [], None
     definition.name = "__hb_code"
     definition.args = _without_defaults(source.node.args)
-    parameters = [ast.arg(name) for name in (*plain.co_freevars, *helpers)]
+    parameters = [ast.arg(name) for name in plain.co_freevars]
     arguments = ast.arguments(posonlyargs=[], args=parameters, kwonlyargs=[], kw_defaults=[], defaults=[])
     result = ast.Return(ast.Name("__hb_code", ast.Load()))
     factory = copy.copy(definition)
     factory.name, factory.args, factory.body = "__hb_factory", arguments, [definition, result]
     module = ast.fix_missing_locations(ast.Module([factory], type_ignores=[]))
     namespace: dict[str, Any] = {}
-    with ONE_AT_A_TIME:
+    with ONE_AT_A_TIME, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of tuples that are called
         code = compile(module, source.file, "exec", dont_inherit=True)
     exec(code, namespace)
     made: types.CodeType = namespace["__hb_factory"](*(None for _ in parameters)).__code__
-    return _named(made, plain).replace(co_name=plain.co_name)  # lines count from its own first one, without decorators
+    return _named(made, plain, HELPERS).replace(co_name=plain.co_name)  # lines count from its own, without decorators
 
 
-def _named(code: types.CodeType, plain: types.CodeType) -> types.CodeType:
-    """Code under the user's names, so that functions made inside are known as the user's."""
-    parts = (_named(part, plain) if isinstance(part, types.CodeType) else part for part in code.co_consts)
+def is_meant(code: types.CodeType) -> bool:
+    """Whether some code was made here, or is within such code."""
+    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # likewise
+
+    return not frozenset(HELPERS.values()).isdisjoint(part for part in code.co_consts if callable(part))
+
+
+def _without_names(node: Any) -> Any:
+    """Code in which constants stand for the frontend's functions."""
+    if isinstance(node, ast.Name) and node.id.startswith(HELPER):
+        return literal((HELPER, node.id), node)
+    return with_parts(node, _without_names)
+
+
+def _named(code: types.CodeType, plain: types.CodeType, helpers: Mapping[str, Any]) -> types.CodeType:
+    """Code under the user's names, so that functions made inside are known as the user's, with the frontend's in it."""
+
+    def constant(part: Any) -> Any:
+        if isinstance(part, types.CodeType):
+            return _named(part, plain, helpers)
+        return helpers[part[1]] if isinstance(part, tuple) and part[:1] == (HELPER,) else part
+
     name = code.co_qualname.replace("__hb_factory.<locals>.__hb_code", plain.co_qualname)
-    return code.replace(co_qualname=name, co_consts=tuple(parts))
+    return code.replace(co_qualname=name, co_consts=tuple(map(constant, code.co_consts)))
 
 
 def _without_defaults(arguments: ast.arguments) -> ast.arguments:
@@ -132,16 +155,3 @@ def _all_names(node: ast.FunctionDef) -> frozenset[str]:
         if isinstance(a, ast.arg)
     )
     return frozenset(lambdas).union(*map(local_names, inside))
-
-
-def _is_mangled(source: Source) -> bool:
-    """Whether the code uses names that are a class's own (``self.__x``), which are others outside of the class."""
-    return any(name.startswith("__") and not name.endswith("__") for name in _names(source.node))
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    for part in ast.walk(node):
-        if isinstance(part, ast.Attribute):
-            yield part.attr
-        elif isinstance(part, ast.Name):
-            yield part.id

@@ -12,7 +12,6 @@ values.
 from __future__ import annotations
 
 import functools
-import types
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Final
@@ -24,11 +23,9 @@ from jax import lax
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.one_of import is_integer
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int
 from hlobatch.frontend.numpy_functions import canonical
 from hlobatch.frontend.python_numbers import type_of
-from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
 
 
@@ -36,12 +33,7 @@ def member(value: Any, name: str) -> Any:
     """The attribute of a value."""
     if name == "__class__":
         return type_of(value)
-    if not is_tracer(value):
-        found = getattr(type(value), name, None)
-        getter = found.fget if isinstance(found, property) else None
-        is_own = isinstance(getter, types.FunctionType) and is_users(getter)
-        return as_meant(getter, value)(value) if is_own else getattr(value, name)
-    if name not in NAMES:
+    if not is_tracer(value) or name not in NAMES:
         return getattr(value, name)
     return _PROPERTIES[name](value) if name in _PROPERTIES else functools.partial(METHODS[name], value)
 

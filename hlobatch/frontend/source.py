@@ -21,6 +21,7 @@ import jax
 
 from hlobatch.diagnostics import UNKNOWN, Location, UnsupportedSyntaxError
 from hlobatch.frontend.files import file_of, is_users, lines_of
+from hlobatch.frontend.private_names import as_python_has_them
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
 
@@ -132,6 +133,17 @@ def read_source(fun: types.FunctionType) -> Source:
     Raises:
         UnsupportedSyntaxError: The source cannot be read, or the definition is not one that can be batched.
     """
+    source = source_of(fun)
+    check_kind(source, fun)
+    return source
+
+
+def source_of(fun: types.FunctionType) -> Source:
+    """The same of any function, which may be a generator's.
+
+    Raises:
+        UnsupportedSyntaxError: The source cannot be read.
+    """
     lines, file = lines_of(fun), file_of(fun)
     if not lines:
         raise UnsupportedSyntaxError(
@@ -139,9 +151,7 @@ def read_source(fun: types.FunctionType) -> Source:
             help=_INSTEAD_OF_TYPED.get(file, "put the function in a file, and import it again if that has changed."),
         )
     node = _find(_parsed("".join(lines), file), fun)
-    source = Source(fun, file, node, tuple(lines))
-    check_kind(source, fun)
-    return source
+    return Source(fun, file, as_python_has_them(node, fun.__qualname__), tuple(lines))
 
 
 _INSTEAD_OF_TYPED: Final = {

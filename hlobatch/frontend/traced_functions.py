@@ -22,8 +22,7 @@ from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.lane_numbers import differs, parts
 from hlobatch.frontend.nested import Closure
-from hlobatch.frontend.scopes import HELPER
-from hlobatch.frontend.source import Source, read_source
+from hlobatch.frontend.source import Source, source_of
 
 _CODES: Final[weakref.WeakKeyDictionary[types.FunctionType, types.CodeType]] = weakref.WeakKeyDictionary()
 """Of functions that have been called: the code as it is meant."""
@@ -49,28 +48,11 @@ def as_meant(function: Any, args: Any = ()) -> Callable[..., Any]:
             return function
         return _with_code(function, _code(function, None))
     if isinstance(function, type):
-        return functools.partial(_made, function) if is_made_by_users_code(function) else function
+        return function  # whose methods have the code that they mean (``analysis/own_code.py``)
     own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
     if isinstance(own, types.FunctionType) and not isinstance(function, type) and is_users(own):
         return functools.partial(_with_code(own, _code(own, None)), function)
     return function  # type: ignore[no-any-return]
-
-
-def is_made_by_users_code(kind: Any) -> bool:
-    """Whether an object is a class of the user's whose `__init__` alone, a function of the user's, makes objects."""
-    if not isinstance(kind, type):
-        return False
-    calls, new, init = (
-        getattr(owner, name) for owner, name in ((type(kind), "__call__"), (kind, "__new__"), (kind, "__init__"))
-    )
-    is_usual = calls is type.__call__ and new is object.__new__
-    return is_usual and isinstance(init, types.FunctionType) and is_users(init)
-
-
-def _made(kind: Any, *args: Any, **kwargs: Any) -> Any:
-    new = kind.__new__(kind)
-    as_meant(kind.__init__, (args, kwargs))(new, *args, **kwargs)
-    return new
 
 
 def is_traced_alone(statement: str) -> bool:
@@ -103,27 +85,30 @@ def _of_closure(function: Closure, *args: Any, **kwargs: Any) -> Any:
 
 
 def _with_code(function: types.FunctionType, code: types.CodeType) -> types.FunctionType:
-    """The function with other code, which sees the same variables around it, and the frontend's functions."""
-    from hlobatch.frontend.primitives import HELPERS  # noqa: PLC0415  # which call what is made here
-
+    """The function with other code, which sees the same variables around it."""
     if code is function.__code__:
         return function
     cells = dict(zip(function.__code__.co_freevars, function.__closure__ or (), strict=True))
-    around = tuple(cells[name] if name in cells else types.CellType(HELPERS[name]) for name in code.co_freevars)
+    around = tuple(cells[name] for name in code.co_freevars)
     made = types.FunctionType(code, function.__globals__, function.__name__, function.__defaults__, around)
     made.__kwdefaults__ = function.__kwdefaults__
     return made
 
 
+def code_of(function: types.FunctionType) -> types.CodeType:
+    """The code of a function of the user's as it is meant."""
+    return _code(function, None)
+
+
 def _code(function: types.FunctionType, source: Source | None) -> types.CodeType:
     """The code of a function as it is meant; its own where nothing in it means anything else, or that is not known."""
-    from hlobatch.frontend.function_code import code_as_meant  # noqa: PLC0415  # likewise
+    from hlobatch.frontend.function_code import code_as_meant, is_meant  # noqa: PLC0415  # which call what is made here
 
-    if any(name.startswith(HELPER) for name in function.__code__.co_freevars):
-        return function.__code__  # made by such code
     if function not in _CODES:
+        if is_meant(function.__code__):
+            return function.__code__
         try:
-            _CODES[function] = code_as_meant(source or read_source(function))
+            _CODES[function] = code_as_meant(source or source_of(function))
         except HloBatchError:  # it has no source, or looks at its variables as objects
             _CODES[function] = function.__code__
     return _CODES[function]

@@ -38,9 +38,11 @@ from hlobatch.analysis.facts import (
     is_kept_as_loop,
 )
 from hlobatch.analysis.overloads import Overloaded
+from hlobatch.analysis.own_code import meant_by
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.frontend.traced_functions import code_of
 from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
@@ -72,7 +74,7 @@ def learned_program(
     are_sorted: frozenset[Keys] | None = frozenset()
     first: HloBatchError | None = None
     while True:
-        with dicts(are_sorted) as kept:
+        with dicts(are_sorted) as kept, meant_by(code_of):
             try:
                 return made_again(learned)
             except HloBatchError as error:
