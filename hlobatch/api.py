@@ -24,7 +24,7 @@ from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
-from hlobatch.frontend.to_program import to_program
+from hlobatch.frontend.to_program import program_and_facts
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Static
 from hlobatch.runtime.arguments import Binder, Call
@@ -347,10 +347,10 @@ class BatchedFunction(Generic[P, R]):
         values = [self.function, *objects]
         return kept.find(values), values
 
-    def _program(self, defaults: Collection[str], known: Lowered, facts: Facts) -> Program:
+    def _program(self, defaults: Collection[str], known: Lowered, facts: Facts) -> tuple[Program, Facts]:
         """The untyped program, made anew each time: its names may stand for something else."""
         try:
-            return to_program(
+            return program_and_facts(
                 self.function, self.type_inference, facts, follow=self.follow, defaults=defaults, known=known
             )
         except HloBatchError as error:

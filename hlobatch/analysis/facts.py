@@ -2,8 +2,9 @@
 
 The frontend builds blocks before types are known. Which function ``rule`` stands for in ``rule(x)``, how many items a
 ``for`` goes over and which copy of a generic function a call means turn out only when the code around them is traced.
-Tracing then raises ``Learned``, and the program is built again with one fact more (``transforms/learning.py``). Facts
-are only ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
+Such a fact is noted, and type inference goes on with all that does not depend on it; at the end of the round it raises
+``Learned``, and the program is built again with all facts that it came by (``transforms/learning.py``). Facts are only
+ever added, so this comes to an end. (The properties of a program that a strategy depends on are another thing:
 ``strategy/properties.py``.)
 """
 
@@ -14,9 +15,9 @@ import contextvars
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, Protocol, Self, TypeVar, runtime_checkable
 
-from hlobatch.diagnostics import HloBatchError, Location
+from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, UnsupportedSyntaxError
 
 Fact = TypeVar("Fact")
 
@@ -99,11 +100,38 @@ class Facts:
         return bool(self.known)
 
     def and_also(self, learned: Learned) -> Facts:
-        """These facts and one more, which replaces what was known about its site."""
-        return Facts({**self.known, (type(learned.fact), learned.site): learned.fact})
+        """These facts and more, each of which replaces what was known about its site, or is joined with it."""
+        known = dict(self.known)
+        for site, fact in learned.facts:
+            before = known.get((type(fact), site))
+            known[type(fact), site] = fact.joined(before) if before is not None and isinstance(fact, Joined) else fact
+        return Facts(known)
+
+    def more(self, learned: Learned) -> Facts:
+        """These facts and more.
+
+        Raises:
+            UnsupportedSyntaxError: All were known, and to know of them changed nothing: so it would go on for ever.
+        """
+        if (facts := self.and_also(learned)).known != self.known:
+            return facts
+        place = learned.facts[0][0].function
+        raise UnsupportedSyntaxError(
+            "this code does several things at once of which hlobatch cannot make a program",
+            place if isinstance(place, Location) else UNKNOWN,
+            help="write it as several statements, each of which changes one object or computes one value.",
+        )
 
 
 NONE_KNOWN: Final = Facts()
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """A fact that is learned bit by bit."""
+
+    def joined(self, known: Self) -> Self:
+        """It, and what was known."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +210,10 @@ class Changes:
     """
 
     names: frozenset[str]
+
+    def joined(self, known: Changes) -> Changes:
+        """It, and what was known."""
+        return Changes(known.names | self.names)
 
 
 def holds(place: Location, inner: Location) -> bool:
@@ -264,16 +296,28 @@ def pays_written_out(site: LoopSite, turns: int) -> bool:
 
 
 class Learned(Exception):  # noqa: N818  # nothing is wrong
-    """Raised in code that is being traced: the program has to be made anew, with a fact.
+    """Raised in code that is being traced, and at the end of a round: the program has to be made anew, with facts.
 
     Attributes:
-        site: What the fact is about.
-        fact: The fact; its class says of which kind it is.
+        facts: The facts, and what each is about; its class says of which kind it is.
     """
 
-    def __init__(self, site: Site, fact: Any) -> None:
-        super().__init__(site, fact)
-        self.site, self.fact = site, fact
+    def __init__(self, site: Site, fact: Any, *more: tuple[Site, Any]) -> None:
+        super().__init__(site, fact, *more)
+        self.facts = ((site, fact), *more)
+
+
+def tell(facts: Sequence[tuple[Site, Any]]) -> None:
+    """Say at the end of a round which facts were learned, if any were.
+
+    Args:
+        facts: The facts, and what each is about.
+
+    Raises:
+        Learned: Some were.
+    """
+    if facts:
+        raise Learned(*facts[0], *facts[1:])
 
 
 class NotYet(Exception):  # noqa: N818  # nothing is wrong so far

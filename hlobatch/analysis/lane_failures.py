@@ -22,7 +22,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
-from hlobatch.analysis.facts import Learned, NotYet, of_code, of_function
+from hlobatch.analysis.facts import Learned, NotYet, Site, of_code, of_function
 from hlobatch.analysis.optional import is_any_optional, optional
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location
 
@@ -43,6 +43,11 @@ class CanFail:
 
     failures: tuple[Failing, ...]
     surely: bool = False
+
+    def joined(self, known: CanFail) -> CanFail:
+        """It, and what was known."""
+        more = (failing for failing in self.failures if failing not in known.failures)
+        return CanFail((*known.failures, *more), self.surely or known.surely)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,6 +97,7 @@ class _Watched:
     Attributes:
         place: Where it stands.
         known: The ways in which it may fail that it is tested for.
+        untested: Those that it came by and is not tested for, in order.
         is_surely: Whether it is known that it may surely fail.
         found: Those that it came by, in order, and the lanes concerned.
         conditions: Where it is computed for nothing, since what is asked before does not hold.
@@ -103,6 +109,7 @@ class _Watched:
 
     place: Location
     known: tuple[Failing, ...] = ()
+    untested: list[Failing] = field(default_factory=list)
     is_surely: bool = False
     found: list[tuple[int, Any]] = field(default_factory=list)
     conditions: list[Any] = field(default_factory=list)
@@ -137,13 +144,16 @@ def within(place: Location) -> Iterator[_Watched]:
         _watched.reset(token)
 
 
-def watched_alone(function: Callable[..., Any], place: Location, results: int, *, is_known: bool) -> Callable[..., Any]:
+def watched_alone(
+    function: Callable[..., Any], place: Location, results: int, learned: list[tuple[Site, Any]], *, is_known: bool
+) -> Callable[..., Any]:
     """A statement as a function to be traced that notes its failures.
 
     Args:
         function: The statement.
         place: Where it stands in the source.
         results: How many values it gives; if it is tested for failures, the last one is its status.
+        learned: Is given the fact that it can fail, if it is not tested for that yet.
         is_known: Whether all that it is given is known, so that what it raises is what Python raises in each lane.
     """
     is_compiled = "__hb_" in getattr(function, "__qualname__", "")
@@ -160,7 +170,12 @@ def watched_alone(function: Callable[..., Any], place: Location, results: int, *
 
     def run(*values: Any) -> Any:
         with within(place) as watched:
-            given = attempt(watched, values)
+            try:
+                given = attempt(watched, values)
+            finally:
+                if watched.untested:
+                    can_fail = CanFail((*watched.known, *watched.untested), watched.is_surely)
+                    learned.append((of_code(place), can_fail))
         if is_compiled and not watched.is_careful and is_any_optional():
             raise Learned(PROGRAM, Careful())
         return given
@@ -301,15 +316,14 @@ def fails(kind: type[Exception], text: str, lanes: Any, *more: Any) -> None:
         text: Its text.
         lanes: Whether this lane does.
         *more: What else the exception is made of.
-
-    Raises:
-        Learned: The statement is not tested for that yet.
     """
     watched, failing = _watched.get(), (kind, (text, *more))
     if watched is None or lanes is False:
         return
-    if failing not in watched.known:
-        raise Learned(of_code(watched.place), CanFail((*watched.known, failing), watched.is_surely))
+    if failing not in watched.known:  # the statement is made anew, with a test
+        watched.untested += [] if failing in watched.untested else [failing]
+        watched.found.append((len(watched.known) + 1, False))
+        return
     if this_trace() is not watched.trace:
         raise BatchTypeError(
             f"what is computed of each item may fail ({kind.__name__}: {text})",

@@ -15,6 +15,7 @@ from typing import Any, final
 import numpy as np
 
 from hlobatch._jax import ClosedJaxpr, Literal
+from hlobatch.analysis.facts import Site
 from hlobatch.analysis.identity import NOTHING, Identity
 from hlobatch.analysis.lane_failures import NO_VALUE
 from hlobatch.diagnostics import HloBatchError
@@ -29,10 +30,12 @@ class TracedFunction(JaxprCode):
 
     Attributes:
         doubts: What is wrong with it if these are the types to stay.
+        learned: Facts with which it has to be made anew, and what each is about.
         identity: Which objects are which, before and after.
     """
 
     doubts: tuple[HloBatchError, ...] = field(default=(), kw_only=True)
+    learned: tuple[tuple[Site, Any], ...] = field(default=(), kw_only=True)
     identity: Identity = field(default=NOTHING, kw_only=True)
 
     @property

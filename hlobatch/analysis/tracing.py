@@ -10,7 +10,7 @@ import contextlib
 import contextvars
 import types
 from collections.abc import Hashable, Iterable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from typing import Any
 
 import jax
@@ -24,7 +24,7 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import GENERATORS, generators_of, names_of
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
-from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code
+from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code, tell
 from hlobatch.analysis.identity import Identity, identity_of, noting
 from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
@@ -99,10 +99,9 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
 
 def _recognized(function: Any) -> Hashable | None:
     """What is equal for code and code like it; None where that is not known."""
-    if isinstance(function, Code):
-        return function
     if not isinstance(function, types.FunctionType):
-        return None
+        known: Hashable = function
+        return known if isinstance(function, Code) or is_dataclass(function) else None
     cells = (cell.cell_contents for cell in function.__closure__ or ())
     return function.__code__, tuple(value if isinstance(value, Site) else id(value) for value in cells)
 
@@ -118,7 +117,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     Raises:
         BatchTypeError: The code does not accept these types.
         UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
-        Learned: The blocks around it have to be made otherwise.
+        Learned: The blocks around it have to be made otherwise, and nothing is known of what it gives.
     """
     found, may_be_unsteady = _traced(op, in_types, keep_scalars)
     draws_later = any(
@@ -148,7 +147,7 @@ def _traced(
         values = rebuilt(tensors, in_types)
         states = [_parts_of(t) for t in in_types]
         is_known = not any(type_.tensor_leaves for type_ in in_types)
-        code = watched_alone(op.function, op.location, len(op.vars_out), is_known=is_known)
+        code = watched_alone(op.function, op.location, len(op.vars_out), learned, is_known=is_known)
         outside = _outside(op, in_types, values)
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
             results, with_flags = optional.run(code, values, identities.see)
@@ -163,16 +162,16 @@ def _traced(
 
     avals = [leaf.aval for type_ in in_types for leaf in type_.tensor_leaves]
     doubts: list[HloBatchError] = []
+    learned: list[tuple[Site, Any]] = []
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
         with noting() as notes:
             jaxpr = jax.make_jaxpr(on_tensors)(*avals)
     except ReadOnlyError:
         return _traced(op, in_types, keep_scalars, arrays_are_copied=True)
-    except (Learned, NotYet) as told:
-        raise (told if isinstance(told, Learned) else NotYet(told.error.at(place_of(told, op)))) from None
     except Exception as error:  # noqa: BLE001  # another one is raised
-        wrong = _wrong(error, op, in_types)
+        learned += error.facts if isinstance(error, Learned) else ()
+        wrong = _told(error, op, in_types, learned)
         raise wrong from wrong.__cause__
     finally:
         _one_lane.reset(token)
@@ -182,10 +181,26 @@ def _traced(
         tuple(out_types),
         jaxpr,
         doubts=tuple(error.at(op.location) for error in doubts),
+        learned=tuple(learned),
         identity=seen[-1][0],
     )
     _check_effects(op, function)
     return function, seen[-1][1]
+
+
+def _told(
+    error: Exception, op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any]]
+) -> HloBatchError | NotYet:
+    """What came of some code, at its place.
+
+    Raises:
+        Learned: Facts were learned.
+    """
+    learned += error.facts if isinstance(error, Learned) else ()
+    tell(learned)
+    if isinstance(error, NotYet):
+        return NotYet(error.error.at(place_of(error, op)))
+    return _wrong(error, op, in_types)
 
 
 def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchError:

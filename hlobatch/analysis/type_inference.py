@@ -16,13 +16,14 @@ import contextlib
 import functools
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet
+from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet, Site, tell
 from hlobatch.analysis.growing_kinds import grown
 from hlobatch.analysis.lane_dependence import that_may_differ
 from hlobatch.analysis.leaf_types import widened
@@ -58,6 +59,7 @@ class Inference:
         reached: Places that some lane may reach.
         stuck: Places at which control never gets past a call, with that call.
         conflict: Why inference ended early, if it did.
+        learned: Facts with which the program has to be made anew, and what each is about.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -66,6 +68,7 @@ class Inference:
     reached: set[Place] = field(default_factory=set)
     stuck: dict[Place, FunctionCallOp] = field(default_factory=dict)
     conflict: HloBatchError | None = None
+    learned: list[tuple[Site, Any]] = field(default_factory=list)
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
@@ -80,6 +83,10 @@ def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = N
     Returns:
         What was found. Where two values that reach a variable have types that do not fit together, or code does not
         accept its inputs, inference ends early and ``conflict`` says why.
+
+    Raises:
+        Learned: The program has to be made anew: where a fact was learned, inference went on with all that does not
+            depend on it.
     """
     return _Inferrer(program, in_types, facts).run()
 
@@ -139,6 +146,7 @@ class _Inferrer:
             self._solve()
             self._complete()
         except _ConflictError as conflict:
+            tell(self.found.learned)
             error = conflict.error
             self.found.conflict = through_calls(error, conflict.function, self.called_from)
             self.found.conflict.__cause__ = error.__cause__
@@ -150,13 +158,14 @@ class _Inferrer:
     def _solve(self) -> None:
         """Look at places until no type changes any more."""
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work or self._nothing_else_gives_a_type():
+        while self.work or (not self.found.learned and self._nothing_else_gives_a_type()):
             place = min(self.work, key=self.order.__getitem__)
             del self.work[place]
             try:
                 self._block(place)
             except HloBatchError as error:
                 raise _ConflictError(error, place[0]) from None
+        tell(self.found.learned)
         if self.waiting:
             place = min(self.waiting, key=self.order.__getitem__)
             raise _ConflictError(self.waiting[place], place[0])
@@ -231,6 +240,9 @@ class _Inferrer:
                     except NotYet as nothing:
                         self.waiting[place] = nothing.error
                         return
+                    except Learned as learned:
+                        self.found.learned += learned.facts
+                        return
                     except HloBatchError as error:
                         raise self._said_truly(error, op) from error.__cause__
                 case FunctionCallOp():
@@ -268,6 +280,7 @@ class _Inferrer:
             keep = [is_one and name not in self.results for is_one, name in zip(once, op.vars_out, strict=True)]
             before = trace(op, in_types, keep)
             self.found.traced[place, index] = before
+            self.found.learned += before.learned
         gives = zip(op.vars_out, before.out_types, before.written_types, strict=True)
         for name, type_, written in list(gives)[-1:] if before.gives_nothing else gives:  # but the status
             self._flow(name, written, op.location, widen=written != type_)
@@ -275,8 +288,7 @@ class _Inferrer:
     def _call(self, caller: Function, op: FunctionCallOp) -> bool:
         """Pass arguments in and results out; whether the callee is known to return.
 
-        Raises:
-            Learned: The arguments' types do not fit those of other calls, and a copy of the callee may be made.
+        It is not if the arguments' types do not fit those of other calls: then a copy of it is made for them.
         """
         callee = self.functions[op.function]
         self.called_from.setdefault(callee.name, (caller.name, op.location))
@@ -290,7 +302,9 @@ class _Inferrer:
                 if op.site is None:
                     raise
                 types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
-                raise Learned(op.site, Copy(types, through_calls(error, caller.name, self.called_from))) from None
+                copy = Copy(types, through_calls(error, caller.name, self.called_from))
+                self.found.learned.append((op.site, copy))
+                return False
         self._reach(callee.name, callee.graph.enter_block().name)
         known = {result for result in callee.vars_out if result in self.found.types}
         if len(known) < len(callee.vars_out) and not any(user_name(result) == FAILURE for result in known):

@@ -18,8 +18,8 @@ from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
-from hlobatch.analysis.facts import Copy, Fact, Site
-from hlobatch.diagnostics import Location
+from hlobatch.analysis.facts import Copy, Fact, Site, tell
+from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
 from hlobatch.frontend.failures import Failures, Recorder
 from hlobatch.frontend.following import Calls
@@ -63,6 +63,7 @@ class Asking:
     Attributes:
         questions: What was asked, and the answers.
         recorders: The failures of the function.
+        learned: Facts with which the program has to be made anew, and what each is about.
         looks_at_failures: Whether code of the function looks at all failures of the program.
         follows: Whether functions without a decorator may become parts of the program.
         facts: What tracing has found out so far.
@@ -72,6 +73,7 @@ class Asking:
         self._callees = callees
         self.questions: list[tuple[Question, Any]] = []
         self.recorders: list[Recorder] = []
+        self.learned: list[tuple[Site, Any]] = []
         self.looks_at_failures = False
         self.follows = callees.follows
         self.facts = AskedFacts(self._ask)
@@ -86,6 +88,10 @@ class Asking:
         """Where the program may raise."""
         self.looks_at_failures = True
         return self._callees.failures
+
+    def learn(self, site: Site, fact: Any) -> None:
+        """Note a fact with which the program has to be made anew; lowering goes on, since there may be more."""
+        self.learned.append((site, fact))
 
     def fails(self, recorder: Callable[[int], Recorder]) -> Recorder:
         """Enter a failure of the program, which is made for its number."""
@@ -154,12 +160,22 @@ class Lowered:
     known: dict[Hashable, _Known] = field(default_factory=dict)
 
     def function(self, callee: Callee, callees: Callees, lower: Callable[[Callee, Asking], Function]) -> Function:
-        """A function of a program, lowered anew if it has to be."""
+        """A function of a program, lowered anew if it has to be.
+
+        Raises:
+            Learned: To lower it showed that the program has to be made anew.
+            HloBatchError: It cannot be lowered.
+        """
         known = self.known.get(callee.key)
         if known is not None and known.callee == callee.seen and known.is_answered_alike(callees):
             return known.entered(callees.failures.all)
         asking = Asking(callees)
-        function = lower(callee, asking)
+        try:
+            function = lower(callee, asking)
+        except HloBatchError:
+            tell(asking.learned)
+            raise
+        tell(asking.learned)
         if not asking.looks_at_failures:
             self.known[callee.key] = _Known(callee.seen, asking.questions, asking.recorders, function)
         return function

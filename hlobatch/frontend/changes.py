@@ -26,6 +26,10 @@ class ChangesByCalls:
 
     names: tuple[str, ...]
 
+    def joined(self, known: ChangesByCalls) -> ChangesByCalls:
+        """It, and what was known."""
+        return ChangesByCalls(tuple(dict.fromkeys((*known.names, *self.names))))
+
 
 @dataclass(frozen=True, slots=True)
 class GivesBack:

@@ -91,7 +91,6 @@ class FailingLowering(RaisingLowering):
         """Find out that what changes objects, and may raise while they can still be looked at, has to go by steps.
 
         Raises:
-            Learned: It does.
             UnsupportedSyntaxError: It goes by steps already, and still does both at once.
         """
         seen = frozenset(name for name in names if self.outlives_failure(name))
@@ -101,8 +100,8 @@ class FailingLowering(RaisingLowering):
         known = self.callees.facts.of(StepByStep, site)
         steps = known.names if known is not None else frozenset()
         if not seen <= steps:
-            raise Learned(site, StepByStep(seen | steps))
-        if any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
+            self.callees.learn(site, StepByStep(seen | steps))
+        elif any(issubclass(kind, _OF_ARGUMENTS) for kind, _ in failing.failures):
             raise UnsupportedSyntaxError(
                 f"this changes {min(seen)!r} in place, and computes what may raise, where an exception is caught",
                 self.location(node),

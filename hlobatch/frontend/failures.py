@@ -45,8 +45,12 @@ class Words:
 
     size: int
 
+    def joined(self, known: Words) -> Words:
+        """It, and what was known."""
+        return Words(max(known.size, self.size))
 
-@dataclass(frozen=True, eq=False)
+
+@dataclass(frozen=True)
 class Recorder:
     """A ``raise`` as the function of a ``PrimOp``: it gives back which failure it is, and the values encoded.
 

@@ -106,7 +106,7 @@ class CallLowering:
         """For each parameter that a callee changes: the variable that takes it back, and the place it belongs to.
 
         Raises:
-            Learned: The callee does not give it back yet, or this function changes a parameter of its own by that.
+            Learned: The callee does not give it back yet.
             UnsupportedSyntaxError: It cannot be given back.
         """
         if callee.changes and not callee.gives_back:

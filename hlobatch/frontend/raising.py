@@ -23,7 +23,7 @@ import ast
 from dataclasses import dataclass
 from typing import Any, Final
 
-from hlobatch.analysis.facts import Learned, of_function
+from hlobatch.analysis.facts import of_function
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
@@ -117,13 +117,9 @@ class RaisingLowering(ExpressionLowering):
         return 1 if known is None else known.size
 
     def where_failures_go(self) -> str:
-        """The block of the handler around the code, or the block by which failures leave the function.
-
-        Raises:
-            Learned: The function may raise, which was not known.
-        """
+        """The block of the handler around the code, or the block by which failures leave the function."""
         if not self.callee.raises:
-            raise Learned(of_function(self.callee.key), Raises())
+            self.callees.learn(of_function(self.callee.key), Raises())
         if self.tries:
             return self.tries[-1].caught
         if self._failed is None:

@@ -30,6 +30,10 @@ class StepByStep:
 
     names: frozenset[str]
 
+    def joined(self, known: StepByStep) -> StepByStep:
+        """It, and what was known."""
+        return StepByStep(known.names | self.names)
+
 
 def changes_one_of(node: ast.AST, names: frozenset[str]) -> bool:
     """Whether an expression is a call that may change what one of some variables holds."""

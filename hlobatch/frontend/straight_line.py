@@ -19,7 +19,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import Changes, Learned, Site, of_code, of_function
+from hlobatch.analysis.facts import Changes, Site, of_code, of_function
 from hlobatch.analysis.lane_failures import PROGRAM, CanFail, Careful, Caught
 from hlobatch.diagnostics import Location, UndefinedVariableError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
@@ -257,7 +257,7 @@ class StraightLineLowering:
         if name in callee.given_back or name in callee.changes:
             return
         if name in callee.captured or (name in parameters and rebinding(callee.source.node, name) is None):
-            raise Learned(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
+            self.callees.learn(of_function(callee.key), ChangesByCalls((*callee.changes, name)))
 
     # Blocks
 

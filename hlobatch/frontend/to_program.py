@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection
 from typing import Any
 
-from hlobatch.analysis.facts import NONE_KNOWN, Facts
+from hlobatch.analysis.facts import NONE_KNOWN, Facts, Learned, Site, tell
 from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
@@ -28,7 +28,20 @@ def to_program(
     defaults: Collection[str] = (),
     known: Lowered | None = None,
 ) -> Program:
-    """The untyped program of a function.
+    """The untyped program of a function; ``program_and_facts`` says what is given."""
+    return program_and_facts(function, type_inference, facts, follow=follow, defaults=defaults, known=known)[0]
+
+
+def program_and_facts(
+    function: Callable[..., Any],
+    type_inference: Callable[..., Any] | None,
+    facts: Facts,
+    *,
+    follow: bool = True,
+    defaults: Collection[str] = (),
+    known: Lowered | None = None,
+) -> tuple[Program, Facts]:
+    """The untyped program of a function, and the facts that it is made with: those given, and what lowering finds out.
 
     Args:
         function: The function.
@@ -43,29 +56,57 @@ def to_program(
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    callees, known = Callees(facts, follow), known or Lowered()
-    main = callees.add(function, type_inference)
-    lowered: dict[str, Function] = {}
+    known = known or Lowered()
+    while True:
+        callees = Callees(facts, follow)
+        main = callees.add(function, type_inference)
+        try:
+            functions = _lowered(main, callees, known)
+        except Learned as learned:
+            facts = facts.more(learned)
+            continue
+        if changed := next((name for name in main.changes if name in defaults), None):
+            raise changed_default(main, changed).at(main.source.definition)
+        return _with_main(main, functions), facts
+
+
+def _lowered(main: Callee, callees: Callees, known: Lowered) -> tuple[Function, ...]:
+    """All functions of a program.
+
+    Raises:
+        Learned: It has to be made anew.
+        HloBatchError: A function cannot be lowered.
+    """
+    lowered: dict[str, Function | None] = {}
+    facts: list[tuple[Site, Any]] = []
     while pending := [c for c in callees.by_key.values() if c.name not in lowered]:
         for callee in pending:
+            lowered[callee.name] = None
             try:
                 lowered[callee.name] = known.function(callee, callees, FunctionLowering.lowered)
-            except HloBatchError as error:
-                error = _of_jax(callee, error)
-                if callee.called_from is None or callee is main:
-                    raise error from None
-                note = Note("called from here", callee.called_from)
-                is_known = note in error.notes or note.location == error.location
-                raise (error if is_known else error.with_note(note)) from None
-            except RecursionError:
-                raise UnsupportedSyntaxError(
-                    f"an expression of {callee.name!r} is nested too deeply for Python's recursion limit",
-                    callee.source.definition,
-                    help="assign parts of it to names, in statements of their own.",
-                ) from None
-    if changed := next((name for name in main.changes if name in defaults), None):
-        raise changed_default(main, changed).at(main.source.definition)
-    return _with_main(main, tuple(lowered.values()))
+            except Learned as learned:
+                facts += learned.facts
+            except (HloBatchError, RecursionError) as error:
+                tell(facts)
+                raise _in_calls(error, callee, main) from None
+    tell(facts)
+    return tuple(function for function in lowered.values() if function is not None)
+
+
+def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Callee) -> HloBatchError:
+    """What went wrong as a function was lowered, and where that is called."""
+    if isinstance(error, RecursionError):
+        return UnsupportedSyntaxError(
+            f"an expression of {callee.name!r} is nested too deeply for Python's recursion limit",
+            callee.source.definition,
+            help="assign parts of it to names, in statements of their own.",
+        )
+    error = _of_jax(callee, error)
+    if callee.called_from is None or callee is main:
+        return error
+    note = Note("called from here", callee.called_from)
+    is_known = note in error.notes or note.location == error.location
+    return error if is_known else error.with_note(note)
 
 
 def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:

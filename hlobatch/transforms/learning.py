@@ -1,4 +1,4 @@
-"""A function and the types of its inputs -> a typed program, built again with each fact that tracing finds out.
+"""A function and the types of its inputs -> a typed program, built again with the facts that tracing finds out.
 
 ::
 
@@ -6,9 +6,9 @@
     %$1 = prim "rule(n)" (%rule, %n)     ==>  %$1 = call @trapezoid(%n)
 
 The frontend builds control flow before types are known. What tracing finds out then, such as which function ``rule``
-is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with it. The
-first program is built with no facts, which is all that most functions need. Code that is the same in the next program
-is not traced again.
+is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with all facts that
+a round came by. The first program is built with no facts, which is all that most functions need. Code that is the same
+in the next program is not traced again.
 
 In a loop, variables have to keep their types from turn to turn. If that fails in a loop that turns a known number of
 times, the loop is unrolled, and each turn has its number as a constant; layers of several shapes, or a list that grows,
@@ -40,7 +40,7 @@ from hlobatch.analysis.facts import (
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.own_code import meant_by
 from hlobatch.analysis.type_errors import RESULT
-from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.traced_functions import code_of
 from hlobatch.ir.boxed import Keys, dicts
@@ -53,16 +53,18 @@ MOST_FACTS: Final = 2_000
 """Facts after which a program is given up: functions that make ever new functions would go on for ever."""
 
 
-def learned_program(
-    make: Callable[[Facts], Program], in_types: Mapping[str, Type], *, writes_out: bool = True, room: int = 1
-) -> Program:
+Make = Callable[[Facts], tuple[Program, Facts]]
+"""From facts to the untyped program, which may differ with more facts, and to all facts that it is made with."""
+
+
+def learned_program(make: Make, in_types: Mapping[str, Type], *, writes_out: bool = True, room: int = 1) -> Program:
     """The typed program.
 
     Dicts are in the order in which their keys came, unless the program is none then: a dict that JAX sorted, as it does
     those of arguments, and one that the code makes may be values of one variable. Those of the same keys are sorted.
 
     Args:
-        make: From facts to the untyped program; with more facts it may differ.
+        make: Makes the untyped program.
         in_types: Types of the program's inputs.
         writes_out: Whether the turns of short loops over what is known are written out, though they need not be.
         room: How many times as much containers have room for as they have at first, unless the user says.
@@ -84,9 +86,7 @@ def learned_program(
         are_sorted = are_sorted | wrong.orders if wrong.orders - are_sorted else None
 
 
-def _learned_program(
-    make: Callable[[Facts], Program], in_types: Mapping[str, Type], writes_out: bool, room: int
-) -> Program:
+def _learned_program(make: Make, in_types: Mapping[str, Type], writes_out: bool, room: int) -> Program:
     with with_room(room), counted(writes_out) as turns:
         attempt = _attempt(make, in_types, NONE_KNOWN, frozenset(), turns)
         while attempt.error is not None:
@@ -138,7 +138,7 @@ class _Attempt:
 
 
 def _attempt(
-    make: Callable[[Facts], Program],
+    make: Make,
     in_types: Mapping[str, Type],
     facts: Facts,
     loops: frozenset[LoopSite],
@@ -149,10 +149,7 @@ def _attempt(
     for rounds in itertools.count():
         facts = _with_turns(facts, loops, turns, is_trial)
         try:
-            program = make(facts)
-        except Learned as learned:
-            facts = _more(facts, learned)
-            continue
+            program, facts = make(facts)
         except HloBatchError as wrong:
             if not wrong.may_grow:
                 raise
@@ -168,32 +165,17 @@ def _attempt(
         try:
             found = specialized_program(program, in_types, facts)
         except Learned as learned:
-            known = facts.of(Overloaded, learned.site) if isinstance(learned.fact, Overloaded) else None
-            if known is None:
-                facts = _more(facts, learned)
+            known = [facts.of(Overloaded, site) for site, fact in learned.facts if isinstance(fact, Overloaded)]
+            errors = [fact.error for fact in known if fact is not None]
+            if len(errors) < len(learned.facts):
+                facts = facts.more(learned)
                 continue
-            error = known.error  # to know of the method does not help
+            error = errors[0]  # to know of the method does not help
         except HloBatchError as wrong:
             error = wrong
         if _with_turns(facts, loops, turns, is_trial) is facts:
             return _Attempt(facts, loops, found, error)
     raise AssertionError
-
-
-def _more(facts: Facts, learned: Learned) -> Facts:
-    """The facts and one more.
-
-    Raises:
-        UnsupportedSyntaxError: It was known, and to know of it changed nothing: so it would go on for ever.
-    """
-    place = learned.site.function
-    if facts.of(type(learned.fact), learned.site) == learned.fact:
-        raise UnsupportedSyntaxError(
-            "this code does several things at once of which hlobatch cannot make a program",
-            place if isinstance(place, Location) else UNKNOWN,
-            help="write it as several statements, each of which changes one object or computes one value.",
-        )
-    return facts.and_also(learned)
 
 
 def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int], is_trial: bool) -> Facts:

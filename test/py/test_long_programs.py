@@ -7,6 +7,7 @@ import hlobatch as hb
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.ops import BranchOp
+from hlobatch.transforms import learning
 
 
 def chain_of(count, folder):
@@ -77,3 +78,31 @@ def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatc
     (few, of_one), (many, of_one_of_many) = lowerings(2), lowerings(4)
     assert of_one_of_many <= of_one
     assert many < 2.2 * few
+
+
+def rounds_of(function, monkeypatch):
+    """How often the program of a function is made until it has types."""
+    made = []
+    specialize = learning.specialized_program
+    monkeypatch.setattr(learning, "specialized_program", lambda *given: made.append(1) or specialize(*given))
+    numbers = ints(0, 2, 5, 9)
+    assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
+    return len(made)
+
+
+def four_that_may_fail(items, n):
+    first = items[n % 3]
+    items[n % 2] = first // (n - 7)
+    return items[n] % (n + 1)
+
+
+def fails_in_many_ways(n):
+    try:
+        return four_that_may_fail([1, 2, 3], n)
+    except (IndexError, ZeroDivisionError):
+        return -1
+
+
+def test_all_that_may_fail_is_found_in_one_round(monkeypatch):
+    """One round was made for each operation that raises."""
+    assert rounds_of(fails_in_many_ways, monkeypatch) <= 3
