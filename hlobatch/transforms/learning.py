@@ -6,9 +6,9 @@
     %$1 = prim "rule(n)" (%rule, %n)     ==>  %$1 = call @trapezoid(%n)
 
 The frontend builds control flow before types are known. What tracing finds out then, such as which function ``rule``
-is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with all facts that
-a round came by. The first program is built with no facts, which is all that most functions need. Code that is the same
-in the next program is not traced again.
+is, may change the control flow: that is a fact (``analysis/facts.py``), and the program is built again with all facts
+that a round came by. The first program is built with no facts, which is all that most functions need. Code that is the
+same in the next program is not traced again.
 
 In a loop, variables have to keep their types from turn to turn. If that fails in a loop that turns a known number of
 times, the loop is unrolled, and each turn has its number as a constant; layers of several shapes, or a list that grows,
