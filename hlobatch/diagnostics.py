@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any, ClassVar, Final, ParamSpec, Self, TypeVar
 
 from hlobatch import config
+from hlobatch.prelude import is_of_prelude
 
 P = ParamSpec("P")
 T = TypeVar("T")
@@ -126,6 +127,8 @@ class HloBatchError(Exception):
     """
     orders: frozenset[frozenset[Any]] = frozenset()
     """The keys of dicts that are in one order on one path and in another on another, if that is what is wrong."""
+    within: tuple[Location, ...] = ()
+    """Where it is in code that is none of the user's, if that is why it is said of a call."""
     about: Any = None
     """What is too little for what is done with it, if that is what is wrong: a class of Python's containers, or where
     such are in what code is given."""
@@ -162,6 +165,13 @@ class HloBatchError(Exception):
     def with_note(self, note: Note) -> Self:
         """This error with one more note, as raised again on the way up through a call site."""
         return self._with(notes=(*self.notes, note))
+
+    def called_from(self, location: Location) -> Self:
+        """This error of a function, as who called it sees it: at the call, where the function is none of the user's."""
+        if not is_of_prelude(self.location.file):
+            return self.with_note(Note("called from here", location))
+        notes = tuple(note for note in self.notes if not is_of_prelude(note.location.file))
+        return self._with(location=location, notes=notes, within=(*self.within, self.location))
 
     def at(self, location: Location) -> Self:
         """This error with a place, if it has none yet."""

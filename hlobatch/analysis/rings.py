@@ -24,7 +24,7 @@ from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, Container, capacity, not_yet, number, static
 from hlobatch.analysis.identity import holds, is_one_of
-from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.lane_failures import fails, is_trusted
 from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
@@ -167,6 +167,8 @@ class Ring(Container):
         if isinstance(key, (bool, float, str)) or (is_tracer(key) and not jnp.issubdtype(key.dtype, jnp.integer)):
             raise TypeError(f"{self.name} indices must be integers or slices, not {type(key).__name__}")
         at = key if not isinstance(key, int) else jnp.int32(key) if key >= 0 else self.size + key
+        if is_trusted():
+            return jnp.asarray(at, jnp.int32), True
         if not isinstance(key, int):
             at = jnp.where(at < 0, at + self.size, at).astype(jnp.int32)
         wrong = (at < 0) | (at >= self.size)

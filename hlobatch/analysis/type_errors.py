@@ -120,5 +120,5 @@ def through_calls(
         seen.add(function)
         function, location = called_from[function]
         if function != MAIN:
-            error = error.with_note(Note("called from here", location))
+            error = error.called_from(location)
     return error

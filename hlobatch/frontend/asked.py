@@ -21,7 +21,7 @@ from typing import Any, TypeVar
 from hlobatch.analysis.facts import Copy, Fact, Site, tell
 from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
-from hlobatch.frontend.failures import Failures, Recorder
+from hlobatch.frontend.failures import Failures, Recorder, Relay
 from hlobatch.frontend.following import Calls
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
@@ -29,6 +29,7 @@ from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
 
 T = TypeVar("T")
+R = TypeVar("R", bound=Recorder | Relay)
 Question = Callable[[Callees], Any]
 """What is asked of the callees of a program, and of the facts that are known there."""
 
@@ -72,7 +73,7 @@ class Asking:
     def __init__(self, callees: Callees) -> None:
         self._callees = callees
         self.questions: list[tuple[Question, Any]] = []
-        self.recorders: list[Recorder] = []
+        self.recorders: list[Recorder | Relay] = []
         self.learned: list[tuple[Site, Any]] = []
         self.looks_at_failures = False
         self.follows = callees.follows
@@ -93,7 +94,7 @@ class Asking:
         """Note a fact with which the program has to be made anew; lowering goes on, since there may be more."""
         self.learned.append((site, fact))
 
-    def fails(self, recorder: Callable[[int], Recorder]) -> Recorder:
+    def fails(self, recorder: Callable[[int], R]) -> R:
         """Enter a failure of the program, which is made for its number."""
         made = recorder(len(self._callees.failures.all) + 1)
         self._callees.failures.all.append(made)
@@ -134,14 +135,14 @@ class _Known:
 
     callee: Hashable
     questions: Sequence[tuple[Question, Any]]
-    recorders: Sequence[Recorder]
+    recorders: Sequence[Recorder | Relay]
     function: Function
 
     def is_answered_alike(self, callees: Callees) -> bool:
         """Whether all that was asked has the same answer of the callees of another program."""
         return all(_seen(question(callees)) == answer for question, answer in self.questions)
 
-    def entered(self, failures: list[Recorder]) -> Function:
+    def entered(self, failures: list[Recorder | Relay]) -> Function:
         """The function, with the numbers that its failures have in another program, in which they are entered."""
         numbered = {id(old): replace(old, number=len(failures) + i) for i, old in enumerate(self.recorders, 1)}
         failures += numbered.values()

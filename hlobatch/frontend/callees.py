@@ -19,7 +19,9 @@ from hlobatch.analysis.facts import Copy, Facts, of_function
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
 from hlobatch.frontend.failures import Failures, Raises
+from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched
+from hlobatch.frontend.library import changed_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
@@ -188,7 +190,8 @@ class Callees:
         """A callee with what is known about it: whether it raises, and what it changes; the first is not called yet."""
         site = of_function(key)
         by_calls = self.facts.of(ChangesByCalls, site)
-        own = changed_parameters(callee.source.node)
+        source = callee.source
+        own = changed_in(source.function) if source.is_of_prelude else changed_parameters(source.node)
         return replace(
             callee,
             raises=self.facts.of(Raises, site) is not None,
@@ -212,6 +215,8 @@ class Callees:
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)
+        if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
+            return self.of_fact(calls)  # one function of the prelude calls another
         if is_batched(calls.function) or calls.function in self._followed or (calls.function, None) in self.by_key:
             return self.of_fact(calls)
         return None

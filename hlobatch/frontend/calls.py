@@ -25,6 +25,7 @@ from typing import Any, Final
 
 import jax
 
+from hlobatch import prelude
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import is_boxable
 from hlobatch.analysis.lane_failures import by_python, is_there
@@ -36,7 +37,7 @@ from hlobatch.analysis.reach import parts as found_in
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend import (
     container_methods,
-    heaps,
+    library,
     library_functions,
     math_functions,
     numpy_functions,
@@ -56,7 +57,6 @@ _MEANINGS: Final[Mapping[Any, Meaning]] = {
     **numpy_functions.MEANINGS,
     **math_functions.MEANINGS,
     **library_functions.MEANINGS,
-    **heaps.MEANINGS,
     **python_functions.MEANINGS,
 }
 _METHODS: Final[Mapping[tuple[type, str], Function]] = {**container_methods.METHODS, **numpy_functions.METHODS}
@@ -72,6 +72,8 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is print:
         return print_values(*args, **kwargs)
     function = dispatched(function, args)
+    if prelude.standing_for(function) is not None and library.differs(args, kwargs):
+        raise library.traced(function)
     known = _known(function)
     if (done := _for_each(known, args, kwargs)) is not None:
         return done()
@@ -219,15 +221,16 @@ def has_meaning(function: Any) -> bool:
     known = _known(function)
     has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
     is_pythons = known is not None and (_is_of_python(known) or known in _COPIES)
-    return has_own or is_pythons or isinstance(function, Choice)
+    return has_own or is_pythons or isinstance(function, Choice) or prelude.standing_for(function) is not None
 
 
-def known_functions() -> dict[str, list[str]]:
+def known_functions() -> dict[str, Sequence[str]]:
     """The names of the functions that have a meaning, by the module that they are of."""
     own = {*python_functions.MEANINGS, *python_functions.CALLERS}.difference(python_functions.REFUSED)
     return {
         "Python": sorted(function.__name__ for function in own),
         "`math`": sorted(math_functions.NAMES),
+        **{f"`{module}`": names for module, names in prelude.names().items()},
         "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],
     }
 

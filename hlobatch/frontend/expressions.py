@@ -18,11 +18,12 @@ from hlobatch.analysis.facts import Changes, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note
 from hlobatch.frontend import builtins as batched_builtins
-from hlobatch.frontend import heaps, special_methods
+from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.following import Calls
+from hlobatch.frontend.library import changed_by
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering
@@ -231,8 +232,7 @@ class ExpressionLowering(ConditionLowering):
         """Whether an expression is a call of a function of Python's that changes what it is given."""
         if not isinstance(node, ast.Call):
             return False
-        function = static_value(node.func, self.source, self.local)
-        return any(function is known for known in heaps.CHANGES)
+        return bool(changed_by(static_value(node.func, self.source, self.local)))
 
     def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
         """Variables that calls of functions in an expression bind to other values."""
@@ -334,7 +334,7 @@ class ExpressionLowering(ConditionLowering):
         """Variables that a call's failure goes to."""
         raise NotImplementedError
 
-    def after_call(self, node: ast.Call) -> None:
+    def after_call(self, node: ast.Call, callee: Callee) -> None:
         """Behind a call of a function that may raise."""
         raise NotImplementedError
 

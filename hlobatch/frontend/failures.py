@@ -85,11 +85,35 @@ class Recorder:
         return made
 
 
+@dataclass(frozen=True, eq=False)
+class Relay:
+    """A call of a function of Python's library that raised, as the function of a ``PrimOp``: where it is said to be.
+
+    Its number goes above that of the ``raise`` in the prelude.
+
+    Attributes:
+        number: Which of the program's failures.
+        text: The call.
+        location: Where it stands.
+    """
+
+    number: int
+    text: str
+    location: Location
+
+    def __call__(self, number: Any) -> tuple[Any]:
+        return (number + self.number * MOST_FAILURES,)
+
+
+MOST_FAILURES: Final = 1 << 11
+"""More than there are places in a program that raise. Above it, where it was called is part of a failure's number."""
+
+
 @dataclass(eq=False)
 class Failures:
     """The failures of one program, as its statements are met."""
 
-    all: list[Recorder] = field(default_factory=list)
+    all: list[Recorder | Relay] = field(default_factory=list)
 
     def caught(self, number: Any, kinds: Any) -> Any:
         """Whether a failure is one of some classes, a Python bool where that is known as the program is built.
@@ -98,9 +122,11 @@ class Failures:
             number: Which failure.
             kinds: A class of exceptions, or a tuple of them.
         """
-        numbers = [f.number for f in self.all if issubclass(f.kind, kinds) and not issubclass(f.kind, CapacityError)]
-        if len(numbers) == len(self.all) or not is_array(number):
-            return len(numbers) == len(self.all) or number in numbers
+        raised = [one for one in self.all if isinstance(one, Recorder)]
+        numbers = [f.number for f in raised if issubclass(f.kind, kinds) and not issubclass(f.kind, CapacityError)]
+        number = number if len(raised) == len(self.all) else number % MOST_FAILURES
+        if len(numbers) == len(raised) or not is_array(number):
+            return len(numbers) == len(raised) or number in numbers
         return jnp.isin(number, np.array(numbers, np.int32)) if numbers else False
 
 

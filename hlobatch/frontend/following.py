@@ -28,8 +28,10 @@ from hlobatch.analysis.reach import parts
 from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
+from hlobatch.frontend.library import check_grows, differs
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.traced_functions import as_meant
+from hlobatch.prelude import is_of_prelude, standing_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +68,10 @@ def called(function: Any) -> Calls | None:
     if isinstance(function, types.MethodType):
         inner = called(function.__func__)
         return inner and Calls(inner.function, "__self__")
+    if (own := standing_for(function)) is not None:
+        return Calls(own)
     if isinstance(function, types.FunctionType):
-        return Calls(function) if is_users(function) else None
+        return Calls(function) if is_users(function) or is_of_prelude(function.__code__.co_filename) else None
     own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
     if isinstance(own, types.FunctionType) and is_users(own):
         return Calls(own, "itself")
@@ -98,6 +102,11 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
     if target is None:
         return call(function, *args, **kwargs)
+    if standing_for(function) is not None:
+        if not differs(args, kwargs):
+            return call(function, *args, **kwargs)
+        check_grows(target.function, args)
+        raise Learned(site, target)
     if (
         is_batched(target.function)
         or any_optional((args, kwargs))

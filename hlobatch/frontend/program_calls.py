@@ -61,7 +61,7 @@ class CallLowering:
             if place is not None:
                 self.function.put_back(place, name, node)
         if callee.raises:
-            self.function.after_call(node)
+            self.function.after_call(node, callee)
         if received != result:
             self.function.assign(result, load(received, node), node)
         return result

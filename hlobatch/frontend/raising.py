@@ -27,7 +27,7 @@ from hlobatch.analysis.facts import of_function
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
-from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Words
+from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Relay, Words
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.straight_line import TEMPORARY
@@ -136,15 +136,25 @@ class RaisingLowering(ExpressionLowering):
         """The variables that receive the failure of a call."""
         return (FAILURE, DETAILS) if callee.raises else ()
 
-    def after_call(self, node: ast.Call) -> None:
+    def after_call(self, node: ast.Call, callee: Callee) -> None:
         """Emit, behind a call of a function that may raise, a branch to where failures go."""
-        where = self.where_failures_go()
-        if node is self.tail:
+        where, is_of_library = self.where_failures_go(), callee.source.is_of_prelude and not self.source.is_of_prelude
+        if node is self.tail and not is_of_library:
             return  # the function gives back the failure of the call as it gives back its result
-        went_well = self.blocks.name("went_well")
+        failed, went_well = self.blocks.name("wrong") if is_of_library else where, self.blocks.name("went_well")
         test = helper("__hb_has_failed", [load(FAILURE, node)], node)
-        self.branch_on(test, where, went_well, node, "$failure != 0")
+        self.branch_on(test, failed, went_well, node, "$failure != 0")
+        if is_of_library:
+            self._relay(failed, where, node)
         self.blocks.start(went_well, self.location(node))
+
+    def _relay(self, failed: str, where: str, node: ast.Call) -> None:
+        """Emit the block in which a call of a function of Python's library is said to have raised."""
+        text, place, failure = self.source.text(node), self.location(node), self.variable(FAILURE)
+        relay = self.callees.fails(lambda number: Relay(number, text, place))
+        self.blocks.start(failed, place)
+        self.blocks.add(PrimOp((failure,), (failure,), relay, text, location=place, read_at=(place,)))
+        self.go(where, node)
 
     # raise, assert
 

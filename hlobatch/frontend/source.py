@@ -24,6 +24,7 @@ from hlobatch.frontend.files import file_of, is_users, lines_of
 from hlobatch.frontend.private_names import as_python_has_them
 from hlobatch.frontend.support import refusal
 from hlobatch.frontend.typed_code import PROGRAM, PROMPTS
+from hlobatch.prelude import is_of_prelude
 
 MISSING: Final = object()
 """What ``Source.resolve`` gives for a name that nothing defines."""
@@ -72,6 +73,11 @@ class Source:
             return whole
         line = self.lines[whole.line - 1].rstrip() if whole.line else ""
         return Location(whole.file, whole.line, whole.column, whole.line, len(line) + 1)
+
+    @property
+    def is_of_prelude(self) -> bool:
+        """Whether it is code that stands for a function of Python's library."""
+        return is_of_prelude(self.file)
 
     @cached_property
     def signature(self) -> inspect.Signature:

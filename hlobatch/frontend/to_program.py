@@ -14,6 +14,7 @@ from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
+from hlobatch.frontend.failures import MOST_FAILURES, Failures, Relay
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
@@ -67,6 +68,7 @@ def program_and_facts(
             continue
         if changed := next((name for name in main.changes if name in defaults), None):
             raise changed_default(main, changed).at(main.source.definition)
+        _check_number(callees.failures, main)
         return _with_main(main, functions), facts
 
 
@@ -106,7 +108,17 @@ def _in_calls(error: HloBatchError | RecursionError, callee: Callee, main: Calle
         return error
     note = Note("called from here", callee.called_from)
     is_known = note in error.notes or note.location == error.location
-    return error if is_known else error.with_note(note)
+    return error if is_known else error.called_from(callee.called_from)
+
+
+def _check_number(failures: Failures, main: Callee) -> None:
+    """Refuse a program with more places that raise than there are numbers for where calls have both."""
+    if len(failures.all) >= MOST_FAILURES and any(isinstance(one, Relay) for one in failures.all):
+        raise UnsupportedSyntaxError(
+            f"this function makes a program of {len(failures.all)} places that may raise",
+            main.source.definition,
+            help="write loops in place of recursions and comprehensions whose turns are written out.",
+        )
 
 
 def _of_jax(callee: Callee, error: HloBatchError) -> HloBatchError:

@@ -84,7 +84,8 @@ def failed(
     errors = {lane: by_number[number].exception(words[lane]) for lane, number in pairs}
     first, error = next(iter(errors.items()))
     where = by_number[stop.failures[0]].location
-    notes = [Note(f"{name_lanes(others)} raised here", by_number[number].location) for number, others in _others(stop)]
+    elsewhere = ((others, by_number[number].location) for number, others in _others(stop))
+    notes = [Note(f"{name_lanes(others)} raised here", place) for others, place in elsewhere if place != where]
     what = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
     more = f" (of {len(stop.lanes)} lanes that raised)" if len(stop.lanes) > 1 else ""
     kind = as_also(LaneError, type(error))

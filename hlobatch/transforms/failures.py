@@ -12,16 +12,18 @@ raises, these results are dropped.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.type_inference import Inference, Place
 from hlobatch.diagnostics import BatchTypeError, as_also
-from hlobatch.frontend.failures import Recorder
+from hlobatch.frontend.failures import Recorder, Relay
 from hlobatch.ir.failures import DETAILS, FAILURE, Failure
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PrimOp
 from hlobatch.ir.program import Block, Function, Program
 from hlobatch.ir.types import Static
+from hlobatch.prelude import is_of_prelude
 
 
 def raise_what_is_reached(program: Program, found: Inference) -> None:
@@ -31,21 +33,11 @@ def raise_what_is_reached(program: Program, found: Inference) -> None:
         BatchTypeError: It does; what is raised is also one of the user's class.
     """
     number = _failure_of_all(program, found)
-    for function in program.all_functions if number else ():
-        for block in function.graph:
-            for index, op in enumerate(block.instructions):
-                traced = found.traced.get(((function.name, block.name), index))
-                if traced is None or not isinstance(op, PrimOp) or not _records(op, number):
-                    continue
-                assert isinstance(op.function, Recorder)
-                if not any(type_.tensor_leaves for type_ in traced.in_types):
-                    error = op.function.exception(*(type_.rebuild([]) for type_ in traced.in_types))
-                    kind = as_also(BatchTypeError, type(error))
-                    raise kind(f"{type(error).__name__}: {error}", op.location) from error
-
-
-def _records(op: PrimOp, number: int | None) -> bool:
-    return isinstance(op.function, Recorder) and op.function.number == number
+    for failure in failures_of(program, found) if number else ():
+        if failure.number == number and not any(type_.tensor_leaves for type_ in failure.in_types):
+            error = failure.make(*(type_.rebuild([]) for type_ in failure.in_types))
+            kind = as_also(BatchTypeError, type(error))
+            raise kind(f"{type(error).__name__}: {error}", failure.location) from error
 
 
 def _failure_of_all(program: Program, found: Inference) -> int | None:
@@ -98,15 +90,29 @@ def _surely(program: Program) -> Iterator[tuple[Place, int, Op | None]]:
 
 def failures_of(program: Program, found: Inference) -> tuple[Failure, ...]:
     """The places where lanes may raise, in order; of a program in which branches decided at build time are jumps."""
-    failures = []
+    failures, of_library, calls = list[Failure](), list[Failure](), list[Relay]()
+    for place, index, op in _reached(program, found):
+        if isinstance(op.function, Relay):
+            calls.append(op.function)
+        elif isinstance(op.function, Recorder):
+            raised, types = op.function, found.traced[place, index].in_types
+            known = of_library if is_of_prelude(raised.location.file) else failures
+            known.append(Failure(raised.number, raised.text, raised.exception, types, raised.location))
+    failures += [
+        replace(one, number=call(one.number)[0], text=call.text, location=call.location)
+        for call in calls
+        for one in of_library
+    ]
+    return tuple(sorted(failures, key=lambda failure: failure.number))
+
+
+def _reached(program: Program, found: Inference) -> Iterator[tuple[Place, int, PrimOp]]:
+    """The primitives that some lane may reach."""
     for function in program.all_functions:
         for block in function.graph:
             place = (function.name, block.name)
-            for index, op in enumerate(block.instructions):
-                if place in found.reached and isinstance(op, PrimOp) and isinstance(op.function, Recorder):
-                    raised, types = op.function, found.traced[place, index].in_types
-                    failures.append(Failure(raised.number, raised.text, raised.exception, types, raised.location))
-    return tuple(sorted(failures, key=lambda failure: failure.number))
+            if place in found.reached:
+                yield from ((place, i, op) for i, op in enumerate(block.instructions) if isinstance(op, PrimOp))
 
 
 def without_failures(program: Program) -> Program:

@@ -133,7 +133,7 @@ class _Attempt:
             return False
         if other.error.may_grow and (self.grown == other.grown or {*self.error.may_grow} & {*other.error.may_grow}):
             return True  # turn by turn
-        mine, others = ((e.message, e.location, e.none_or_value) for e in (self.error, other.error))
+        mine, others = ((e.message, e.location, e.within, e.none_or_value) for e in (self.error, other.error))
         return mine == others
 
 
@@ -235,7 +235,7 @@ def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[Loop
     """
     error = attempt.error
     assert error is not None
-    places = [error.location, *(note.location for note in error.notes)]
+    places = [error.location, *error.within, *(note.location for note in error.notes)]
     counts: dict[LoopSite, int] = {}
     for site, count in turns.items():
         if site.anywhere not in attempt.loops and (

@@ -1,0 +1,92 @@
+"""Functions of Python's library that stand in ``prelude/`` -> what is known of a call before it is one of the program.
+
+::
+
+    heapq.heappush(heap, x)      nothing differs between lanes: Python's own function is called as code is traced
+                                 something does: the call is one of ``prelude.heapq.heappush``, which changes ``heap``
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import types
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+import jax
+
+from hlobatch.analysis.identity import places_of
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.frontend.changes import changed_by_methods, changed_parameters
+from hlobatch.frontend.lane_numbers import parts
+from hlobatch.frontend.nested import Closure
+from hlobatch.frontend.source import read_source
+from hlobatch.ir.growing import Growing
+from hlobatch.prelude import standing_for
+
+
+def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+    """Whether a call cannot be one of Python's own function: something may differ between lanes.
+
+    So may what a function of the user's gives.
+    """
+    values = (*args, *kwargs.values())
+    is_other = any(isinstance(value, (Growing, Closure, types.FunctionType)) for value in values)
+    return is_other or any(isinstance(part, jax.Array) for part in parts(values))
+
+
+def changed_by(function: Any) -> Sequence[str]:
+    """The parameters whose arguments a function of Python's library changes in place, if it stands in the prelude."""
+    own = standing_for(function)
+    return () if own is None else changed_in(own)
+
+
+@functools.cache
+def changed_in(function: types.FunctionType) -> Sequence[str]:
+    """The parameters whose arguments a function of the prelude changes, itself or by those that it calls."""
+    node = read_source(function).node
+    found = {*changed_parameters(node), *changed_by_methods(node.body)}
+    for part in ast.walk(node):
+        match part:
+            case ast.Call(ast.Name(name), given) if name in function.__globals__:
+                found.update(_changed_by_call(function.__globals__[name], given))
+    return tuple(name for name in _parameters(function) if name in found)
+
+
+def _changed_by_call(called: Any, given: Sequence[ast.expr]) -> Iterator[str]:
+    """The variables that a call of a function of the prelude changes."""
+    if isinstance(called, types.FunctionType):
+        pairs = zip(_parameters(called), given, strict=False)
+        changed = changed_in(called)
+        yield from (value.id for name, value in pairs if isinstance(value, ast.Name) and name in changed)
+
+
+def _parameters(function: types.FunctionType) -> Sequence[str]:
+    """The parameters of a function of the prelude that are given in order."""
+    return [argument.arg for argument in read_source(function).node.args.args]
+
+
+def check_grows(function: types.FunctionType, args: Sequence[Any]) -> None:
+    """Find out that what a function of the prelude changes has to be a list of another length in each lane.
+
+    Raises:
+        BatchTypeError: It is none.
+    """
+    for name, value in zip(_parameters(function), args, strict=False):
+        if name in changed_in(function) and not isinstance(value, Growing):
+            error = BatchTypeError(
+                f"a {name} is a list, and this is a {type(value).__name__!r}",
+                help=f"make it one: `{name} = list(items)`.",
+            )
+            error.about = places_of(value) or type(value)
+            raise error
+
+
+def traced(function: Any) -> UnsupportedSyntaxError:
+    """The error for a call in code that JAX traces as a whole."""
+    return UnsupportedSyntaxError(
+        f"`{function.__module__.lstrip('_')}.{function.__name__}` of values that differ between lanes is called where "
+        "it cannot be followed",
+        help="call it in a statement of its own.",
+    )
