@@ -202,6 +202,11 @@ class GoesOver:
 
 
 @dataclass(frozen=True, slots=True)
+class BoundAnew:
+    """The fact that code which a loop may come by puts another object where the one is that the loop goes over."""
+
+
+@dataclass(frozen=True, slots=True)
 class Changes:
     """The fact that the code of a statement changes in place what variables hold: it binds them to that, too.
 

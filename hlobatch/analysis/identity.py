@@ -172,6 +172,16 @@ def changed_arguments() -> frozenset[int]:
     return frozenset(index for (index, _), part, before in (notes.given if notes else ()) if _holds_other(part, before))
 
 
+def attributes_assigned() -> frozenset[str]:
+    """The attributes of the statement's arguments, and of objects in them, that it has put other objects into."""
+    notes, names = _notes.get(), set[str]()
+    for _, part, before in notes.given if notes else ():
+        if is_boxable(part) and _holds_other(part, before):
+            now = attributes_of(part)
+            names |= {name for name, value, old in zip(now, now.values(), before, strict=False) if value is not old}
+    return frozenset(names)
+
+
 def _holds_other(part: Any, before: Sequence[Any]) -> bool:
     """Whether a container holds other objects than it did."""
     now = children_of(part) or []

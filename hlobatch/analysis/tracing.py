@@ -24,7 +24,7 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import GENERATORS, generators_of, names_of
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
-from hlobatch.analysis.facts import Changes, Learned, NotYet, Site, of_code, tell
+from hlobatch.analysis.facts import BoundAnew, Changes, Learned, NotYet, Site, of_code, tell
 from hlobatch.analysis.identity import Identity, identity_of, noting
 from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
@@ -59,6 +59,7 @@ def doubt(error: HloBatchError) -> None:
 Known = dict[Hashable, tuple[PrimOp, TracedFunction]]
 _known: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced", default=None)
 _before: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced_before", default=None)
+_assigned: contextvars.ContextVar[set[str] | None] = contextvars.ContextVar("hlobatch_assigned", default=None)
 
 
 @contextlib.contextmanager
@@ -69,12 +70,27 @@ def remembered(before: Known | None = None) -> Iterator[Known]:
         before: What was traced as the program was made for the first time, of which all has to be as it was.
     """
     known: Known = {}
-    tokens = _known.set(known), _before.set(before)
+    tokens = _known.set(known), _before.set(before), _assigned.set(set())
     try:
         yield known
     finally:
         _known.reset(tokens[0])
         _before.reset(tokens[1])
+        _assigned.reset(tokens[2])
+
+
+def stays(site: Site, attribute: str) -> None:
+    """Find out whether no code that was traced puts another object into an attribute.
+
+    Args:
+        site: The loop that goes over what it holds.
+        attribute: Its name.
+
+    Raises:
+        Learned: Some does.
+    """
+    if attribute in (_assigned.get() or ()):
+        raise Learned(site, BoundAnew())
 
 
 def is_one_lane() -> bool:
@@ -340,6 +356,8 @@ def _check_unchanged(op: PrimOp, states: Sequence[Sequence[Part]]) -> None:
         Learned: The variable would still hold it as it was.
         UnsupportedSyntaxError: What the variable holds is the same in every lane.
     """
+    if (assigned := _assigned.get()) is not None:
+        assigned |= identities.attributes_assigned()
     bound = set(map(user_name, op.vars_out))
     others = set[str]()
     others_at = identities.changed_arguments()

@@ -23,6 +23,7 @@ from hlobatch.diagnostics import HloBatchError, Location
 from hlobatch.frontend.callees import Called, Callee, Callees
 from hlobatch.frontend.failures import Failures, Recorder, Relay
 from hlobatch.frontend.following import Calls
+from hlobatch.frontend.live_items import attributes_assigned
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
 from hlobatch.ir.ops import Op, PrimOp
@@ -116,6 +117,12 @@ class Asking:
     def of_fact(self, calls: Calls) -> Called:
         """What a call is one of, of which that was found out."""
         return self._ask(lambda callees: callees.of_fact(calls))
+
+    def assigns(self, attribute: str) -> bool:
+        """Whether a function without a decorator that is a part of the program assigns to an attribute."""
+        return self._ask(
+            lambda callees: attribute in attributes_assigned(calls.function for calls in callees.facts.all_of(Calls))
+        )
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
         """The copy of a callee that is made for arguments of some types."""

@@ -43,7 +43,7 @@ from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.ranges import range_goes_on, range_item
-from hlobatch.frontend.sequences import both
+from hlobatch.frontend.sequences import both, equal
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 
@@ -59,6 +59,8 @@ _COUNT: Final = re.compile(r"count\((-?\d+)(?:, (-?\d+))?\)")
 
 def items(value: Any) -> Any:
     """Something that has items by their number, of anything that can be gone over."""
+    if isinstance(value, Table) and issubclass(value.python, dict):
+        return value.in_order()
     if is_array(value) or isinstance(value, (*_SEQUENCES, Growing, LaneRange)):
         return value
     if isinstance(value, Choice):
@@ -187,6 +189,39 @@ def live(first: Any, value: Any, view: str) -> Any:
         view: The method.
     """
     return items(getattr(value, view)()) if isinstance(value, _BY_KEY) else first
+
+
+def keyed(value: Any) -> Any:
+    """A dict or a set; None in place of all else."""
+    return value if isinstance(value, _BY_KEY) else None
+
+
+def key_at(value: Any, turn: Any) -> Any:
+    """The key that a dict has at a turn; None of what is no dict."""
+    return item_of(value, turn, None) if isinstance(value, (dict, Table)) else None
+
+
+def check_key(value: Any, turn: Any, count: Any, key: Any) -> None:
+    """Refuse, or note, that a dict has another key where a turn found one: that was taken out, or one before it.
+
+    Args:
+        value: What may be a dict.
+        turn: The turn.
+        count: How many keys there were before the first turn.
+        key: What ``key_at`` gave in this turn.
+    """
+    now = length(value) if isinstance(value, (dict, Table)) else 0
+    if type(now) is int and (now == 0 or now != count):
+        return  # no dict, or one whose size is looked at anyway
+    is_same = equal(key_at(value, turn), key)
+    if is_same is False:
+        raise UnsupportedSyntaxError(
+            "a dict loses a key that a loop over it came by, and gets another: Python raises a RuntimeError, or goes "
+            "on in some order",
+            help="go over a copy, as in `for k in list(d)`.",
+        )
+    others = jnp.logical_and(jnp.asarray(now == count), jnp.logical_not(is_same))
+    fails(RuntimeError, "dictionary keys changed during iteration", others)
 
 
 def goes_on(turn: Any, *bounds: tuple[Any, Any, bool]) -> Any:

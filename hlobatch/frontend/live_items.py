@@ -8,14 +8,19 @@
         d[k + 1] = 0
 
 All else is looked at once, before the first turn. What the body, as it is written, does not change is taken for the
-same in all turns; a name that is bound to another object leaves the loop with the first one.
+same in all turns; a name that is bound to another object leaves the loop with the first one. A dict is looked at anew
+also where a function that the body calls may change it.
 """
 
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator, Mapping
-from typing import Final
+import dis
+import enum
+import functools
+import types
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any, Final
 
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.nested import Template
@@ -33,25 +38,62 @@ def view_of(node: ast.expr) -> tuple[ast.expr, str] | None:
     return None
 
 
-def is_same(
-    node: ast.expr, loop: ast.For, local: frozenset[str], scope: Mapping[str, Template], *, is_viewed: bool = False
-) -> bool:
-    """Whether an expression stands for one object in all turns of a loop: a variable, or a part that the loop changes.
+class Seen(enum.Enum):
+    """How a loop sees what its body does to what it goes over.
+
+    Attributes:
+        ONCE: The body does nothing to it.
+        BY_NAME: It may change, and an expression stands for it in all turns.
+        KEPT: It may change, and the expression may stand for another object later.
+    """
+
+    ONCE = enum.auto()
+    BY_NAME = enum.auto()
+    KEPT = enum.auto()
+
+
+def how_seen(
+    node: ast.expr,
+    loop: ast.For,
+    local: frozenset[str],
+    scope: Mapping[str, Template],
+    assigns: Callable[[str], bool],
+    *,
+    by_calls: bool,
+) -> Seen:
+    """How a loop sees what an expression stands for: a variable, or a part of one.
 
     Args:
         node: The expression.
         loop: The loop.
         local: The variables of the function.
         scope: The functions that are defined inside of it.
-        is_viewed: Whether a view of it is gone over: then calls that are given the variable may change it, too.
+        assigns: Whether a function that may be called assigns to an attribute.
+        by_calls: Whether what is given the variable may change it.
     """
     root = root_of(node)
-    if not isinstance(root, ast.Name) or root.id not in local:
-        return False
+    if not isinstance(root, ast.Name) or root.id not in local or not _is_path(node):
+        return Seen.ONCE
     bound = stored_names(loop).union(*(template.bound for template in scope.values()))
-    if not bound.isdisjoint(part.id for part in ast.walk(node) if isinstance(part, ast.Name)):
-        return False
-    return node is root or (_is_path(node) and _is_changed(node, loop, root.id if is_viewed else ""))
+    is_bound = not bound.isdisjoint(part.id for part in ast.walk(node) if isinstance(part, ast.Name))
+    is_bound |= _is_bound_anew(node, loop)
+    is_bound |= isinstance(node, ast.Attribute) and _calls_others(node, loop, root.id) and assigns(node.attr)
+    is_changed = _is_changed(node, loop, root.id if by_calls else "")
+    if is_bound:
+        return Seen.KEPT if is_changed else Seen.ONCE
+    return Seen.BY_NAME if is_changed or node is root else Seen.ONCE
+
+
+def attributes_assigned(functions: Iterable[Any]) -> frozenset[str]:
+    """The attributes that some functions assign to, but for those that make an object."""
+    plain = (getattr(function, "__hlobatch_function__", function) for function in functions)
+    codes = (f.__code__ for f in plain if isinstance(f, types.FunctionType) and f.__name__ != "__init__")
+    return frozenset().union(*map(_assigned_in, codes))
+
+
+@functools.lru_cache(maxsize=10_000)
+def _assigned_in(code: types.CodeType) -> frozenset[str]:
+    return frozenset(i.argval for i in dis.get_instructions(code) if i.opname == "STORE_ATTR")
 
 
 def may_change(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> bool:
@@ -75,33 +117,70 @@ def _is_path(node: ast.expr) -> bool:
     return isinstance(node, ast.Name)
 
 
+def _is_bound_anew(path: ast.expr, loop: ast.For) -> bool:
+    """Whether the body of a loop puts another object where a part of a variable is."""
+    whole = ast.dump(path)
+    places = (part for part in _inside(loop) if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part))
+    return any(_dump(place) == whole for place in places)
+
+
+def _calls_others(path: ast.expr, loop: ast.For, variable: str) -> bool:
+    """Whether the body of a loop has calls that are given a variable, other than of methods of a part of it."""
+    whole = ast.dump(path)
+    calls = (part for part in _inside(loop) if isinstance(part, ast.Call) and _is_given(part, variable))
+    return any(not isinstance(call.func, ast.Attribute) or _dump(call.func.value) != whole for call in calls)
+
+
 def _is_changed(path: ast.expr, loop: ast.For, variable: str) -> bool:
-    """Whether the body of a loop changes what a part of a variable stands for, and puts no other object there.
+    """Whether the body of a loop changes what a part of a variable stands for.
 
     Args:
         path: The part.
         loop: The loop.
-        variable: The variable, if calls that are given it may do that.
+        variable: The variable, if calls that are given it, or a part of it, may do that.
     """
-    whole, found = ast.dump(path), False
+    whole = ast.dump(path)
     for part in _inside(loop):
-        if isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part):
-            if _dump(part) == whole:
-                return False
-            found |= any(_dump(step) == whole for step in _way(part))
-        elif isinstance(part, ast.Call) and _is_given(part, variable):
-            found = True
-        elif is_change(part) and isinstance(part, ast.Call) and isinstance(part.func, ast.Attribute):
-            found |= any(_dump(step) == whole for step in _way(part.func))
-    return found
+        is_place = isinstance(part, (ast.Attribute, ast.Subscript)) and _is_store(part)
+        if isinstance(part, ast.Call) and _is_given(part, variable):
+            return True
+        if isinstance(part, ast.Call) and is_change(part) and isinstance(part.func, ast.Attribute):
+            place: ast.expr | None = part.func
+        else:
+            place = part if is_place and isinstance(part, (ast.Attribute, ast.Subscript)) else None
+        if place is not None and any(_dump(step) == whole for step in _way(place)):
+            return True
+    return False
+
+
+def may_take_out(node: ast.expr, loop: ast.For, scope: Mapping[str, Template]) -> bool:
+    """Whether the body of a loop may take keys out of a dict, as it is written or by what it calls."""
+    root = root_of(node)
+    variable = root.id if isinstance(root, ast.Name) else ""
+    called = {name for name, template in scope.items() if variable in template.captured}
+    for part in _inside(loop):
+        if isinstance(part, ast.Delete) or (isinstance(part, ast.Name) and part.id in called):
+            return True
+        if isinstance(part, ast.Call) and _is_given(part, variable) and not _keeps_keys(part):
+            return True
+    return False
+
+
+def _keeps_keys(call: ast.Call) -> bool:
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _KEEPING
+
+
+_KEEPING: Final = frozenset({*VIEWS, "append", "get", "setdefault", "update"})
+"""Methods of containers that take no key out of a dict."""
 
 
 def _is_given(call: ast.Call, variable: str) -> bool:
-    """Whether a call is of a method of a variable, or has it for an argument."""
+    """Whether a call is of a method of a variable, or of a part of one, or has it for an argument."""
     given = [*call.args, *(keyword.value for keyword in call.keywords)]
     if isinstance(call.func, ast.Attribute):
         given.append(call.func.value)
-    return any(isinstance(part, ast.Name) and part.id == variable for part in given)
+    roots = map(root_of, given)
+    return any(isinstance(root, ast.Name) and root.id == variable for root in roots)
 
 
 def _way(node: ast.expr) -> Iterator[ast.expr]:

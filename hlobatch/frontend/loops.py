@@ -20,12 +20,12 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final
 
-from hlobatch.analysis.facts import LoopSite, Turns
+from hlobatch.analysis.facts import BoundAnew, LoopSite, Turns
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import Gathering
 from hlobatch.frontend.following import called
-from hlobatch.frontend.live_items import is_same, may_change, view_of
+from hlobatch.frontend.live_items import Seen, how_seen, may_change, may_take_out, view_of
 from hlobatch.frontend.scopes import HELPER, target_names
 from hlobatch.frontend.source import MISSING
 from hlobatch.frontend.syntax import assigned, helper, literal, load
@@ -54,11 +54,15 @@ class Bound:
         turns: The variable that holds how many items there are before the first turn.
         items: What has items, as it is in a turn, if there may be more or fewer then.
         is_backwards: Whether the last item comes first.
+        attribute: The attribute that the items are looked for in, if code that is called could put others there.
+        takes_out: Whether the body may take out what was gone over, if the items are a dict.
     """
 
     turns: str
     items: ast.expr | None = None
     is_backwards: bool = False
+    attribute: str = ""
+    takes_out: bool = False
 
 
 @dataclass(frozen=True)
@@ -139,9 +143,11 @@ class ForLowering:
         blocks.end(BranchOp(condition, body, false, location=lowering.location(node.iter)))
         blocks.start(body, lowering.location(node.body[0]))
         self._bind(iteration.item(self._load(turn)))
+        keys = self._keys(iteration, self._load(turn))
         lowering.loop_body(node.body, Loop(latch, self.after))
         if self._reaches(latch):
             blocks.start(latch, self.location)
+            self._check_keys(iteration, self._load(turn), keys)
             one = ast.copy_location(ast.BinOp(self._load(turn), ast.Add(), self._constant(1)), node)
             lowering.assign(turn, one, node.target)
         blocks.end(GotoOp(head, location=self.location))
@@ -158,9 +164,11 @@ class ForLowering:
             lowering.path = (*around, turn)
             latch = blocks.name("next")
             self._bind(iteration.item(self._constant(turn)))
+            keys = self._keys(iteration, self._constant(turn))
             lowering.loop_body(node.body, Loop(latch, self.after))
             if self._reaches(latch):
                 blocks.start(latch, self.location)
+                self._check_keys(iteration, self._constant(turn), keys)
         lowering.path = around
         if turns == self.written_out:
             self._check_turn(iteration, turns, is_last=True)
@@ -172,6 +180,26 @@ class ForLowering:
             parts = [self._constant(turn), self._site(), self._constant(is_last), *self._bounds(iteration)]
             check = helper("__hb_written_turn", parts, self.node.iter)
             self.lowering.assign(self.lowering.temporary("turn"), check, self.node.iter)
+
+    def _keys(self, iteration: Iteration, turn: ast.expr) -> list[tuple[Bound, str]]:
+        """Variables for the keys that a turn is given of the dicts out of which its body may take keys."""
+        lowering, keys = self.lowering, list[tuple[Bound, str]]()
+        for bound in iteration.bounds:
+            if bound.items is not None and bound.takes_out and not bound.is_backwards:
+                keys.append((bound, name := lowering.temporary("key")))
+                lowering.assign(name, helper("__hb_key_at", [bound.items, turn], self.node.iter), self.node.iter)
+        return keys
+
+    def _check_keys(self, iteration: Iteration, turn: ast.expr, keys: Sequence[tuple[Bound, str]]) -> None:
+        """Emit what finds out, at the end of a turn, that its key is no longer where it was, or another dict is."""
+        for attribute in {bound.attribute: None for bound in iteration.bounds if bound.attribute}:
+            check = helper("__hb_stays", [self._site(), literal(attribute, self.node.iter)], self.node.iter)
+            self.lowering.assign(self.lowering.temporary("key"), check, self.node.iter)
+        for bound, name in keys:
+            assert bound.items is not None
+            parts = [bound.items, turn, self._load(bound.turns), self._load(name)]
+            check = helper("__hb_check_key", parts, self.node.iter)
+            self.lowering.assign(self.lowering.temporary("key"), check, self.node.iter)
 
     def _bounds(self, iteration: Iteration) -> list[ast.expr]:
         """How far a loop goes, as ``iteration.goes_on`` takes it."""
@@ -327,23 +355,45 @@ class ForLowering:
         lowering = self.lowering
         view = None if lowering.called(node) else view_of(node)
         place, method = view or (node, "")
-        live = place if is_same(place, self.node, lowering.local, lowering.scope, is_viewed=bool(method)) else None
-        if live is not None and not method:
-            first = now = live
+        seen = self._seen(place, by_calls=bool(method))
+        if is_by_name := seen is Seen.BY_NAME and not method:
+            first = now = place
         else:
-            name = lowering.temporary("items")
-            lowering.assign(name, helper("__hb_items", [lowering.simple(node)], node), node)
-            first = now = self._load(name)
-        if live is not None and method:
-            now = helper("__hb_live", [first, live, literal(method, node)], node)
+            first = now = self._held(helper("__hb_items", [lowering.simple(node)], node))
+        by_calls = self._seen(place, by_calls=True)
+        live = place if by_calls is Seen.BY_NAME else None
+        if by_calls is Seen.KEPT:
+            live = self._held(place)
+        if live is not None and not is_by_name:
+            now = helper("__hb_live", [first, live, literal(method or "keys", node)], node)
         turns = self._turns(helper("__hb_length", [first], node), node, counts)
 
         def item(turn: ast.expr) -> ast.expr:
             site = self._site() if self.may_be_written_out else self._constant(None)
             return helper("__hb_item_of", [now, turn, site], self.node.target)
 
-        changes = live is not None and may_change(live, self.node, lowering.scope)
-        return Iteration(turns, item, (Bound(turns, live if changes else None),))
+        if live is None or not may_change(live, self.node, lowering.scope):
+            return Iteration(turns, item, (Bound(turns),))
+        seen_now = live if is_by_name or method else helper("__hb_keyed", [live], node)
+        takes_out = may_take_out(place, self.node, lowering.scope)
+        attribute = live.attr if isinstance(live, ast.Attribute) and not is_by_name else ""
+        return Iteration(turns, item, (Bound(turns, seen_now, attribute=attribute, takes_out=takes_out),))
+
+    def _seen(self, place: ast.expr, *, by_calls: bool) -> Seen:
+        """How the loop sees what its body does to what it goes over."""
+        lowering = self.lowering
+        is_bound_anew = lowering.callees.facts.of(BoundAnew, self.site) is not None
+
+        def assigns(attribute: str) -> bool:
+            return is_bound_anew or lowering.callees.assigns(attribute)
+
+        return how_seen(place, self.node, lowering.local, lowering.scope, assigns, by_calls=by_calls)
+
+    def _held(self, value: ast.expr) -> ast.expr:
+        """A variable that holds a value from before the first turn on."""
+        name = self.lowering.temporary("items")
+        self.lowering.assign(name, value, value)
+        return self._load(name)
 
     def _turns(self, count: ast.expr, node: ast.expr, counts: bool) -> str:
         """A variable for a number of items. That of the turns is noted where tracing comes by it."""

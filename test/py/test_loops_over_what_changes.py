@@ -215,6 +215,116 @@ def an_error_that_is_caught(a):
     return len(entries)
 
 
+class Bag:
+    def __init__(self):
+        self.entries, self.items, self.total = {1: 10, 2: 20, 3: 30}, [1, 2, 3], 0
+
+    def grow(self, a):
+        if a > 3:
+            self.entries[a + 5] = 1
+
+    def bump(self, k, a):
+        if a > 0:
+            self.entries[k] += a
+            self.total += k
+
+    def replace(self, a):
+        self.entries = {1: a, 5: a, 6: a}
+
+    def replace_some(self, a):
+        if a > 3:
+            self.replace(a)
+
+    def exchange(self, a):
+        if 2 in self.entries:
+            del self.entries[2]
+            self.entries[9] = a
+
+    def growing(self, a):
+        total = 0
+        for k in self.entries:
+            total = total * 10 + k
+            self.grow(a)
+        return total
+
+    def bumping(self, a):
+        for k in self.entries:
+            self.bump(k, a)
+        return sum(self.entries.values()), self.total
+
+    def replacing(self, a):
+        total = 0
+        for v in self.entries.values():
+            total = total * 10 + v
+            self.replace_some(a)
+        return total
+
+
+def a_method_adds_keys(a):
+    bag, total = Bag(), 0
+    for k in bag.entries:
+        total += k
+        bag.grow(a)
+    return total
+
+
+def a_method_adds_keys_of_an_item(a):
+    bags, total = [Bag(), Bag()], 0
+    for i, k in enumerate(bags[1].entries):
+        total += k * i
+        bags[1].grow(a)
+    return total
+
+
+def a_method_adds_keys_to_a_dict_of_lanes(a):
+    bag, total = Bag(), 0
+    if a > 0:
+        bag.entries[7] = 1
+    for k in bag.entries:
+        total += k
+        bag.grow(a)
+    return total
+
+
+def its_own_method_adds_keys(a):
+    return Bag().growing(a)
+
+
+def its_own_method_changes_values(a):
+    bag = Bag()
+    if a > 3:
+        bag.entries[8] = 4
+    return *Bag().bumping(a), bag.bumping(a)[1]
+
+
+def a_method_puts_another_dict_there(a):
+    bag, other, total = Bag(), Bag(), 0
+    for v in bag.entries.values():
+        total = total * 10 + v
+        bag.replace(a)
+    for k in other.entries:
+        total = total * 10 + k
+        other.replace(a)
+    return total, Bag().replacing(a)
+
+
+def a_later_key_is_exchanged(a):
+    bag, total = Bag(), 0
+    for k, v in bag.entries.items():
+        total = total * 10 + k + v
+        bag.exchange(a)
+    return total
+
+
+def keys_are_put_in_anew(a):
+    entries, total = {1: a, 2: 3}, 0
+    for k in entries:
+        total = total * 10 + k
+        if a > 3:
+            entries[k] = entries.pop(k)
+    return total
+
+
 def deque_that_grows(a):
     queue, n = deque([a]), 0
     for v in queue:
@@ -257,4 +367,18 @@ def test_a_dict_that_grows_in_all_lanes_is_refused() -> None:
         return len(entries)
 
     with pytest.raises(hb.UnsupportedSyntaxError, match="a dict changes its size while it is gone over"):
+        f(np.arange(3))
+
+
+def test_a_dict_that_changes_and_that_a_name_leaves_is_refused() -> None:
+    @hb.batch
+    def f(a):
+        entries, total = {1: a, 2: 3}, 0
+        for v in entries.values():
+            total += v
+            entries[2] = a
+            entries = {1: 5, 2: 6}
+        return total
+
+    with pytest.raises(hb.UnsupportedSyntaxError, match="this changes 'entries' in place"):
         f(np.arange(3))
