@@ -12,6 +12,7 @@ from hlobatch.diagnostics import (
     ArtifactError,
     BatchTypeError,
     CapacityError,
+    DerivativeError,
     HloBatchError,
     Interrupted,
     KernelError,
@@ -30,6 +31,7 @@ from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
 from hlobatch.transforms.optimizations import Optimizations
+from hlobatch.value_and_grad import value_and_grad
 
 __version__ = "0.1.0.dev0"
 
@@ -42,6 +44,7 @@ __all__ = [
     "CapacityError",
     "Compiled",
     "Context",
+    "DerivativeError",
     "HloBatchError",
     "Interrupted",
     "KernelError",
@@ -71,5 +74,6 @@ __all__ = [
     "stackless",
     "sync",
     "truthy",
+    "value_and_grad",
     "virtual_machine",
 ]

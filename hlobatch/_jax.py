@@ -21,6 +21,7 @@ from jax._src import xla_bridge as _bridge
 from jax._src.core import trace_ctx as _trace_context
 from jax._src.export import _export as _exporting
 from jax._src.export.serialization_generated import Exported as _Exported
+from jax._src.interpreters.ad import primitive_linearizations as _linearizations
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.lax.lax import _convert_element_type
 from jax._src.sharding_impls import ShardingContext as _ShardingContext
@@ -72,11 +73,13 @@ __all__ = [
     "is_for_one_cpu",
     "is_jit_disabled",
     "is_key",
+    "is_linear_operand",
     "is_of_this_trace",
     "is_out_of_memory",
     "is_tracer",
     "is_tracing",
     "is_x64",
+    "is_zero",
     "jaxpr_as_fun",
     "keys_of",
     "known_platforms",
@@ -97,8 +100,10 @@ __all__ = [
     "read_portable",
     "refuse_checks",
     "refuse_derivative",
+    "register_derivatives",
     "register_dialect",
     "register_operation",
+    "register_transpose",
     "serialize_portable",
     "stable_calls",
     "stablehlo",
@@ -110,6 +115,7 @@ __all__ = [
     "weakly",
     "without_shardings",
     "words_of",
+    "zero_like",
 ]
 
 
@@ -315,6 +321,46 @@ def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:
 def refuse_derivative(primitive: Any, refuse: Callable[..., Any]) -> None:
     """Raise an error of our own where JAX wants the derivative of a primitive."""
     ad.primitive_jvps[primitive] = refuse
+
+
+def register_derivatives(primitive: Any, jvp: Callable[..., Any], linearize: Callable[..., Any] | None = None) -> None:
+    """Tell JAX of the derivatives of a primitive with several results.
+
+    Args:
+        primitive: The primitive.
+        jvp: From values, tangents (``Zero`` for none) and parameters to results and their tangents.
+        linearize: From which operands have tangents, values and parameters to the results, which of them have tangents,
+            what is kept, and a function from that and tangents to the results' tangents.
+    """
+    ad.primitive_jvps[primitive] = jvp
+    if linearize is not None:
+        _linearizations[primitive] = lambda _, nonzero, *values, **params: linearize(nonzero, *values, **params)
+
+
+def register_transpose(primitive: Any, rule: Callable[..., Any]) -> None:
+    """Tell JAX how cotangents go back through a primitive that is linear in some operands.
+
+    Args:
+        primitive: The primitive.
+        rule: From cotangents (``Zero`` for none), operands and parameters to a cotangent for each linear operand, and
+            None for each other.
+    """
+    ad.primitive_transposes[primitive] = rule
+
+
+def is_linear_operand(operand: Any) -> bool:
+    """Whether an operand of a transposed primitive is one that it is linear in, whose value nobody has."""
+    return isinstance(operand, ad.UndefinedPrimal)
+
+
+def is_zero(tangent: Any) -> bool:
+    """Whether a tangent or cotangent is known to be zero, without an array."""
+    return type(tangent) is ad.Zero
+
+
+def zero_like(value: Any) -> Any:
+    """The tangent of a value that does not depend on anything that has one."""
+    return ad.Zero(jax.typeof(value).to_tangent_aval())
 
 
 def freed_with_its_program(kind: type) -> type:

@@ -461,6 +461,7 @@ class BatchOptions(TypedDict, total=False):
     schedule: str
     dispatch: str
     optimizations: Optimizations
+    max_tape: int
 
 
 @overload
@@ -485,6 +486,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     schedule: str = "auto",
     dispatch: str = "auto",
     optimizations: Optimizations = ALL,
+    max_tape: int = 256,
     **others: Any,
 ) -> Any:
     """Turn a function of one example into a function of a batch. A decorator, with or without options.
@@ -515,6 +517,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
             ``"sweep"``; or ``"kernel"``, on a CPU, for code of its own for each lane in place of that loop.
         optimizations: Passes to switch off, for measurement.
+        max_tape: Frames of each tape of a reverse-mode derivative, inside ``jax.jit`` where tapes cannot grow; some one
+            to three for each block that an input runs.
         **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:
@@ -544,7 +548,9 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         raise refused(others, fun, BatchOptions.__annotations__, caller())
     _check_axes(in_axes)
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
-    options = Options(max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations, max_stack_bytes)
+    options = Options(
+        max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations, max_stack_bytes, max_tape
+    )
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:
         if not callable(function):

@@ -324,6 +324,14 @@ class KernelError(HloBatchError):
     """
 
 
+class DerivativeError(HloBatchError):
+    """A derivative was asked for that there is none of. The message says of what, and why.
+
+    Fix: give the code a derivative with ``jax.custom_jvp`` or ``jax.custom_vjp``, or keep it out with
+    ``jax.lax.stop_gradient``.
+    """
+
+
 class ArtifactError(HloBatchError):
     """A function cannot be exported, or a file is no artifact of hlobatch that can be run here.
 

@@ -17,6 +17,7 @@ from collections.abc import Iterator, Mapping
 
 from hlobatch.analysis.call_graph import CallGraph, CallSite
 from hlobatch.analysis.liveness import Names, liveness
+from hlobatch.ir.names import is_of_a_lane
 from hlobatch.ir.ops import IndirectGotoOp, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -38,7 +39,8 @@ def saved_across(program: Program) -> dict[tuple[str, str], Names]:
         if is_recursive_call(graph, site):
             after = live[site.function.name].after[site.block.name] - frozenset(site.op.vars_out)
             changed = after & stored & overwritten_during(graph, site)
-            names = frozenset(v for v in changed if program.var_alloc.get(v) is not Alloc.SHARED)
+            own = (v for v in changed if not is_of_a_lane(v))
+            names = frozenset(v for v in own if program.var_alloc.get(v) is not Alloc.SHARED)
         saved[site.function.name, site.block.name] = names
     return saved
 

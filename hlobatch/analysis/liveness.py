@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from hlobatch.analysis.dataflow import Dataflow, Solution, solve
+from hlobatch.ir.names import is_sum
 from hlobatch.ir.ops import Op, PopOp
 from hlobatch.ir.program import Block, Function
 
@@ -33,9 +34,14 @@ def through(block: Block, live_out: Names) -> Names:
     return live_out
 
 
+def read_after(function: Function) -> Names:
+    """What may be read after a function has ended: its results, and sums that it adds to."""
+    return frozenset(
+        (*function.vars_out, *(v for block in function.graph for op in block.ops for v in op.defs if is_sum(v)))
+    )
+
+
 def liveness(function: Function) -> Solution[Names]:
     """Live sets of a function: ``before[b]`` is ``live_in`` of block b, ``after[b]`` its ``live_out``."""
-    problem = Dataflow(
-        forward=False, boundary=frozenset(function.vars_out), initial=frozenset(), merge=union, transfer=through
-    )
+    problem = Dataflow(forward=False, boundary=read_after(function), initial=frozenset(), merge=union, transfer=through)
     return solve(function.graph, problem)

@@ -5,6 +5,28 @@ from __future__ import annotations
 import collections
 from collections.abc import Container, Iterable, Iterator
 from itertools import count
+from typing import Final
+
+OF_A_LANE: Final = "$lane."
+"""How names of variables begin that belong to a lane, and not to a call of one of its functions: every function may
+write them, and no call saves them. Sums that the lane adds to are such variables, and what it keeps on a tape."""
+SUM: Final = f"{OF_A_LANE}sum:"
+"""How names of such variables begin that outlive the function that writes them."""
+
+
+def is_of_a_lane(variable: str) -> bool:
+    """Whether a variable belongs to a lane, and not to a call of a function."""
+    return variable.startswith(OF_A_LANE)
+
+
+def is_sum(variable: str) -> bool:
+    """Whether a variable is a sum that functions of a lane add to, and that is read when all of them have ended."""
+    return variable.startswith(SUM)
+
+
+def is_tape(variable: str) -> bool:
+    """Whether a variable is a stack of a lane, which no call leaves as it was."""
+    return is_of_a_lane(variable) and not is_sum(variable)
 
 
 def unused(name: str, taken: Container[str], separator: str = ":") -> str:

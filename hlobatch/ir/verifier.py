@@ -7,7 +7,7 @@
 | ``program_c3`` | every successor is a block of the same graph or ``halt`` |
 | ``program_c4`` | function names are unique, and none is ``main`` |
 | ``program_c5`` | once types are known, every variable mentioned has one |
-| ``program_c6`` | no two functions with graphs write or receive the same variable (before calls are lowered) |
+| ``program_c6`` | no two functions write or receive the same variable, but for the lane's (before calls are lowered) |
 | ``call_c1`` | the callee is a function of the program |
 | ``call_c2`` | as many arguments as the callee has parameters |
 | ``call_c3`` | as many results as the callee has |
@@ -34,7 +34,7 @@ import numpy as np
 
 from hlobatch.diagnostics import Location, Note, VerificationError
 from hlobatch.ir.failures import FAILURE
-from hlobatch.ir.names import unsplit
+from hlobatch.ir.names import is_of_a_lane, unsplit
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -97,7 +97,7 @@ def _program_faults(program: Program) -> Iterator[Fault]:
     for function in program.all_functions:
         yield from _graph_faults(function)
         for name in _written(function):
-            if owner.setdefault(name, function.name) != function.name:
+            if owner.setdefault(name, function.name) != function.name and not is_of_a_lane(name):
                 message = f"{owner[name]} and {function.name} both write %{name}"
                 yield "program_c6", message, function.location
 

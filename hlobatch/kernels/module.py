@@ -31,6 +31,7 @@ class KernelModule:
         text: LLVM IR.
         frame_bytes: For each piece of memory that frames are in, what one of them takes there.
         stack_of: For each of these pieces, which stack it belongs to.
+        tapes: Which of the stacks are tapes.
         local_bytes: What a lane takes of memory of its own besides its stacks.
         stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
         blocks: How many blocks are counted; none if it does not count.
@@ -39,6 +40,7 @@ class KernelModule:
     text: str
     frame_bytes: tuple[int, ...]
     stack_of: tuple[int, ...]
+    tapes: frozenset[int]
     local_bytes: int
     stack_bytes: int
     blocks: int
@@ -68,6 +70,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         f"{triple}{machine.text(name)}{entry}",
         tuple(machine.stacks.frame_bytes),
         tuple(machine.stacks.stack_of),
+        machine.stacks.tapes,
         machine.emitter.local_bytes,
         machine.emitter.own_bytes,
         len(program.graph.blocks) if options.counts else 0,

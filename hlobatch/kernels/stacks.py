@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from hlobatch.analysis.call_frames import CallFrames
+from hlobatch.ir.names import is_tape
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
@@ -56,6 +57,11 @@ class Stacks:
             self._lay_out_by_arrays()
         else:
             self._lay_out_by_frames()
+
+    @property
+    def tapes(self) -> frozenset[int]:
+        """Which of the stacks are tapes, by number."""
+        return frozenset(number for name, number in self._numbers.items() if is_tape(name))
 
     def _lay_out_by_arrays(self) -> None:
         for v in self._stacked:

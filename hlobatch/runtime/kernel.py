@@ -94,7 +94,8 @@ class Kernel:
     Attributes:
         module: What it was made of.
         code: The code.
-        depth: Frames of each stack to begin with.
+        depth: Frames of each stack to begin with …
+        tape_depth: … but for tapes, which have as many as this.
         most_bytes: That stacks may grow to, or None.
         frames: What was enough for the runs so far.
         turns: That the thread that calls makes by itself.
@@ -105,6 +106,7 @@ class Kernel:
     module: KernelModule
     code: Code
     depth: int
+    tape_depth: int
     most_bytes: int | None
     frames: Frames = field(init=False)
     turns: int = FIRST_TURNS
@@ -117,7 +119,8 @@ class Kernel:
     @property
     def declared_frames(self) -> Frames:
         """Stacks as they are before any has grown."""
-        return Frames(self.module, (self.depth,) * (max(self.module.stack_of, default=-1) + 1))
+        stacks = range(max(self.module.stack_of, default=-1) + 1)
+        return Frames(self.module, tuple(self.tape_depth if k in self.module.tapes else self.depth for k in stacks))
 
     def threads_for(self, inputs: int, most: int) -> int:
         """How many threads a batch is worth."""

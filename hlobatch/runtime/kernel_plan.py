@@ -141,7 +141,8 @@ def _made(plan: Plan, *, counts: bool) -> Any:
             raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
         jit.check_there()
         module = module_of(plan, counts=counts, checked=CHECKED)
-        return Kernel(module, jit.compiled(module.text), plan.declared_depth, plan.options.max_stack_bytes)
+        code, depths = jit.compiled(module.text), (plan.declared_depth, plan.tape_depth)
+        return Kernel(module, code, *depths, plan.options.max_stack_bytes)
     except NoKernelError as reason:
         return str(reason)
 

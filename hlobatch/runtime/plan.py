@@ -19,6 +19,7 @@ from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.analysis.slow_operations import SECONDS_A_TURN, seconds_of, turns_counted
+from hlobatch.ir.names import is_tape
 from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -223,6 +224,16 @@ class Plan:
         return self.options.max_stack_depth
 
     @property
+    def tape_depth(self) -> int:
+        """The depth of tapes where they cannot grow."""
+        return max(self.options.max_tape, self.declared_depth)
+
+    @cached_property
+    def has_tape(self) -> bool:
+        """Whether it keeps a tape, to go back along it."""
+        return any(map(is_tape, self.specialized.var_defs))
+
+    @property
     def depth(self) -> int:
         """The stack depth that a run by itself begins with: what was enough for those before it."""
         return self.grown[0] if self.grown else self.declared_depth
@@ -286,6 +297,16 @@ class Plan:
     @cached_property
     def _variants(self) -> dict[Any, Plan]:
         return {self.shared: self}
+
+    def derived(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Something that was made of the plan, such as the plan of a derivative, which is made once."""
+        if key not in self._derived:
+            self._derived[key] = make()
+        return self._derived[key]
+
+    @cached_property
+    def _derived(self) -> dict[Any, Any]:
+        return {}
 
     @property
     def executables(self) -> Executables:

@@ -31,7 +31,6 @@ from hlobatch._jax import (
     mapped_size,
     mlir,
     refuse_checks,
-    refuse_derivative,
 )
 from hlobatch.diagnostics import ArtifactError, HloBatchError
 from hlobatch.kernels.types import NoKernelError
@@ -59,14 +58,32 @@ def _inputs(plan: Plan, operands: Sequence[Any]) -> Sequence[Any]:
     return operands[start : start + len(plan.input_shared)]
 
 
-def run_within(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
+def run_within(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> list[Any]:
     """A run from its start to its end as part of another computation: ``[results…, stopped, status]``.
 
     Its strategy is chosen where that is lowered, for a platform and its devices.
+
+    Args:
+        plan: What is run.
+        inputs: Its inputs.
+        captured: The arrays that it captures, as that computation has them; None for those themselves.
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     room = Room(plan.declared_depth, grows=False)
-    return list(run_p.bind(*plan.captured, *inputs, plan=plan, room=room, strategy=None, **how))
+    operands = (*(plan.captured if captured is None else captured), *inputs)
+    return list(run_p.bind(*operands, plan=plan, room=room, strategy=None, **how))
+
+
+def with_captured(plan: Plan, other: Plan, captured: Sequence[Any]) -> list[Any]:
+    """The arrays that a plan captures, as a computation has them.
+
+    Args:
+        plan: The plan. It may capture more, and in another order, than the other, if it was optimized for other inputs.
+        other: A plan of the same function.
+        captured: What the computation has of the arrays that the other plan captures.
+    """
+    known = {id(a): x for a, x in zip(other.captures.arrays, captured, strict=True)}
+    return list(plan.captures.operands(known))
 
 
 def _run_abstract(
@@ -235,9 +252,7 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
         if shared:
             x = jnp.broadcast_to(x[:, None], (outer, inner, *x.shape[1:]))
         inputs.append(x.reshape((outer * inner, *x.shape[2:])))
-    # optimized for other inputs, it captures them in another order, and values that were computed of them
-    known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:captured], strict=True)}
-    outputs = run_p.bind(*wider.captures.operands(known), *inputs, plan=wider, **params)
+    outputs = run_p.bind(*with_captured(wider, plan, operands[:captured]), *inputs, plan=wider, **params)
     count = plan.result_arrays
     results, (stopped, status, *logs) = outputs[:count], outputs[count:]
     results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
@@ -246,17 +261,6 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
 
 
 batching.primitive_batchers[run_p] = _run_batching
-
-
-def _no_derivative(*_: Any, plan: Plan, **__: Any) -> Any:
-    raise HloBatchError(
-        f"{plan.name!r} cannot be differentiated through",
-        plan.specialized.location,
-        help="differentiate inside the batched function, with jax.grad of straight-line code.",
-    )
-
-
-refuse_derivative(run_p, _no_derivative)
 
 
 def _unchecked(*, plan: Plan, **_: Any) -> None:
@@ -276,7 +280,8 @@ def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:
 
 
 def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
-    return list(_reported(*operands, plan=plan))
+    *results, stopped, _ = operands
+    return list(_reported(*operands, plan=plan)) if int(np.max(stopped)) else results
 
 
 def _reported(*operands: Any, plan: Plan) -> list[Any]:

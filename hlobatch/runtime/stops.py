@@ -47,6 +47,11 @@ def stop_error(
     if stop.error is StepLimitError:
         kept = "" if in_jit else "; results are in `error.outputs`, but for the inputs in `error.unfinished`"
         advice = f"raise max_steps, or look at these inputs{kept}."
+    elif in_jit and plan.has_tape:
+        advice = (
+            f"raise max_tape ({plan.tape_depth} frames) or max_stack_depth ({plan.declared_depth}): inside jax.jit the "
+            "tape of a reverse-mode derivative cannot grow; called by itself it does."
+        )
     elif in_jit:
         advice = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
     elif is_full:

@@ -39,6 +39,7 @@ class Options:
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
             own for each lane instead of a loop of XLA's over all.
         optimizations: Which passes run.
+        max_tape: Frames per tape of a reverse-mode derivative where stacks cannot grow.
     """
 
     max_stack_depth: int = 32
@@ -49,6 +50,7 @@ class Options:
     dispatch: str = "auto"
     optimizations: Optimizations = field(default=ALL)
     max_stack_bytes: int | None = None
+    max_tape: int = 256
 
     @property
     def in_loop(self) -> Options:
@@ -58,8 +60,9 @@ class Options:
     def __post_init__(self) -> None:
         _check_choice("schedule", self.schedule, SCHEDULES)
         _check_choice("dispatch", self.dispatch, DISPATCHES)
-        for name in ("max_stack_depth", "max_steps", "lanes", "threads"):
-            object.__setattr__(self, name, _positive(name, getattr(self, name), optional=name != "max_stack_depth"))
+        for name in ("max_stack_depth", "max_steps", "lanes", "threads", "max_tape"):
+            is_optional = name not in ("max_stack_depth", "max_tape")
+            object.__setattr__(self, name, _positive(name, getattr(self, name), optional=is_optional))
         bytes_ = _positive("max_stack_bytes", self.max_stack_bytes, optional=True, most=None)
         object.__setattr__(self, "max_stack_bytes", bytes_)
         if not isinstance(self.optimizations, Optimizations):

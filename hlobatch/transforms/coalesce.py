@@ -27,6 +27,7 @@ from hlobatch.analysis.allocation import RETURN_ADDRESS
 from hlobatch.analysis.machine_liveness import points
 from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.code import MOVE
+from hlobatch.ir.names import is_tape
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Block, Program
@@ -125,6 +126,8 @@ class _Merging:
         kinds = (Alloc.TEMPORARY, Alloc.REGISTER, Alloc.FULL)
         names = (one, other)
         if any(self.source.alloc(name) not in kinds or name.endswith(RETURN_ADDRESS) for name in names):
+            return False
+        if is_tape(one) or is_tape(other):  # what is pushed there stays when a call returns, which pops what it saved
             return False
         return stored_alike(*(self.source.var_defs[name] for name in names))
 

@@ -42,7 +42,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from hlobatch.analysis.cost import primitive_cost
-from hlobatch.analysis.liveness import Names, liveness
+from hlobatch.analysis.liveness import Names, liveness, read_after
 from hlobatch.ir.code import BOTH, EITHER, NEITHER_BUT, SELECT, UNLESS
 from hlobatch.ir.names import NewNames
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, Op, PrimOp, with_own_results
@@ -148,7 +148,7 @@ class _Converter:
 
     def _live(self, name: str) -> Names:
         """What is live where a block begins, or the function ends."""
-        return frozenset(self.function.vars_out) if name == HALT else self.live[name]
+        return read_after(self.function) if name == HALT else self.live[name]
 
     def _side(self, block: Block, name: str) -> _Side:
         """What one side of a branch does before it goes on."""

@@ -33,7 +33,7 @@ from typing import Any, Final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.liveness import Names, liveness
+from hlobatch.analysis.liveness import Names, liveness, read_after
 from hlobatch.analysis.sharing import shared_roots
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.analysis.trip_counts import UniformLoop, uniform_loop
@@ -76,7 +76,7 @@ def _loops(graph: ControlFlowGraph, shared: AbstractSet[str]) -> Iterator[Unifor
 
 def _with_primitive(function: Function, loop: UniformLoop, types: Mapping[str, Type]) -> Function:
     """The function with a primitive in the place of a loop."""
-    live_out = frozenset(function.vars_out) if loop.after == HALT else liveness(function).before[loop.after]
+    live_out = read_after(function) if loop.after == HALT else liveness(function).before[loop.after]
     primitive = _LoopPrimitive(_LoopVariables(loop, live_out), types)
     computed = loop.block.replace(instructions=primitive.instructions, terminator=GotoOp(loop.after))
     before = (each.replace(terminator=GotoOp(loop.block.name)) for each in loop.before)

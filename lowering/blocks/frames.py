@@ -37,7 +37,7 @@ class Frames:
         """The lanes whose stacks are too full for the block's pushes; None if it has none."""
         full = None
         for pointer, count in self.block.rising.items():
-            over = slots[pointer] + count > self.block.layout.depth
+            over = slots[pointer] + count > self.block.layout.depth_of(pointer.removesuffix(".pointer"))
             full = over if full is None else full | over
         return full
 

@@ -25,6 +25,7 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.call_frames import CallFrames
+from hlobatch.ir.names import is_tape
 from hlobatch.ir.ops import LogOp
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import STORED, Program
@@ -69,6 +70,7 @@ class Layout:
         idiom: How the run is built, which says where arrays have the axis of lanes.
         tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
         constants: Arguments that no lane assigns; see ``in_place``.
+        max_tape: Frames per tape where stacks cannot grow, if that is more than ``depth``.
         drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
             end, and what is more than there is room for is lost.
     """
@@ -86,6 +88,7 @@ class Layout:
     tables: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     drains: bool = True
+    max_tape: int = 0
 
     @property
     def lane_axis(self) -> int:
@@ -145,6 +148,10 @@ class Layout:
     def pointer(self, variable: str) -> str:
         """Slot of a variable's stack pointer; variables whose stacks move together have the same one."""
         return f"{self.calls.pointers[variable]}.pointer"
+
+    def depth_of(self, pointer: str) -> int:
+        """Frames of the stacks that a pointer serves, by the variable it is named after: of tapes, or of others."""
+        return max(self.depth, self.max_tape) if is_tape(pointer) and not self.grows else self.depth
 
     @cached_property
     def calls(self) -> CallFrames:
@@ -295,7 +302,7 @@ class Layout:
         if self.program.alloc(variable) is Alloc.FULL:
             found[self.pointer(variable)] = self.array((), np.int32)
             for slot, (_, t) in zip(self.frames(variable), pairs, strict=True):
-                found[slot] = self.array(t.shape, t.dtype, self.depth + 1)
+                found[slot] = self.array(t.shape, t.dtype, self.depth_of(self.calls.pointers[variable]) + 1)
         return found
 
     @cached_property

@@ -326,6 +326,7 @@ CLASSES = [
     hb.UnsupportedSyntaxError,
     hb.UndefinedVariableError,
     hb.BatchTypeError,
+    hb.DerivativeError,
     hb.LaneError,
     hb.StackOverflowError,
     hb.StepLimitError,

@@ -1,0 +1,197 @@
+"""The way back through one block: what a lane saves as it comes by, and how cotangents get from its end to its start.
+
+::
+
+    a: %y = prim "sin(x)" (%x)                    back.a:        %$bar = call @back.f(%r:bar0)
+       %r = call @f(%y)                    ==>    back.a:called: pop %$lane.tape0
+                                                                 %x:bar0 = prim (%$lane.tape0, %$bar, %x:bar0)
+
+The cotangent of an array before the block is the sum of what comes back through the block's primitives, of what comes
+back through the call that ends it, and, if the block does not write the array, of its cotangent after the block.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property, reduce
+from operator import add
+from typing import Any, NamedTuple
+
+import jax.numpy as jnp
+
+from hlobatch.gradients.arrays import Array, primitive, tensor_of, zeros
+from hlobatch.gradients.block_adjoint import Pullback, Straight
+from hlobatch.gradients.variables import Variables
+from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PopOp, PrimOp
+from hlobatch.ir.program import Block, Function
+
+
+def back_of(name: str) -> str:
+    """The function or block that goes back through one."""
+    return f"back.{name}"
+
+
+class Border(NamedTuple):
+    """The arrays with cotangents that are live where a block begins, and where it ends."""
+
+    before: Sequence[Array]
+    after: Sequence[Array]
+
+
+class Back:
+    """The way back through one block.
+
+    Attributes:
+        variables: Names and types.
+        owner: The name of the block's function.
+        block: The block.
+        border: What is live around it.
+        call: The call that ends it, if one does.
+    """
+
+    def __init__(self, variables: Variables, owner: str, block: Block, border: Border) -> None:
+        self.variables, self.owner, self.block, self.border = variables, owner, block, border
+        self.types = variables.types
+        last = block.instructions[-1] if block.instructions else None
+        self.call = last if isinstance(last, FunctionCallOp) else None
+        ops = tuple(op for op in block.instructions if isinstance(op, PrimOp))
+        self.straight = Straight(variables.program, ops)
+
+    # What is saved
+
+    @cached_property
+    def saved(self) -> Mapping[Array, str]:
+        """The arrays that a lane saves as it comes to the block, and on which tapes."""
+        arrays = [a for a in self._needs if not self.variables.is_input(a)]
+        return dict(zip(arrays, self.variables.tapes_for(arrays), strict=True))
+
+    @cached_property
+    def _needs(self) -> tuple[Array, ...]:
+        """The arrays that the way back through the primitives reads."""
+        return () if self._pullback is None else self._pullback.needs
+
+    @cached_property
+    def _pullback(self) -> Pullback | None:
+        """What takes cotangents through the primitives, if any comes to one."""
+        outputs = tuple(a for a in self._terms if a.variable in self.straight.written)
+        inputs = tuple(self.straight.on_which(outputs, self.variables.active))
+        return Pullback(self.straight, outputs, inputs) if inputs else None
+
+    # Through the call
+
+    @cached_property
+    def _callee(self) -> Function:
+        assert self.call is not None
+        return self.variables.program.function(self.call.function)
+
+    @cached_property
+    def _returned(self) -> list[tuple[Array, str]]:
+        """The arrays of arguments whose cotangents the call gives back, and the variables that receive them."""
+        if self.call is None:
+            return []
+        arguments = dict(zip(self._callee.vars_in, self.call.vars_in, strict=True))
+        arrays = self.variables.with_bars(self._callee.vars_in)
+        return [(Array(arguments[a.variable], a.place), self.variables.like(a, f"{self.owner}.$bar")) for a in arrays]
+
+    def called(self) -> Block | None:
+        """The block that goes back through the call; None if there is none."""
+        if self.call is None:
+            return None
+        results = dict(zip(self._callee.vars_out, self.call.vars_out, strict=True))
+        given, constant = [], []
+        for array in self.variables.with_bars(self._callee.vars_out):
+            own = Array(results[array.variable], array.place)
+            if own not in self.border.after:  # what other calls need of the callee, nobody reads here
+                constant.append(self.variables.like(array, f"{self.owner}.$bar"))
+            given.append(self.variables.bar(own) if own in self.border.after else constant[-1])
+        vars_out = tuple(name for _, name in self._returned)
+        call = FunctionCallOp(back_of(self._callee.name), tuple(given), vars_out, location=self.call.location)
+        ops = (*((zeros(constant, self.types, self.call),) if constant else ()), call)
+        return Block(back_of(self.block.name), ops, GotoOp(self.name), self.block.location)
+
+    @property
+    def name(self) -> str:
+        """The name of the block that goes back through the primitives."""
+        return back_of(self.block.name) + ("" if self.call is None else ":called")
+
+    # Through the primitives
+
+    @cached_property
+    def _terms(self) -> Mapping[Array, Sequence[str]]:
+        """For each array with a cotangent between the primitives and the call, the variables whose sum that is."""
+        results = () if self.call is None else self.call.vars_out
+        found = {a: [self.variables.bar(a)] for a in self.border.after if a.variable not in results}
+        for array, name in self._returned:
+            if self.variables.has_bar(array):
+                found.setdefault(array, []).append(name)
+        return found
+
+    def ops(self) -> Iterator[Op]:
+        """What computes the cotangents before the block of those before the call."""
+        if self.saved:
+            yield PopOp(tuple(self.saved.values()), location=self.block.location)
+        targets = list(self._targets())
+        if not targets:
+            return
+        needs = [self.saved.get(a, a.variable) for a in self._needs]
+        outputs = () if self._pullback is None else self._pullback.outputs
+        terms = [name for a in outputs for name in self._terms[a]]
+        reads = list(dict.fromkeys([*needs, *terms, *(name for target in targets for name in target.terms)]))
+        writes = [target.name for target in targets]
+
+        def run(*arrays: Any) -> list[Any]:
+            known = self._by_array(reads, arrays)
+            through = self._pulled(known)
+            return [self._value(target, known, through) for target in targets]
+
+        yield primitive(run, reads, writes, self.types, f"back through {self.block.name}", self.block)
+
+    def _targets(self) -> Iterator[_Target]:
+        """The cotangents that change, and of what each is the sum."""
+        through = () if self._pullback is None else self._pullback.inputs
+        kept = {a: terms for a, terms in self._terms.items() if a.variable not in self.straight.written}
+        for array in dict.fromkeys((*kept, *(a for a in through if self.variables.has_bar(a)))):
+            bar = self.variables.bar(array)
+            if array in through or list(kept[array]) != [bar]:
+                yield _Target(array, bar, tuple(kept.get(array, ())))
+        for array in self.border.before:
+            if array not in kept and array not in through:
+                yield _Target(array, self.variables.bar(array), ())
+        from_call = [
+            (a, name) for a, name in self._returned if a in self.variables.active and self.variables.is_input(a)
+        ]
+        for array in dict.fromkeys((*(a for a in through if self.variables.is_input(a)), *(a for a, _ in from_call))):
+            total = self.variables.sum_of(array)
+            yield _Target(array, total, (total, *(name for a, name in from_call if a == array)))
+
+    def _pulled(self, known: Mapping[tuple[str, int], Any]) -> Mapping[Array, Any]:
+        """What comes back through the primitives."""
+        if self._pullback is None:
+            return {}
+        values = [known[self.saved[a], 0] if a in self.saved else known[a] for a in self._needs]
+        cotangents = [reduce(add, (known[name, 0] for name in self._terms[a])) for a in self._pullback.outputs]
+        return dict(zip(self._pullback.inputs, self._pullback(values, cotangents), strict=True))
+
+    def _value(self, target: _Target, known: Mapping[tuple[str, int], Any], through: Mapping[Array, Any]) -> Any:
+        terms = [known[name, 0] for name in target.terms]
+        terms += [through[target.array]] if target.array in through else []
+        tensor = tensor_of(target.array, self.types)
+        return reduce(add, terms) if terms else jnp.zeros(tensor.shape, tensor.dtype)
+
+    def _by_array(self, variables: Sequence[str], values: Sequence[Any]) -> dict[tuple[str, int], Any]:
+        supply = iter(values)
+        return {(v, i): next(supply) for v in variables for i in range(len(self.types[v].tensor_leaves))}
+
+
+class _Target(NamedTuple):
+    """A cotangent that the way back through a block computes.
+
+    Attributes:
+        array: Of which array it is.
+        name: The variable that receives it.
+        terms: The variables of which it is the sum, beside what comes back through the primitives.
+    """
+
+    array: Array
+    name: str
+    terms: tuple[str, ...]

@@ -1,0 +1,90 @@
+"""Reverse mode: a typed program -> the program that runs forward, leaves a tape, and takes cotangents back along it.
+
+::
+
+    def main(%main.x):                def main(%main.x, %main.$result:bar0):
+      a:                                a: …; %$lane.came = 0; jump b              forward
+        …; jump b                       b: push %$lane.came
+      b:                                   %$lane.tape0 = %f.y; push %$lane.tape0
+        %c = prim "y > 1" (%f.y)           %c = prim "y > 1" (%f.y)
+        branch %c, d, e          ==>       branch %c, d, e
+      d:                                d: …; %$lane.came = 1; jump b
+        …; jump b                       …
+      e:                                back.d: …; jump back.b                       and back
+        halt                            back.b: pop %$lane.tape0; %f.y:bar0 = prim (%$lane.tape0, …)
+                                           pop %$lane.came; branch came == 0, back.a, back.d
+
+Each block has one that goes back through it: that takes what it needs from a tape, and the cotangents of what is live
+after the block to those of what is live before. Where a block has several predecessors, a tape says from which one the
+lane came. Each function has one that goes back through it, which takes the cotangents of its results and gives those of
+its parameters; a call becomes a call of that, in the reverse order. So lanes go back at their own pace, as they went
+forward, and a queue of inputs needs tapes for the lanes in flight alone.
+
+An input of main never changes (see ``prepared.py``): it is read where it is needed, without a tape, and its cotangent
+is a sum of the lane, to which every block adds.
+
+Tapes are shared: a block takes the next free tape of the type it needs, since what is written last is read first.
+
+Reference: Griewank and Walther, "Evaluating Derivatives", second edition, 2008, chapters 3 and 12. That the tape of
+control may be a stack of blocks is in Radul et al. (2020), where calls return by one.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from hlobatch.diagnostics import DerivativeError
+from hlobatch.gradients.activity import active_arrays
+from hlobatch.gradients.arrays import Array
+from hlobatch.gradients.prepared import prepared
+from hlobatch.gradients.variables import Variables
+from hlobatch.gradients.ways import Ways
+from hlobatch.ir.ops import PopOp, PushOp
+from hlobatch.ir.program import MAIN, Program
+
+
+@dataclass(frozen=True)
+class WithCotangents:
+    """A program that computes cotangents.
+
+    Attributes:
+        program: The program. Its first result is a pair of the result and a tuple of cotangents.
+        inputs: The arrays of main's parameters whose cotangents it gives, in order; those of all others are zero.
+        outputs: The arrays of the result whose cotangents it takes, in the order of main's last parameters.
+    """
+
+    program: Program
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+def with_cotangents(program: Program, inputs: Sequence[Array], outputs: Sequence[Array]) -> WithCotangents:
+    """The program with cotangents.
+
+    Args:
+        program: Typed, with calls.
+        inputs: The arrays of main's parameters with respect to which derivatives are taken.
+        outputs: The arrays of main's result whose cotangents are given.
+
+    Raises:
+        DerivativeError: A primitive has no derivative, or the program keeps a tape already.
+    """
+    program = prepared(program)
+    if any(isinstance(op, (PushOp, PopOp)) for op in program.ops):
+        raise DerivativeError(
+            "a reverse-mode derivative of a reverse-mode derivative is not there yet",
+            program.location,
+            help="take one of the two in forward mode: jax.hessian(f), or jax.jvp of jax.grad(f).",
+        )
+    active = active_arrays(program, inputs, outputs)
+    inputs = tuple(array for array in inputs if array in active)
+    outputs = tuple(array for array in outputs if array in active)
+    variables = Variables(program, active)
+    main, *others = (Ways(variables, function) for function in program.all_functions)
+    functions = (*(ways.forward() for ways in others), *(ways.backward() for ways in others))
+    made = program.replace(functions=functions).with_functions({MAIN: main.both(inputs, outputs)})
+    mentioned = {v for f in made.all_functions for v in (*f.vars_in, *f.vars_out)}
+    mentioned |= {v for op in made.ops for v in (*op.uses, *op.defs)}
+    types = {v: type_ for v, type_ in variables.types.items() if v in mentioned}
+    return WithCotangents(made.replace(var_defs=types), inputs, outputs)

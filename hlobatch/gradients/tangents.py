@@ -1,0 +1,206 @@
+"""Forward mode: a typed program -> the program that computes tangents beside its values.
+
+::
+
+    def f(%f.x) -> (%f.$result):              def f(%f.x, %f.x:dot0) -> (%f.$result, %f.$result:dot0):
+      %f.y = prim "x * x" (%f.x)        ==>     %f.y, %f.y:dot0 = prim "x * x" (%f.x, %f.x:dot0)
+      %f.$result = call @g(%f.y)                %f.$result, %f.$result:dot0 = call @g(%f.y, %f.y:dot0)
+
+Each active array has its tangent in a variable beside it, which is written, saved and restored where the array is. Each
+primitive is replaced by what ``jax.jvp`` makes of it. Control flow stays that of the values. Main takes the tangents of
+its differentiated inputs behind its inputs, and gives a pair: its result, and the tangents of the result's active
+arrays.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import jax
+
+from hlobatch.gradients.activity import active_arrays
+from hlobatch.gradients.arrays import (
+    Array,
+    arrays_of,
+    is_differentiable,
+    on_arrays,
+    own_type,
+    primitive,
+    tensor_of,
+    zeros,
+)
+from hlobatch.gradients.errors import explaining
+from hlobatch.gradients.prepared import prepared
+from hlobatch.ir.names import NewNames
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PopOp, PrimOp, PushOp
+from hlobatch.ir.program import MAIN, Block, Function, Program
+from hlobatch.ir.types import Type
+
+
+@dataclass(frozen=True)
+class WithTangents:
+    """A program that computes tangents.
+
+    Attributes:
+        program: The program. Its first result is a pair of the result and a tuple of tangents.
+        inputs: The arrays whose tangents it takes, in the order of main's last parameters.
+        outputs: The arrays of the result whose tangents it gives, in order; all others have none.
+    """
+
+    program: Program
+    inputs: tuple[Array, ...]
+    outputs: tuple[Array, ...]
+
+
+def with_tangents(program: Program, inputs: Sequence[Array]) -> WithTangents:
+    """The program with tangents.
+
+    Args:
+        program: Typed, with calls.
+        inputs: The arrays of main's parameters that have tangents.
+
+    Raises:
+        DerivativeError: A primitive has no derivative.
+    """
+    program = prepared(program)
+    result = program.vars_out[0]
+    wanted = [
+        array for array in arrays_of(result, program.var_defs) if is_differentiable(tensor_of(array, program.var_defs))
+    ]
+    active = active_arrays(program, inputs, wanted)
+    return _Forward(program, tuple(inputs), active | set(inputs)).made()
+
+
+@dataclass
+class _Forward:
+    """Makes the program.
+
+    Attributes:
+        program: Ready for derivatives.
+        inputs: The arrays of main's parameters that have tangents.
+        active: All arrays that have one.
+        types: Those of all variables.
+        dots: The variables of tangents.
+    """
+
+    program: Program
+    inputs: tuple[Array, ...]
+    active: Collection[Array]
+    types: dict[str, Type] = field(init=False)
+    dots: dict[Array, str] = field(default_factory=dict)
+    new_name: NewNames = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.types = dict(self.program.var_defs)
+        self.new_name = NewNames(self.types)
+        for array in sorted(self.active):
+            self.dots[array] = self._like(array, f"{array.variable}:dot{array.place}")
+
+    def made(self) -> WithTangents:
+        program = self.program.map_functions(self._function)
+        outputs = tuple(self._active(self.program.vars_out[:1]))
+        both, type_ = self.new_name("main.$with_tangents"), self.types[self.program.vars_out[0]]
+        self.types[both] = Type((type_.tensors, tuple(tensor_of(array, self.types) for array in outputs)))
+        reads = [self.program.vars_out[0], *map(self.dots.__getitem__, outputs)]
+        packed = primitive(lambda *arrays: arrays, reads, [both], self.types, "result, tangents", self.program)
+        main = ended_with(program.main_function(), [packed])
+        vars_in = (*program.vars_in, *map(self.dots.__getitem__, self.inputs))
+        program = program.with_functions(
+            {MAIN: main.replace(vars_in=vars_in, vars_out=(both, *self.program.vars_out[1:]))}
+        )
+        return WithTangents(program.replace(var_defs=self.types), self.inputs, outputs)
+
+    def _active(self, variables: Sequence[str]) -> list[Array]:
+        return [array for v in variables for array in arrays_of(v, self.types) if array in self.active]
+
+    def _function(self, function: Function) -> Function:
+        changed = function.map_blocks(lambda block: block.expand_instructions(self._op))
+        if function.name == MAIN:
+            return changed
+        return changed.replace(
+            vars_in=(*function.vars_in, *map(self.dots.__getitem__, self._active(function.vars_in))),
+            vars_out=(*function.vars_out, *map(self.dots.__getitem__, self._active(function.vars_out))),
+        )
+
+    def _op(self, op: Op) -> Iterator[Op]:
+        if isinstance(op, PrimOp):
+            yield self._primitive(op)
+        elif isinstance(op, FunctionCallOp):
+            yield from self._call(op)
+        elif isinstance(op, (PushOp, PopOp)):
+            yield op.replace(vars=(*op.vars, *map(self.dots.__getitem__, self._active(op.vars))))
+        else:
+            yield op
+
+    def _primitive(self, op: PrimOp) -> PrimOp:
+        """A primitive with the tangents of its results."""
+        outputs, inputs = self._active(op.vars_out), self._active(op.vars_in)
+        if not outputs:
+            return op
+        reads, writes = (
+            [*op.vars_in, *map(self.dots.__getitem__, inputs)],
+            [*op.vars_out, *map(self.dots.__getitem__, outputs)],
+        )
+        with explaining(op):
+            return primitive(self._jvp(op, inputs, outputs), reads, writes, self.types, op.text, op)
+
+    def _jvp(self, op: PrimOp, inputs: Sequence[Array], outputs: Sequence[Array]) -> Callable[..., list[Any]]:
+        """From the arrays that a primitive reads, and the tangents of some, to results and tangents."""
+        read = [array for v in op.vars_in for array in arrays_of(v, self.types)]
+        written = [array for v in op.vars_out for array in arrays_of(v, self.types)]
+        varied, wanted = [read.index(array) for array in inputs], [written.index(array) for array in outputs]
+        run = on_arrays(op, self.types)
+
+        def both(*arrays: Any) -> list[Any]:
+            values, tangents = list(arrays[: len(read)]), arrays[len(read) :]
+
+            def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
+                given = list(values)
+                for place, value in zip(varied, some, strict=True):
+                    given[place] = value
+                results = run(*given)
+                return [results[place] for place in wanted], results
+
+            given = tuple(values[place] for place in varied)
+            given = tuple(jax.numpy.asarray(x, t.dtype) for x, t in zip(given, tangents, strict=True))
+            _, dots, results = jax.jvp(of_varied, given, tangents, has_aux=True)
+            return [*results, *dots]
+
+        return both
+
+    def _call(self, op: FunctionCallOp) -> Iterator[Op]:
+        """A call that passes tangents on, zeros for arguments that have none where other calls give some."""
+        callee = self.program.function(op.function)
+        arguments = dict(zip(callee.vars_in, op.vars_in, strict=True))
+        results = dict(zip(callee.vars_out, op.vars_out, strict=True))
+        given, constant = [], []
+        for array in self._active(callee.vars_in):
+            own = Array(arguments[array.variable], array.place)
+            given.append(self.dots[own] if own in self.active else self._temporary(array, op))
+            constant += [] if own in self.active else given[-1:]
+        taken = [Array(results[array.variable], array.place) for array in self._active(callee.vars_out)]
+        names = [self.dots[own] if own in self.active else self._temporary(own, op) for own in taken]
+        if constant:
+            yield zeros(constant, self.types, op)
+        yield op.replace(vars_in=(*op.vars_in, *given), vars_out=(*op.vars_out, *names))
+
+    def _temporary(self, array: Array, op: FunctionCallOp) -> str:
+        """A variable for the tangent of an array that is not active where a call is."""
+        owner = op.vars_out[0].rsplit(".", 1)[0]
+        return self._like(array, f"{owner}.$tangent")
+
+    def _like(self, array: Array, name: str) -> str:
+        """A new variable for something like an array, by that name or one like it."""
+        name = self.new_name(name)
+        self.types[name] = own_type(tensor_of(array, self.types))
+        return name
+
+
+def ended_with(function: Function, ops: Sequence[Op]) -> Function:
+    """A function that does something before it ends, however it does."""
+    name = NewNames(block.name for block in function.graph)("exit")
+    graph = function.graph.map_blocks(lambda block: block.retarget(lambda target: name if target == HALT else target))
+    last = Block(name, tuple(ops), GotoOp(HALT, location=function.location), function.location)
+    return function.replace(graph=type(graph)((*graph.blocks, last)))

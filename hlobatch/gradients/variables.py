@@ -1,0 +1,86 @@
+"""The variables that the way back through a program needs: cotangents, sums, and tapes.
+
+::
+
+    %f.x:bar0                the cotangent of the first array of %f.x
+    %$lane.sum:main.x:0      the sum of the cotangents of an input of main, to which every block adds
+    %$lane.tape0             a tape; what is written last is read first, so that all blocks may use it
+    %$lane.came              which of its predecessors a lane came from to a block, and the tape of that
+"""
+
+from __future__ import annotations
+
+import collections
+from collections.abc import Collection, Iterable, Sequence
+from typing import Final
+
+import numpy as np
+
+from hlobatch.gradients.arrays import Array, arrays_of, own_type, tensor_of
+from hlobatch.ir.names import OF_A_LANE, SUM, NewNames
+from hlobatch.ir.program import Program
+from hlobatch.ir.types import TensorType, Type, tensor
+
+CAME: Final = f"{OF_A_LANE}came"
+
+
+class Variables:
+    """Names and types of new variables.
+
+    Attributes:
+        program: Ready for derivatives.
+        active: The arrays that have cotangents.
+        types: Those of all variables, new ones among them.
+    """
+
+    def __init__(self, program: Program, active: Collection[Array]) -> None:
+        self.program, self.active = program, active
+        self.types: dict[str, Type] = {**program.var_defs, CAME: tensor(np.int32)}
+        self._new_name = NewNames(self.types)
+        self._tapes: dict[TensorType, list[str]] = collections.defaultdict(list)
+        self._bars = {a: self.like(a, f"{a.variable}:bar{a.place}") for a in sorted(active) if not self.is_input(a)}
+        self._sums = {a: self.like(a, f"{SUM}{a.variable}:{a.place}") for a in sorted(active) if self.is_input(a)}
+
+    def new(self, name: str, type_: Type) -> str:
+        """A new variable of a type, by that name or one like it."""
+        name = self._new_name(name)
+        self.types[name] = type_
+        return name
+
+    def like(self, array: Array, name: str) -> str:
+        """A new variable for something like an array, by that name or one like it."""
+        return self.new(name, own_type(tensor_of(array, self.types)))
+
+    def is_input(self, array: Array) -> bool:
+        """Whether an array is one of main's inputs, which never change."""
+        return array.variable in self.program.vars_in
+
+    def bar(self, array: Array) -> str:
+        """The variable of an array's cotangent."""
+        return self._bars[array]
+
+    def sum_of(self, array: Array) -> str:
+        """The variable in which a lane sums the cotangent of an array of main's inputs."""
+        return self._sums[array]
+
+    def has_bar(self, array: Array) -> bool:
+        """Whether an array has a cotangent in a variable of its own."""
+        return array in self._bars
+
+    def with_bars(self, variables: Iterable[str]) -> list[Array]:
+        """The arrays of some variables that have cotangents in variables of their own."""
+        return [array for v in variables for array in arrays_of(v, self.types) if array in self._bars]
+
+    def tapes_for(self, arrays: Sequence[Array]) -> list[str]:
+        """A tape for each of some arrays, another one for each."""
+        taken: collections.Counter[TensorType] = collections.Counter()
+        found = []
+        for array in arrays:
+            type_ = own_type(tensor_of(array, self.types))
+            tapes = self._tapes[type_.tensor_leaves[0]]
+            place = taken[type_.tensor_leaves[0]]
+            if place == len(tapes):
+                tapes.append(self.new(f"{OF_A_LANE}tape{sum(map(len, self._tapes.values()))}", type_))
+            found.append(tapes[place])
+            taken[type_.tensor_leaves[0]] += 1
+        return found

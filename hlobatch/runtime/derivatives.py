@@ -1,0 +1,324 @@
+"""Derivatives of a run: what ``jax.jvp``, ``jax.linearize``, ``jax.vjp`` and ``jax.grad`` make of a batched function.
+
+``run_p`` is the primitive of a run. Forward mode runs the program with tangents in its place. Reverse mode runs the
+program itself, and leaves ``tangents_p`` behind, which is linear in tangents; where JAX transposes that, the program
+with cotangents is run: forward once more, with a tape, and back. What is run is a plan in each case, so that it may be
+batched, exported and differentiated again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch._jax import (
+    NOT_MAPPED,
+    Primitive,
+    ShapedArray,
+    batching,
+    is_linear_operand,
+    is_tracer,
+    is_zero,
+    lower_as_jax,
+    mlir,
+    register_derivatives,
+    register_transpose,
+    zero_like,
+)
+from hlobatch.diagnostics import DerivativeError, HloBatchError
+from hlobatch.gradients.arrays import Array, is_differentiable
+from hlobatch.gradients.cotangents import with_cotangents
+from hlobatch.gradients.tangents import with_tangents
+from hlobatch.runtime.execute import execute
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.primitive import guard_p, run_p, run_within, with_captured
+
+tangents_p = Primitive("hlobatch_tangents")
+tangents_p.multiple_results = True
+
+
+class Tangents(NamedTuple):
+    """The plan that runs a program with tangents.
+
+    Attributes:
+        plan: It takes the tangents behind the inputs.
+        results: The positions of the results that have tangents, which are behind all results.
+    """
+
+    plan: Plan
+    results: tuple[int, ...]
+
+
+class Cotangents(NamedTuple):
+    """The plan that runs a program with cotangents.
+
+    Attributes:
+        plan: It takes cotangents behind the inputs.
+        inputs: The positions of the inputs whose cotangents it gives, behind all results.
+        results: The positions of the results whose cotangents it takes.
+    """
+
+    plan: Plan
+    inputs: tuple[int, ...]
+    results: tuple[int, ...]
+
+
+def _input_arrays(plan: Plan) -> list[Array]:
+    """The arrays of the inputs, in order."""
+    pairs = zip(plan.specialized.vars_in, plan.in_types, strict=True)
+    return [Array(v, place) for v, type_ in pairs for place in range(len(type_.tensor_leaves))]
+
+
+def _tangents(plan: Plan, inputs: tuple[int, ...]) -> Tangents:
+    """The plan with tangents of the inputs at some positions."""
+
+    def made() -> Tangents:
+        arrays = _input_arrays(plan)
+        with plan.as_typed():
+            found = with_tangents(plan.specialized, [arrays[i] for i in inputs])
+        count = len(plan.specialized.vars_in)
+        names = zip(inputs, found.program.vars_in[count:], strict=True)
+        shared = plan.shared.union(name for i, name in names if plan.input_shared[i])
+        return Tangents(_derived(plan, found.program, shared), tuple(array.place for array in found.outputs))
+
+    found: Tangents = plan.derived(("tangents", inputs), made)
+    return found
+
+
+def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -> Cotangents:
+    """The plan with cotangents of the inputs at some positions, given those of some results."""
+
+    def made() -> Cotangents:
+        arrays, result = _input_arrays(plan), plan.specialized.vars_out[0]
+        with plan.as_typed():
+            found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], [Array(result, i) for i in results])
+        given = tuple(arrays.index(array) for array in found.inputs)
+        return Cotangents(_derived(plan, found.program, plan.shared), given, tuple(a.place for a in found.outputs))
+
+    found: Cotangents = plan.derived(("cotangents", inputs, results), made)
+    return found
+
+
+def _derived(plan: Plan, program: Any, shared: frozenset[str]) -> Plan:
+    return replace(plan, specialized=program, shared=shared, grown=[])
+
+
+def _split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Operands of a run: the captured arrays, and the inputs."""
+    count = len(plan.captures.arrays)
+    return operands[:count], operands[count:]
+
+
+def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
+    """The results of a run, whether it is stopped, and the fates of its inputs.
+
+    It runs at once where nothing is traced: stacks grow then, and what goes wrong is raised.
+
+    Args:
+        plan: What is run.
+        captured: The arrays that another plan captures; this one captures them in another order.
+        inputs: Its inputs.
+        like: That other plan.
+    """
+    if any(map(is_tracer, (*captured, *inputs))):
+        return run_within(plan, inputs, with_captured(plan, like, captured))
+    results = execute(plan, inputs).results
+    return [*results, np.int32(0), np.zeros(plan.batch_size(inputs), np.int32)]
+
+
+def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
+    """The results of a run; where it is stopped, an error."""
+    outputs = run(plan, captured, inputs, like)
+    end = plan.result_arrays + 2
+    return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else outputs[: end - 2]
+
+
+def _refuse_captured(plan: Plan, tangents: Sequence[Any]) -> None:
+    if not all(map(is_zero, tangents)):
+        raise DerivativeError(
+            f"{plan.name!r} takes an array from its closure with respect to which it is differentiated",
+            plan.specialized.location,
+            help="make it a parameter, with in_axes=None for it: hb.batch(f, in_axes=(0, None)).",
+        )
+
+
+def _varied(plan: Plan, has_tangent: Sequence[bool]) -> tuple[int, ...]:
+    """The positions of the inputs that have tangents and may have some."""
+    arrays = [leaf for type_ in plan.in_types for leaf in type_.tensor_leaves]
+    return tuple(
+        i for i, (leaf, given) in enumerate(zip(arrays, has_tangent, strict=True)) if given and is_differentiable(leaf)
+    )
+
+
+def _check_whole(params: dict[str, Any]) -> None:
+    if params["keep_state"] or params["resume"] or params["shared_given"] or params["stats"]:
+        raise HloBatchError("a part of a run has no derivative", help="differentiate the function itself.")
+
+
+def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
+    """Forward mode: values and tangents together."""
+    _check_whole(params)
+    captured, inputs = _split(plan, primals)
+    dots_captured, dots = _split(plan, tangents)
+    _refuse_captured(plan, dots_captured)
+    varied = _varied(plan, [not is_zero(t) for t in dots])
+    if not varied:
+        outputs = run(plan, captured, inputs, plan)
+        return outputs, list(map(zero_like, outputs))
+    made = _tangents(plan, varied)
+    outputs = run(made.plan, captured, [*inputs, *(dots[i] for i in varied)], plan)
+    count = len(plan.out_type.tensor_leaves)
+    after = count + len(made.results)
+    results = [*outputs[:count], *outputs[after:]]
+    found: list[Any] = list(map(zero_like, results))
+    for place, tangent in zip(made.results, outputs[count:after], strict=True):
+        found[place] = tangent
+    return results, found
+
+
+def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **params: Any) -> Any:
+    """The results, and what is linear in tangents, which knows all inputs."""
+    _check_whole(params)
+    captured, inputs = _split(plan, primals)
+    of_captured, of_inputs = _split(plan, has_tangent)
+    if any(of_captured):
+        _refuse_captured(plan, [None])
+    varied = _varied(plan, of_inputs)
+    outputs = run(plan, captured, inputs, plan)
+    if not varied:
+        return outputs, [False] * len(outputs), [], lambda *_: list(map(zero_like, outputs))
+    results = _tangents(plan, varied).results
+    zeros = list(map(zero_like, outputs))
+
+    def linear(kept: Sequence[Any], *tangents: Any) -> list[Any]:
+        given = [tangents[len(captured) + i] for i in varied]
+        dots = tangents_p.bind(*kept, *given, plan=plan, inputs=varied)
+        found = list(zeros)
+        for place, tangent in zip(results, dots, strict=True):
+            found[place] = tangent
+        return found
+
+    return outputs, [i in results for i in range(len(outputs))], list(primals), linear
+
+
+register_derivatives(run_p, _run_jvp, _run_linearize)
+
+
+# The run that is linear in tangents
+
+
+def _tangents_function(plan: Plan, inputs: tuple[int, ...]) -> Callable[..., list[Any]]:
+    """From captured arrays, inputs and tangents to the tangents of the results that have some."""
+    made, count = _tangents(plan, inputs), len(plan.out_type.tensor_leaves)
+
+    def linear(*operands: Any) -> list[Any]:
+        captured, given = _split(plan, operands)
+        return _results(made.plan, captured, given, plan)[count : count + len(made.results)]
+
+    return linear
+
+
+def _tangents_abstract(*operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+    size = plan.batch_size(_split(plan, operands)[1])
+    avals = plan.result_avals(size)
+    return [ShapedArray(avals[i].shape, avals[i].dtype, operands) for i in _tangents(plan, inputs).results]
+
+
+def _tangents_impl(*operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+    return _tangents_function(plan, inputs)(*operands)
+
+
+def _tangents_lowering(ctx: Any, *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> Any:
+    return lower_as_jax(ctx, _tangents_function(plan, inputs), operands)
+
+
+def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int, ...]) -> Any:
+    """The derivative of a derivative: that of the program with tangents."""
+    moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
+
+    def of_moving(*some: Any) -> list[Any]:
+        given = list(primals)
+        for place, value in zip(moving, some, strict=True):
+            given[place] = value
+        return _tangents_function(plan, inputs)(*given)
+
+    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+
+
+def _tangents_transpose(cotangents: Sequence[Any], *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
+    """Reverse mode: the program with cotangents is run."""
+    captured, given = _split(plan, operands)
+    known = given[: len(plan.input_shared)]
+    outputs = _tangents(plan, inputs).results
+    wanted = tuple(place for place, ct in zip(outputs, cotangents, strict=True) if not is_zero(ct))
+    linear = [is_linear_operand(x) for x in operands]
+    bars = dict[int, Any]()
+    if wanted:
+        given_back = dict(zip(outputs, cotangents, strict=True))
+        _, bars = cotangents_of(plan, captured, known, inputs, given_back)
+    places = dict(enumerate(inputs, len(captured) + len(known)))
+    return [
+        (bars[places[i]] if places[i] in bars else _zeros_of(operands[i])) if is_linear else None
+        for i, is_linear in enumerate(linear)
+    ]
+
+
+def _zeros_of(operand: Any) -> Any:
+    return jnp.zeros(operand.aval.shape, operand.aval.dtype)
+
+
+def cotangents_of(
+    plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], varied: tuple[int, ...], cotangents: dict[int, Any]
+) -> tuple[list[Any], dict[int, Any]]:
+    """The results of a run, and the cotangents of its inputs.
+
+    Args:
+        plan: What is run.
+        captured: The arrays that it captures.
+        inputs: Its inputs.
+        varied: The positions of the inputs whose cotangents are wanted.
+        cotangents: Those of its results, by position.
+    """
+    given = {i: ct for i, ct in cotangents.items() if not is_zero(ct)}
+    made = _cotangents(plan, varied, tuple(given))
+    outputs = _results(made.plan, captured, [*inputs, *(given[i] for i in made.results)], plan)
+    count = len(plan.out_type.tensor_leaves)
+    found = outputs[count : count + len(made.inputs)]
+    shared = plan.input_shared
+    bars = {i: jnp.sum(x, 0) if shared[i] else x for i, x in zip(made.inputs, found, strict=True)}
+    return outputs[:count], bars
+
+
+def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:
+    """``jax.vmap`` of what is linear in tangents."""
+    count = len(_tangents(plan, inputs).results)
+    mapped = jax.vmap(_tangents_function(plan, inputs), [None if d is NOT_MAPPED else d for d in dims])
+    return mapped(*operands), [0] * count
+
+
+tangents_p.def_impl(_tangents_impl)
+tangents_p.def_abstract_eval(_tangents_abstract)
+mlir.register_lowering(tangents_p, _tangents_lowering)
+register_derivatives(tangents_p, _tangents_jvp)
+register_transpose(tangents_p, _tangents_transpose)
+batching.primitive_batchers[tangents_p] = _tangents_batching
+
+
+# What raises the errors of a run inside a trace passes derivatives on
+
+
+def _guard_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan) -> Any:
+    return list(guard_p.bind(*primals, plan=plan)), list(tangents[:-2])
+
+
+def _guard_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan) -> Any:
+    outputs = list(guard_p.bind(*primals, plan=plan))
+    return outputs, list(has_tangent[:-2]), [], lambda _, *tangents: list(tangents[:-2])
+
+
+register_derivatives(guard_p, _guard_jvp, _guard_linearize)

@@ -1,0 +1,137 @@
+"""``hb.value_and_grad``: the result of each input and its gradient, in one run."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch.api import BatchedFunction, BoundFunction
+from hlobatch.diagnostics import BatchTypeError, hiding_internal_frames
+from hlobatch.gradients.arrays import is_differentiable
+from hlobatch.ir.physical import user_value
+from hlobatch.ir.types import TensorType, Type
+from hlobatch.runtime.arguments import Call
+from hlobatch.runtime.callers import caller
+from hlobatch.runtime.derivatives import cotangents_of
+from hlobatch.runtime.plan import Plan
+
+
+def value_and_grad(
+    fun: Callable[..., Any], argnums: int | Sequence[int] = 0, *, has_aux: bool = False
+) -> Callable[..., Any]:
+    """A function of a batch that gives, for each example, what a batched function gives, and the gradient of that.
+
+    ``jax.value_and_grad`` of a sum over the batch gives the same gradients, and runs the function twice: once for the
+    value, once more, with a tape, for the gradient. This runs it once.
+
+    Args:
+        fun: A batched function whose result is one floating-point number per example, or, with ``has_aux``, a pair of
+            such a number and anything else.
+        argnums: The position of the argument that the gradient is taken of, or several.
+        has_aux: Whether the function gives a pair.
+
+    Returns:
+        A function of the arguments of ``fun`` to a pair of its result, ``[batch]``, and the gradients: each is like the
+        argument, with the argument's batch axis, and the gradient of an argument that all examples share is the sum
+        over the batch. Arrays of integers and booleans have ``float0`` zeros, as in JAX.
+
+    Raises:
+        BatchTypeError: ``fun`` is not batched, its result is no number, or an argument has no derivatives.
+        DerivativeError: In a call: something in the function has no derivative.
+
+    Examples:
+        >>> import hlobatch as hb, jax.numpy as jnp
+        >>> @hb.batch
+        ... def power(x, n):
+        ...     return x * power(x, n - 1) if n > 0 else 1.0
+        >>> values, gradients = hb.value_and_grad(power)(jnp.array([2.0, 3.0]), jnp.array([3, 2]))
+        >>> values.tolist(), gradients.tolist()
+        ([8.0, 9.0], [12.0, 6.0])
+    """
+    batched = fun.__func__ if isinstance(fun, BoundFunction) else fun
+    if not isinstance(batched, BatchedFunction):
+        raise BatchTypeError(f"{fun!r} is not batched", caller(), help="decorate it with @hb.batch.")
+    first = (fun.__self__,) if isinstance(fun, BoundFunction) else ()
+    several = not isinstance(argnums, int)
+    numbers = tuple(argnums) if isinstance(argnums, Sequence) else (argnums,)
+
+    @functools.wraps(fun)
+    @hiding_internal_frames
+    def run(*args: Any, **kwargs: Any) -> Any:
+        call, plan = batched._planned((*first, *args), kwargs)
+        wanted = [call.types[i if i < 0 else len(first) + i][0] for i in numbers]
+        values, bars = cotangents_of(plan, plan.captured, call.physical(), _places(call, wanted), _ones(plan, call))
+        gradients = tuple(_gradient(call, name, bars) for name in wanted)
+        return user_value(values, plan.out_type), gradients if several else gradients[0]
+
+    def _ones(plan: Plan, call: Call) -> dict[int, Any]:
+        type_ = plan.out_type
+        number = _number(_first_of_pair(type_) if has_aux else type_)
+        if number is None:
+            raise BatchTypeError(
+                f"the result of {plan.name!r} is {type_}, and a gradient is of one floating-point number per example",
+                plan.specialized.location,
+                help="give back one number, or a pair of it and more with has_aux=True; else use jax.vjp.",
+            )
+        return {0: jnp.ones((call.size,), number.dtype)}
+
+    return run
+
+
+def _first_of_pair(type_: Type) -> Type | None:
+    """The type of the first of two values."""
+    pair = type_.tensors
+    return Type(pair[0]) if isinstance(pair, tuple) and len(pair) == 2 else None
+
+
+def _number(type_: Type | None) -> TensorType | None:
+    """The array that a type is, if that is one real number."""
+    leaf = type_.leaves[0] if type_ is not None and len(type_.leaves) == 1 else None
+    is_number = isinstance(leaf, TensorType) and not leaf.shape and jnp.issubdtype(leaf.dtype, np.floating)
+    return leaf if isinstance(leaf, TensorType) and is_number else None
+
+
+def _places(call: Call, names: Sequence[str]) -> tuple[int, ...]:
+    """The positions of the arrays of some parameters that have derivatives.
+
+    Raises:
+        BatchTypeError: One of the parameters has none.
+    """
+    found, place = [], 0
+    for name, type_ in call.types:
+        own = [place + i for i, leaf in enumerate(type_.tensor_leaves) if is_differentiable(leaf)]
+        if name in names and not own:
+            raise BatchTypeError(
+                f"{name} is {type_}, which has no derivatives",
+                caller(),
+                help="pass floating-point numbers, or leave it out of argnums.",
+            )
+        found += own if name in names else []
+        place += len(type_.tensor_leaves)
+    return tuple(found)
+
+
+def _gradient(call: Call, name: str, bars: dict[int, Any]) -> Any:
+    """What is like an argument, of the cotangents of its arrays."""
+    place = 0
+    for other, type_ in call.types:
+        count = len(type_.tensor_leaves)
+        if other == name:
+            arrays = [_like(call, i, bars.get(i)) for i in range(place, place + count)]
+            return type_.rebuild(arrays)
+        place += count
+    raise AssertionError(name)
+
+
+def _like(call: Call, place: int, bar: Any) -> Any:
+    """The gradient of an array as the user passed it."""
+    array, axis = call.arrays[place], call.axes[place]
+    if bar is None:
+        is_float = is_differentiable(array)
+        bar = jnp.zeros(array.shape, array.dtype) if is_float else np.zeros(array.shape, jax.dtypes.float0)
+    return jnp.moveaxis(bar, 0, axis) if axis else bar

@@ -1,0 +1,364 @@
+"""Derivatives of batched functions against finite differences in 64 bits, against each other, and against JAX's own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+
+FORMS = ("case", "kernel", *(pytest.param(form, marks=pytest.mark.slow) for form in ("chain", "guarded", "sweep")))
+
+
+@pytest.fixture(autouse=True)
+def double_precision() -> Iterator[None]:
+    with jax.enable_x64(True):
+        yield
+
+
+@hb.batch
+def newton(x, c):
+    y = jnp.log1p(x)
+    e = 1.0
+    while jnp.abs(e) > 1e-6:
+        t = jnp.exp(y)
+        e = (y * t - c * x) / (t * (1.0 + y))
+        y = y - e
+    return y
+
+
+@hb.batch
+def power(x, n):
+    if n == 0:
+        return jnp.ones_like(x)
+    if n % 2 == 0:
+        return power(x * x, n // 2)
+    h = power(x, n - 1)
+    return x * h
+
+
+@hb.batch
+def two_calls(x, n):
+    if n <= 1:
+        return jnp.sin(x) + n
+    a = two_calls(x * 0.9, n - 2)
+    b = two_calls(jnp.cos(x), n - 1)
+    return a * 0.5 + jnp.tanh(b * x)
+
+
+@hb.batch
+def even(x, n):
+    return x if n == 0 else odd(x * 1.5, n - 1)
+
+
+@hb.batch
+def odd(x, n):
+    if n == 0:
+        return jnp.sin(x)
+    y = even(x + 1.0, n - 1)
+    return y * x
+
+
+@hb.batch(in_axes=(0, 0, 0, None))
+def tree(left, right, leaf, weights):
+    return node(0, left, right, leaf, weights)
+
+
+@hb.batch
+def node(i, left, right, leaf, weights):
+    if left[i] < 0:
+        return leaf[i]
+    a = node(left[i], left, right, leaf, weights)
+    b = node(right[i], left, right, leaf, weights)
+    return jnp.tanh(weights @ jnp.concatenate([a, b]))
+
+
+@hb.batch(in_axes=(0, None, None, 0))
+def ode(y, inner, outer, end):
+    t = 0.0
+    h = 0.1
+    while t < end:
+        h = jnp.minimum(h, end - t)
+        k1 = jnp.tanh(outer @ jnp.tanh(inner @ y))
+        k2 = jnp.tanh(outer @ jnp.tanh(inner @ (y + h * k1)))
+        error = jnp.sqrt(jnp.sum(((k2 - k1) * h * 0.5) ** 2)) / 1e-3
+        if error < 1.0:
+            y = y + 0.5 * h * (k1 + k2)
+            t = t + h
+        h = h * jnp.clip(0.9 / jnp.sqrt(error + 1e-6), 0.3, 3.0)
+    return y
+
+
+@hb.batch
+def table(x, n):
+    values = jnp.zeros(6)
+    for i in range(n):
+        values = values.at[i % 6].add(x * (i + 1))
+        if i == 3:
+            break
+    return values
+
+
+@hb.batch
+def pair(x, y):
+    count = 0
+    while x < 10:
+        x, y = x + y * y, y * 1.1
+        count += 1
+    return {"x": x, "count": count, "y": y}
+
+
+@hb.batch
+def safe(x):
+    return jnp.sqrt(x) if x > 0 else 0.0 * x
+
+
+@dataclass(frozen=True)
+class Case:
+    """A program, arguments in 64 bits, and the positions of the differentiated ones."""
+
+    function: Any
+    args: tuple[Any, ...]
+    varied: tuple[int, ...]
+
+    def of_varied(self, function: Callable[..., Any] | None = None) -> Callable[..., Any]:
+        """The function of its differentiated arguments alone, to its floating-point results in a row."""
+
+        def run(*some: Any) -> Any:
+            given = list(self.args)
+            for place, value in zip(self.varied, some, strict=True):
+                given[place] = value
+            found = jax.tree.leaves((function or self.function)(*given))
+            return [x for x in found if jnp.issubdtype(x.dtype, np.floating)]
+
+        return run
+
+    @property
+    def point(self) -> list[Any]:
+        return [jnp.asarray(self.args[i]) for i in self.varied]
+
+
+def lanes(low: float, high: float, count: int = 7) -> Any:
+    return np.linspace(low, high, count)
+
+
+_TREE = np.tile(np.array([[1, 3, -1, -1, -1], [2, 4, -1, -1, -1]], np.int32)[:, None], (1, 3, 1))
+_RANDOM = np.random.default_rng(0)
+
+CASES = {
+    "newton": Case(newton, (lanes(0.5, 3), lanes(0.5, 2)), (0, 1)),
+    "power": Case(power, (lanes(0.5, 1.5), np.arange(7)), (0,)),
+    "two_calls": Case(two_calls, (lanes(0.5, 1.5), np.arange(7)), (0,)),
+    "mutual": Case(even, (lanes(0.5, 1.5), np.arange(7)), (0,)),
+    "tree": Case(tree, (*_TREE, _RANDOM.normal(size=(3, 5, 4)), 0.3 * _RANDOM.normal(size=(4, 8))), (2, 3)),
+    "ode": Case(
+        ode,
+        (_RANDOM.normal(size=(5, 4)), _RANDOM.normal(size=(8, 4)), 0.5 * _RANDOM.normal(size=(4, 8)), lanes(0.2, 2, 5)),
+        (0, 1, 2, 3),
+    ),
+    "table": Case(table, (lanes(0.5, 1.5), np.arange(7)), (0,)),
+    "pair": Case(pair, (lanes(0.5, 3), lanes(0.5, 2)), (0, 1)),
+}
+
+
+def directions(point: Sequence[Any], seed: int = 0) -> list[Any]:
+    random = np.random.default_rng(seed)
+    return [jnp.asarray(random.normal(size=x.shape)) for x in point]
+
+
+def dot(one: Sequence[Any], other: Sequence[Any]) -> float:
+    return float(sum(jnp.sum(a * b) for a, b in zip(one, other, strict=True)))
+
+
+@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("name", CASES)
+def test_both_modes_agree_with_differences_and_with_each_other(name: str, form: str) -> None:
+    case = CASES[name]
+    function = replace(case.function, options=replace(case.function.options, dispatch=form))
+    run, point = case.of_varied(function), case.point
+    tangents = directions(point)
+    values, derivatives = jax.jvp(run, point, tangents)
+    step = 1e-6
+    ahead = run(*(x + step * d for x, d in zip(point, tangents, strict=True)))
+    behind = run(*(x - step * d for x, d in zip(point, tangents, strict=True)))
+    for found, a, b in zip(derivatives, ahead, behind, strict=True):
+        np.testing.assert_allclose(found, (a - b) / (2 * step), rtol=1e-6, atol=1e-7)
+    _, pull = jax.vjp(run, *point)
+    cotangents = directions(values, 1)
+    assert dot(pull(cotangents), tangents) == pytest.approx(dot(cotangents, derivatives), rel=1e-12)
+
+
+@pytest.mark.parametrize("name", ["power", "tree", "ode"])
+@pytest.mark.parametrize("size", [0, 1, 2, 17])
+def test_batches_of_any_size(name: str, size: int) -> None:
+    case = CASES[name]
+    is_shared = [axis is None for axis in case.function.in_axes] if case.function.in_axes else [False] * len(case.args)
+    args = [a if s else np.resize(a, (size, *np.shape(a)[1:])) for a, s in zip(case.args, is_shared, strict=True)]
+    sized = replace(case, args=tuple(args))
+    gradient = jax.grad(lambda *xs: sum(jnp.sum(y) for y in sized.of_varied()(*xs)), tuple(range(len(case.varied))))
+    whole = gradient(*sized.point)
+    lane_by_lane = [
+        gradient_of(case, [a if s else a[i : i + 1] for a, s in zip(args, is_shared, strict=True)]) for i in range(size)
+    ]
+    for place, found in zip(case.varied, zip(whole, *lane_by_lane, strict=True), strict=True):
+        one, *parts = found
+        if is_shared[place]:
+            np.testing.assert_allclose(one, sum(parts, np.zeros(one.shape)), rtol=1e-12, atol=1e-15)
+        elif size:
+            np.testing.assert_allclose(one, np.concatenate(parts), rtol=1e-12)
+
+
+def gradient_of(case: Case, args: Sequence[Any]) -> Any:
+    own = replace(case, args=tuple(args))
+    return jax.grad(lambda *xs: sum(jnp.sum(y) for y in own.of_varied()(*xs)), tuple(range(len(case.varied))))(
+        *own.point
+    )
+
+
+TRANSFORMED: dict[str, Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]]] = {
+    "jit of grad": lambda f, n: jax.jit(jax.grad(f, n)),
+    "grad of jit": lambda f, n: jax.grad(jax.jit(f), n),
+    "vmap of grad": lambda f, n: (
+        lambda *xs: [g[1] for g in jax.vmap(jax.grad(f, n))(*(jnp.stack([1.01 * x, x]) for x in xs))]
+    ),
+    "grad of vmap": lambda f, n: jax.grad(lambda *xs: jnp.sum(jax.vmap(f)(*(jnp.stack([x, x]) for x in xs))) / 2, n),
+    "scan": lambda f, n: jax.grad(
+        lambda *xs: jax.lax.scan(lambda c, _: (c + f(*xs) / 2, None), jnp.zeros(()), None, length=2)[0], n
+    ),
+    "cond": lambda f, n: jax.grad(lambda *xs: jax.lax.cond(jnp.sum(xs[0]) > -1e9, f, lambda *_: jnp.zeros(()), *xs), n),
+    "value_and_grad": lambda f, n: lambda *xs: jax.value_and_grad(f, n)(*xs)[1],
+}
+
+
+@pytest.mark.parametrize("how", TRANSFORMED)
+@pytest.mark.parametrize("name", ["power", "tree", "ode"])
+def test_within_other_transformations(name: str, how: str) -> None:
+    case = CASES[name]
+    numbers = tuple(range(len(case.varied)))
+
+    def loss(*some: Any) -> Any:
+        return sum(jnp.sum(y**2) for y in case.of_varied()(*some))
+
+    want = jax.grad(loss, numbers)(*case.point)
+    for found, expected in zip(TRANSFORMED[how](loss, numbers)(*case.point), want, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", ["newton", "power", "two_calls", "tree"])
+def test_second_derivatives(name: str) -> None:
+    case, step = CASES[name], 1e-5
+    numbers, point = tuple(range(len(case.varied))), case.point
+    along = tuple(directions(point))
+
+    def loss(*some: Any) -> Any:
+        return sum(jnp.sum(y**2) for y in case.of_varied()(*some))
+
+    def slope(*some: Any) -> Any:
+        return jax.jvp(loss, some, along)[1]
+
+    gradient = jax.grad(loss, numbers)
+    ahead = gradient(*(x + step * d for x, d in zip(point, along, strict=True)))
+    behind = gradient(*(x - step * d for x, d in zip(point, along, strict=True)))
+    want = [(a - b) / (2 * step) for a, b in zip(ahead, behind, strict=True)]
+    for second in (jax.jvp(gradient, tuple(point), along)[1], jax.grad(slope, numbers)(*point)):
+        for found, expected in zip(second, want, strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-5, atol=1e-6)
+    both = jax.jvp(slope, tuple(point), along)[1]
+    assert float(both) == pytest.approx(dot(want, along), rel=1e-5)
+
+
+def test_branch_that_is_not_taken_gives_no_nan() -> None:
+    x = jnp.array([4.0, 0.0, -1.0])
+    assert jax.grad(lambda x: safe(x).sum())(x).tolist() == [0.25, 0.0, 0.0]
+
+
+def test_values_and_gradients_in_one_run() -> None:
+    case = CASES["ode"]
+    norm = hb.batch(lambda y, inner, outer, end: jnp.sum(ode.function(y, inner, outer, end) ** 2), in_axes=ode.in_axes)
+    values, gradients = hb.value_and_grad(norm, (0, 1, 3))(*case.args)
+    want = jax.grad(lambda *args: norm(*args).sum(), (0, 1, 3))(*map(jnp.asarray, case.args))
+    np.testing.assert_allclose(values, norm(*case.args), rtol=1e-12)
+    for found, expected in zip(gradients, want, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-14)
+
+
+def test_value_and_more_of_an_argument_with_integers() -> None:
+    @hb.batch
+    def scaled(point):
+        total = 0.0
+        for _ in range(point["times"]):
+            total += point["x"]
+        return total, point["times"]
+
+    point = {"x": jnp.array([2.0, 3.0]), "times": jnp.array([3, 1])}
+    (values, times), gradient = hb.value_and_grad(scaled, has_aux=True)(point)
+    assert (values.tolist(), times.tolist(), gradient["x"].tolist()) == ([6.0, 3.0], [3, 1], [3.0, 1.0])
+    assert gradient["times"].dtype == jax.dtypes.float0
+
+
+def test_custom_derivatives_are_honoured() -> None:
+    @jax.custom_vjp
+    def clipped(x):
+        return x
+
+    clipped.defvjp(lambda x: (x, None), lambda _, ct: (jnp.clip(ct, -1, 1),))
+
+    @jax.custom_jvp
+    def doubled(x):
+        return x
+
+    doubled.defjvp(lambda primals, tangents: (primals[0], 2 * tangents[0]))
+
+    @hb.batch
+    def f(x, n):
+        while n > 0:
+            x = doubled(x)
+            n -= 1
+        return 10 * clipped(x)
+
+    assert jax.grad(lambda x: f(x, jnp.array([0, 1, 3])).sum())(jnp.ones(3)).tolist() == [1.0, 2.0, 8.0]
+
+
+# Errors
+
+
+def test_integers_have_no_derivative() -> None:
+    with pytest.raises(hb.BatchTypeError, match="n is i64"):
+        hb.value_and_grad(power, 1)(jnp.ones(2), jnp.ones(2, int))
+
+
+def test_code_without_a_derivative_is_named() -> None:
+    @hb.batch
+    def f(x):
+        if x > 1:
+            return jax.lax.while_loop(lambda c: c < 9, lambda c: c * x, x)
+        return x
+
+    with pytest.raises(hb.DerivativeError, match=r"(?s)`jax\.lax\.while_loop.*` has no derivative.*help: give it one"):
+        jax.grad(lambda x: f(x).sum())(jnp.array([2.0, 0.5]))
+    assert jax.jvp(f, (jnp.array([2.0, 0.5]),), (jnp.ones(2),))[1].tolist() == [32.0, 1.0]
+
+
+def test_tape_that_is_full_is_an_error_inside_jit_alone() -> None:
+    @hb.batch
+    def f(x, n):
+        y = x
+        for _ in range(n):
+            y = jnp.sin(y) + x
+        return y
+
+    def loss(f: Any) -> Any:
+        return lambda x: f(x, jnp.array([3, 700])).sum()
+
+    x = jnp.array([2.0, 0.5])
+    want = jax.grad(loss(f))(x)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="raise max_tape"):
+        jax.block_until_ready(jax.jit(jax.grad(loss(f)))(x))
+    longer = hb.batch(f.function, max_tape=800)
+    np.testing.assert_allclose(jax.jit(jax.grad(loss(longer)))(x), want, rtol=1e-12)
