@@ -92,8 +92,9 @@ def sums(seed):
     items, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
-        items.append(seed % 1000)
-        total = (total * 31 + sum(items) + max(items)) % 1000003
+        if seed % 4:
+            items.append(seed % 1000)
+        total = (total * 31 + sum(items) + max(items, default=0)) % 1000003
     return total
 
 
@@ -102,7 +103,8 @@ def questions(seed):
     items, total = [], 0
     for _ in range(40):
         seed = (seed * 1103 + 12345) % 65536
-        items.append(seed % 10 > 7)
+        if seed % 4:
+            items.append(seed % 10 > 7)
         total = total * 3 % 1009 + any(items) + 2 * all(items)
     return total
 
@@ -112,9 +114,10 @@ def sorting(seed):
     items, total = [], 0
     for i in range(40):
         seed = (seed * 1103 + 12345) % 65536
-        items.append(seed % 1000)
-        if i % 5 == 0:
-            total = (total * 31 + sorted(items)[i // 2]) % 1000003
+        if seed % 4:
+            items.append(seed % 1000)
+        if i % 5 == 4 and items:
+            total = (total * 31 + sorted(items)[len(items) // 2]) % 1000003
     return total
 
 

@@ -9,7 +9,7 @@ import unittest
 from pathlib import Path
 from types import ModuleType
 
-CLASSES = {"heapq": ("TestHeap", "TestErrorHandling")}
+CLASSES = {"bisect": ("TestBisect", "TestInsort", "TestErrorHandling"), "heapq": ("TestHeap", "TestErrorHandling")}
 """By module, the classes of CPython's that test what is given as `module`."""
 NOT_PUBLIC = {"test_heappop_max"}
 """Tests of functions that are not public."""

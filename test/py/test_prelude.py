@@ -1,6 +1,8 @@
 """Python's library as hlobatch has it: CPython's own tests under CPython, and lanes against CPython's own modules."""
 
+import bisect
 import heapq
+import importlib
 import subprocess
 import sys
 from collections.abc import Callable
@@ -15,7 +17,6 @@ from test_containers import check
 
 import hlobatch as hb
 from hlobatch import prelude
-from hlobatch.prelude import heapq as our_heapq
 
 
 @pytest.mark.skipif(not find_spec("test"), reason="this Python is installed without its own tests")
@@ -128,6 +129,33 @@ def by_a_key(a, n):
     return total
 
 
+def searched(a, n):
+    items = sorted(x for x in a if x > n)
+    pairs = [(x // 10, i) for i, x in enumerate(items)]
+    found = bisect.bisect(items, 50), bisect.bisect_left(items, n, 0, len(items)), bisect.bisect_right(pairs, (5, 2))
+    return *found, bisect.bisect_left([1, 4, 6], n), bisect.bisect_left(items, n, key=lambda x: x // 7)
+
+
+def put_in_order(a, n):
+    items = []
+    for x in a:
+        bisect.insort(items, x % 20)
+    bisect.insort_left(items, n)
+    bisect.insort_right(items, -n, n % 4, key=lambda x: x // 3)
+    return digest(items)
+
+
+def beyond_bounds(a, n):
+    items, found = [x for x in a if x > 10], -1
+    try:
+        found = bisect.bisect_left(items, 200, n - 2, n + 4)
+    except IndexError:
+        found = 100
+    except ValueError:
+        found = 200
+    return found
+
+
 def merged(a, n):
     left, right = sorted(x for x in a if x > n), sorted(a[i] for i in range(n))
     total = digest(heapq.merge(left, right, [10, 20]))
@@ -149,6 +177,9 @@ def merged(a, n):
         when_empty,
         least_and_greatest,
         by_a_key,
+        searched,
+        put_in_order,
+        beyond_bounds,
         merged,
     ],
     ids=lambda function: function.__name__,
@@ -158,9 +189,13 @@ def test_lanes_have_what_cpython_has(function: Callable[..., Any]) -> None:
 
 
 def test_every_function_of_the_prelude_stands_for_one_of_python() -> None:
-    public = [name for name, own in vars(our_heapq).items() if isinstance(own, FunctionType) and name[0] != "_"]
-    assert all(prelude.standing_for(getattr(heapq, name)) is getattr(our_heapq, name) for name in public)
-    assert set(public) >= {"heappush", "heappop", "heapify", "heapreplace", "heappushpop"}
+    names = dict(prelude.names())
+    assert set(names) >= {"bisect", "heapq"}
+    for module, found in names.items():
+        own = importlib.import_module(f"hlobatch.prelude.{module}")
+        public = {name for name, value in vars(own).items() if isinstance(value, FunctionType) and name[0] != "_"}
+        assert public == set(found)
+        assert all(prelude.standing_for(getattr(importlib.import_module(module), name)) for name in found)
 
 
 def pops_too_often(n):
