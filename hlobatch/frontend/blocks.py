@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from hlobatch.diagnostics import UNKNOWN, Location
-from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, Terminator
+from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, Terminator
 from hlobatch.ir.program import Block, ControlFlowGraph
 
 
@@ -69,7 +69,9 @@ class BlockBuilder:
             self.before_end()
 
     def add(self, op: Op) -> None:
-        """Append an operation to the open block."""
+        """Append an operation to the open block, if control can reach it."""
+        if not self.is_open:
+            return
         if isinstance(op, FunctionCallOp):
             self.finish()
         self._ops.append(op)
@@ -84,6 +86,18 @@ class BlockBuilder:
         block = Block(self._open, tuple(self._ops), terminator, self._location, self._sync)
         self.blocks.append(block)
         self._open = None
+
+    def returns(self, but: str) -> bool:
+        """Whether control leaves the function from a block that it can reach, other than one."""
+        known, pending = {block.name: block for block in self.blocks}, [self.blocks[0].name]
+        while pending:
+            block = known.pop(pending.pop(), None)
+            if block is None or block.name == but:
+                continue
+            if HALT in block.terminator.successors:
+                return True
+            pending.extend(block.terminator.successors)
+        return False
 
     def graph(self) -> ControlFlowGraph:
         return ControlFlowGraph(tuple(self.blocks))

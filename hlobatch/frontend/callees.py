@@ -18,7 +18,7 @@ from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 from hlobatch.analysis.facts import Copy, Facts, of_function
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
-from hlobatch.frontend.failures import Failures, Raises
+from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.library import changed_in
@@ -60,6 +60,7 @@ class Callee:
         type_inference: The user's word on its result type.
         template: What it captures, if it is defined inside another function.
         raises: Whether it may raise: it gives back which failure there was, and what that is made of, at the end.
+        always_raises: Whether it does on all ways that have an end.
         changes: Its parameters whose arguments it changes, itself or by what it calls.
         gives_back: Whether calls take those back.
         types: The types of arguments that this copy of the function is made for; None for the first one.
@@ -71,6 +72,7 @@ class Callee:
     type_inference: Callable[..., Any] | None = None
     template: Template | None = None
     raises: bool = False
+    always_raises: bool = False
     changes: tuple[str, ...] = ()
     gives_back: bool = False
     types: Hashable = None
@@ -84,7 +86,7 @@ class Callee:
     @property
     def seen(self) -> Hashable:
         """What those who call it, and its own lowering, see of it."""
-        return self.key, self.name, self.raises, self.changes, self.gives_back
+        return self.key, self.name, self.raises, self.always_raises, self.changes, self.gives_back
 
     @property
     def captured(self) -> tuple[str, ...]:
@@ -195,6 +197,7 @@ class Callees:
         return replace(
             callee,
             raises=self.facts.of(Raises, site) is not None,
+            always_raises=self.facts.of(AlwaysRaises, site) is not None,
             changes=tuple(dict.fromkeys((*own, *(by_calls.names if by_calls else ())))),
             gives_back=bool(self.by_key) or self.facts.of(GivesBack, site) is not None,
         )

@@ -31,6 +31,11 @@ WHOLE_PROGRAM: Final = of_function(None)
 
 
 @dataclass(frozen=True, slots=True)
+class AlwaysRaises:
+    """The fact that a function never returns, but raises on all ways that have an end."""
+
+
+@dataclass(frozen=True, slots=True)
 class Raises:
     """The fact that a function may raise."""
 

@@ -27,7 +27,7 @@ from hlobatch.analysis.facts import of_function
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.expressions import ExpressionLowering
-from hlobatch.frontend.failures import WHOLE_PROGRAM, Raises, Recorder, Relay, Words
+from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises, Recorder, Relay, Words
 from hlobatch.frontend.primitives import compile_primitive
 from hlobatch.frontend.scopes import read_names
 from hlobatch.frontend.straight_line import TEMPORARY
@@ -41,6 +41,8 @@ DETAILS: Final = f"{TEMPORARY}details"
 """The variable with the words of a failure."""
 RESULT: Final = f"{TEMPORARY}result"
 """The variable with what a function returns."""
+_RAISED: Final = (f"{TEMPORARY}raised", f"{TEMPORARY}raised_details")
+"""Variables that receive both of a call that never returns."""
 _EXCEPTION: Final = f"{TEMPORARY}exception"
 
 
@@ -104,6 +106,8 @@ class RaisingLowering(ExpressionLowering):
             self.blocks.start(self._failed, self.location(node))
             self.blocks.add(PrimOp((), (self.variable(RESULT),), UNDEFINED, NO_RESULT, location=self.location(node)))
             self.go(HALT, node)
+            if not self.callee.always_raises and not self.blocks.returns(but=self._failed):
+                self.callees.learn(of_function(self.callee.key), AlwaysRaises())
 
     @property
     def given_back(self) -> tuple[str, ...]:
@@ -134,25 +138,32 @@ class RaisingLowering(ExpressionLowering):
 
     def told(self, callee: Callee) -> tuple[str, ...]:
         """The variables that receive the failure of a call."""
+        if callee.always_raises:  # which nobody has to ask
+            return _RAISED
         return (FAILURE, DETAILS) if callee.raises else ()
 
     def after_call(self, node: ast.Call, callee: Callee) -> None:
         """Emit, behind a call of a function that may raise, a branch to where failures go."""
         where, is_of_library = self.where_failures_go(), callee.source.is_of_prelude and not self.source.is_of_prelude
+        if callee.always_raises:
+            for name, raised in zip((FAILURE, DETAILS), _RAISED, strict=True):
+                self.move(raised, name, node)
+            self._relay(where, node) if is_of_library else self.go(where, node)
+            return
         if node is self.tail and not is_of_library:
             return  # the function gives back the failure of the call as it gives back its result
         failed, went_well = self.blocks.name("wrong") if is_of_library else where, self.blocks.name("went_well")
         test = helper("__hb_has_failed", [load(FAILURE, node)], node)
         self.branch_on(test, failed, went_well, node, "$failure != 0")
         if is_of_library:
-            self._relay(failed, where, node)
+            self.blocks.start(failed, self.location(node))
+            self._relay(where, node)
         self.blocks.start(went_well, self.location(node))
 
-    def _relay(self, failed: str, where: str, node: ast.Call) -> None:
-        """Emit the block in which a call of a function of Python's library is said to have raised."""
+    def _relay(self, where: str, node: ast.Call) -> None:
+        """Emit that a call of a function of Python's library is what has raised."""
         text, place, failure = self.source.text(node), self.location(node), self.variable(FAILURE)
         relay = self.callees.fails(lambda number: Relay(number, text, place))
-        self.blocks.start(failed, place)
         self.blocks.add(PrimOp((failure,), (failure,), relay, text, location=place, read_at=(place,)))
         self.go(where, node)
 

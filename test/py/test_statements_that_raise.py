@@ -504,6 +504,61 @@ def caught_at_once(n):
     return n
 
 
+def either(n):
+    if n > 1:
+        raise ValueError
+    raise KeyError
+
+
+def either_in_turn(n):
+    either(n)
+
+
+def text_behind_what_always_raises(n):
+    if n > 0:
+        either(n)
+        return "never"
+    return n
+
+
+def types_behind_what_always_raises(n):
+    x = 1
+    if n > 0:
+        either_in_turn(n)
+        x = [1, "never"]
+    return x
+
+
+def computed_of_what_always_raises(n):
+    try:
+        x = either(n) + 1
+    except ValueError:
+        return 5
+    except KeyError:
+        return 6
+    return x
+
+
+def chosen_of_what_always_raises(n):
+    return either(n) if n > 0 else n
+
+
+def caught_of_what_always_raises(n):
+    total = 0
+    for i in range(4):
+        try:
+            total += [either(i), "never"]
+        except Exception:  # noqa: BLE001  # that is what people write
+            total += i
+    return total + n
+
+
+def turns_of_what_always_raises(n):
+    if n > 0:
+        return sum(either(n + k) for k in range(n))
+    return n
+
+
 def of_another_kind(n):
     try:
         if n > 1:
@@ -522,7 +577,9 @@ def nothing_raises(n):
 
 
 PROGRAMS = [f for f in list(globals().values()) if getattr(f, "__module__", None) == __name__ and callable(f)]
-PROGRAMS = [f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter, item_of_two)]
+PROGRAMS = [
+    f for f in PROGRAMS if f not in (half, checked, large, add_twice, Counter, item_of_two, either, either_in_turn)
+]
 
 
 def outcome(function, number):
