@@ -107,6 +107,10 @@ class Facts:
             known[type(fact), site] = fact.joined(before) if before is not None and isinstance(fact, Joined) else fact
         return Facts(known)
 
+    def without(self, *kinds: type) -> Facts:
+        """These facts but for those of some kinds."""
+        return Facts({about: fact for about, fact in self.known.items() if about[0] not in kinds})
+
     def more(self, learned: Learned) -> Facts:
         """These facts and more.
 
@@ -310,6 +314,19 @@ class Learned(Exception):  # noqa: N818  # nothing is wrong
     def __init__(self, site: Site, fact: Any, *more: tuple[Site, Any]) -> None:
         super().__init__(site, fact, *more)
         self.facts = ((site, fact), *more)
+
+
+class Tried(Exception):  # noqa: N818  # nothing is wrong
+    """Raised in code that is traced only to see whether what the program was made for is so.
+
+    Attributes:
+        fact: What came of it, and what that is about.
+        is_expected: Whether it is so, so that nothing has to be made anew.
+    """
+
+    def __init__(self, site: Site, fact: Any, *, is_expected: bool) -> None:
+        super().__init__(site, fact)
+        self.fact, self.is_expected = (site, fact), is_expected
 
 
 def tell(facts: Sequence[tuple[Site, Any]]) -> None:

@@ -202,6 +202,19 @@ def count_of_failures() -> int:
     return len(watched.found) if watched is not None and watched.is_looked_after else 0
 
 
+@contextlib.contextmanager
+def in_trial() -> Iterator[None]:
+    """A context for code that is traced to see whether it can be: if not, it does not count that it may fail."""
+    watched = _watched.get()
+    before = (len(watched.untested), len(watched.found)) if watched is not None else (0, 0)
+    try:
+        yield
+    except Learned:
+        if watched is not None:
+            del watched.untested[before[0] :], watched.found[before[1] :]
+        raise
+
+
 def is_wanted(kind: type[Exception]) -> bool:
     """Whether it counts that an operation raises what JAX gives a value for."""
     watched = _watched.get()

@@ -24,7 +24,7 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.draws import GENERATORS, generators_of, names_of
 from hlobatch.analysis.explanations import at_its_place, explained, place_of
-from hlobatch.analysis.facts import BoundAnew, Changes, Learned, NotYet, Site, of_code, tell
+from hlobatch.analysis.facts import BoundAnew, Changes, Learned, NotYet, Site, Tried, of_code, tell
 from hlobatch.analysis.identity import Identity, identity_of, noting
 from hlobatch.analysis.lane_failures import watched_alone
 from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
@@ -134,6 +134,7 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
         BatchTypeError: The code does not accept these types.
         UnsupportedSyntaxError: It branches in Python on a value that differs between lanes, or calls back to the host.
         Learned: The blocks around it have to be made otherwise, and nothing is known of what it gives.
+        Tried: It gives nothing, and was traced only to see whether it can be.
     """
     found, may_be_unsteady = _traced(op, in_types, keep_scalars)
     draws_later = any(
@@ -206,12 +207,14 @@ def _traced(
 
 def _told(
     error: Exception, op: PrimOp, in_types: Sequence[Type], learned: list[tuple[Site, Any]]
-) -> HloBatchError | NotYet:
+) -> HloBatchError | NotYet | Tried:
     """What came of some code, at its place.
 
     Raises:
         Learned: Facts were learned.
     """
+    if isinstance(error, Tried):
+        return error
     learned += error.facts if isinstance(error, Learned) else ()
     tell(learned)
     if isinstance(error, NotYet):

@@ -23,7 +23,7 @@ import jax
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet, Site, tell
+from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet, Site, Tried, tell
 from hlobatch.analysis.growing_kinds import grown
 from hlobatch.analysis.lane_dependence import that_may_differ
 from hlobatch.analysis.leaf_types import widened
@@ -60,6 +60,7 @@ class Inference:
         stuck: Places at which control never gets past a call, with that call.
         conflict: Why inference ended early, if it did.
         learned: Facts with which the program has to be made anew, and what each is about.
+        expected: Facts that it was made for, and that turned out to be so.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -69,6 +70,12 @@ class Inference:
     stuck: dict[Place, FunctionCallOp] = field(default_factory=dict)
     conflict: HloBatchError | None = None
     learned: list[tuple[Site, Any]] = field(default_factory=list)
+    expected: list[tuple[Site, Any]] = field(default_factory=list)
+
+    def tell(self) -> None:
+        """End the round if facts were learned."""
+        if self.learned:
+            tell([*self.learned, *self.expected])
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
@@ -146,7 +153,7 @@ class _Inferrer:
             self._solve()
             self._complete()
         except _ConflictError as conflict:
-            tell(self.found.learned)
+            self.found.tell()
             error = conflict.error
             self.found.conflict = through_calls(error, conflict.function, self.called_from)
             self.found.conflict.__cause__ = error.__cause__
@@ -165,7 +172,7 @@ class _Inferrer:
                 self._block(place)
             except HloBatchError as error:
                 raise _ConflictError(error, place[0]) from None
-        tell(self.found.learned)
+        self.found.tell()
         if self.waiting:
             place = min(self.waiting, key=self.order.__getitem__)
             raise _ConflictError(self.waiting[place], place[0])
@@ -240,6 +247,8 @@ class _Inferrer:
                     except NotYet as nothing:
                         self.waiting[place] = nothing.error
                         return
+                    except Tried as told:
+                        (self.found.expected if told.is_expected else self.found.learned).append(told.fact)
                     except Learned as learned:
                         self.found.learned += learned.facts
                         return

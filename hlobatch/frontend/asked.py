@@ -120,9 +120,11 @@ class Asking:
 
     def assigns(self, attribute: str) -> bool:
         """Whether a function without a decorator that is a part of the program assigns to an attribute."""
-        return self._ask(
-            lambda callees: attribute in attributes_assigned(calls.function for calls in callees.facts.all_of(Calls))
-        )
+        return self._ask(lambda callees: attribute in attributes_assigned(callees.followed | callees.guessed))
+
+    def guess(self, calls: Calls, site: Site) -> Called | None:
+        """What a call of a function calls, if the program will probably have to carry it out."""
+        return self._ask(lambda callees: callees.guess(calls, site))
 
     def copy(self, callee: Callee, fact: Copy) -> Callee:
         """The copy of a callee that is made for arguments of some types."""
@@ -132,7 +134,7 @@ class Asking:
 def _seen(answer: Any) -> Any:
     """All that is looked at of an answer."""
     if isinstance(answer, Called):
-        return answer.callee.seen, answer.receiver
+        return answer.callee.seen, answer.receiver, answer.expected
     return answer.seen if isinstance(answer, Callee) else answer
 
 

@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 
-from hlobatch.analysis.facts import Copy, Facts, of_function
+from hlobatch.analysis.facts import Copy, Facts, Site, of_function
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
 from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched
+from hlobatch.frontend.guesses import Expected, NothingExpected, Unexpected, is_likely
 from hlobatch.frontend.library import changed_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
@@ -125,10 +126,12 @@ class Called:
     Attributes:
         callee: The function of the program.
         receiver: How the call's function gives the first argument, as ``following.Calls`` says it.
+        expected: What is expected of it, if that is not known.
     """
 
     callee: Callee
     receiver: str = ""
+    expected: Expected | None = None
 
 
 @dataclass
@@ -141,6 +144,7 @@ class Callees:
         follows: Whether functions without a decorator may become parts of the program.
         by_key: Those that are part of the program, by their plain Python function, or template, and the types that a
             copy is for.
+        guessed: Functions of which that is expected, and not known.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -148,10 +152,11 @@ class Callees:
     failures: Failures = field(default_factory=Failures)
     by_key: dict[tuple[Any, Hashable], Callee] = field(default_factory=dict)
 
+    guessed: set[Any] = field(default_factory=set)
     _disagreements: dict[Any, HloBatchError] = field(default_factory=dict)
 
     @cached_property
-    def _followed(self) -> frozenset[Any]:
+    def followed(self) -> frozenset[Any]:
         """Functions without a decorator that are followed wherever they are called by their name."""
         return frozenset(fact.function for fact in self.facts.all_of(Calls))
 
@@ -220,9 +225,18 @@ class Callees:
             return None if known is None else Called(known)
         if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
             return self.of_fact(calls)  # one function of the prelude calls another
-        if is_batched(calls.function) or calls.function in self._followed or (calls.function, None) in self.by_key:
+        is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed
+        if is_batched(calls.function) or calls.function in self.followed or is_known:
             return self.of_fact(calls)
         return None
+
+    def guess(self, calls: Calls, site: Site) -> Called | None:
+        """What a call of a function calls, if the program will probably have to carry it out."""
+        known = self.facts.of(Unexpected, of_function((calls.function, None)))
+        if not self.follows or known is not None or self.facts.has(NothingExpected) or not is_likely(calls):
+            return None
+        self.guessed.add(calls.function)
+        return replace(self.of_fact(calls), expected=Expected(site, calls))
 
     def of_fact(self, calls: Calls) -> Called:
         """What a call is one of, of which that was found out."""

@@ -22,13 +22,14 @@ from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.conditions import ConditionLowering
-from hlobatch.frontend.following import Calls
+from hlobatch.frontend.following import Calls, called
+from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.library import changed_by
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.printing import PrintLowering
-from hlobatch.frontend.program_calls import CallLowering
+from hlobatch.frontend.program_calls import CallLowering, is_starred
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
-from hlobatch.frontend.source import Source
+from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
@@ -316,7 +317,17 @@ class ExpressionLowering(ConditionLowering):
         if template is not None and template.is_followed:
             return Called(self.callees.of_template(template))
         fact = self.callees.facts.of(Calls, self.site(node)) if self.callees.facts else None
-        return None if fact is None else self.callees.of_fact(fact)
+        return self._guessed(node) if fact is None else self.callees.of_fact(fact)
+
+    def _guessed(self, node: ast.Call) -> Called | None:
+        """What a call of a function by its name calls, if the program will probably have to carry it out."""
+        value = static_value(node.func, self.source, self.local)
+        calls = None if value is MISSING or is_starred(node) else called(value)
+        if calls is None:
+            return None
+        if calls.function is self.source.function:
+            return Called(self.callee)
+        return self.callees.guess(calls, self.site(node))
 
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
@@ -328,6 +339,10 @@ class ExpressionLowering(ConditionLowering):
 
     def outlives_failure(self, name: str) -> bool:
         """Whether a variable may be read after a statement that assigns it has raised."""
+        raise NotImplementedError
+
+    def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
+        """Emit what tries a call of which it is expected that it cannot be traced."""
         raise NotImplementedError
 
     def told(self, callee: Callee) -> tuple[str, ...]:

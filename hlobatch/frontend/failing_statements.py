@@ -33,6 +33,7 @@ from hlobatch.analysis.lane_failures import OF_LANES, PROGRAM, CanFail, Careful,
 from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
+from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.raising import RaisingLowering
 from hlobatch.frontend.steps import StepByStep, is_one_step
 from hlobatch.frontend.syntax import helper, literal, load, placed
@@ -74,11 +75,28 @@ class FailingLowering(RaisingLowering):
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
         """Emit a ``PrimOp``, whose operations say what they raise, if the program catches something of that."""
+        super().primitive(body if tests else self._wanting(body, node), outputs, node, text, tests=tests)
+
+    def _wanting(self, body: Sequence[ast.stmt], node: ast.AST) -> Sequence[ast.stmt]:
+        """Code that says what it wants to know of its operations."""
         caught, careful = self.caught, self.callees.facts.of(Careful, PROGRAM) is not None
-        if (caught or careful) and not tests:
-            wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
-            body = [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
-        super().primitive(body, outputs, node, text, tests=tests)
+        if not caught and not careful:
+            return body
+        wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
+        return [placed(ast.Expr(helper("__hb_wants", wants, node)), node), *body]
+
+    def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
+        """Emit what tries a call, of which it is expected that it cannot be traced; it gives nothing.
+
+        Args:
+            expected: What is expected.
+            call: The call as it is tried.
+            node: The call as it stands in the source.
+        """
+        parts = [placed(self.constant(expected), node), call.func, *call.args]
+        attempt = ast.copy_location(ast.Call(load("__hb_expect", node), parts, call.keywords), node)
+        code = self.meanings.of(self._wanting([ast.copy_location(ast.Expr(attempt), node)], node))
+        self._emit(code, self._inputs(code), [], node, self.source.text(node))
 
     def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
         """The variables of a statement that may be read after it has failed: they keep their values then.

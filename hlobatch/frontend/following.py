@@ -21,7 +21,7 @@ from typing import Any
 import jax
 
 from hlobatch.analysis.facts import Learned, Site
-from hlobatch.analysis.lane_failures import count_of_failures, is_of_tracing
+from hlobatch.analysis.lane_failures import count_of_failures, in_trial, is_of_tracing
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
@@ -114,6 +114,16 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         or (isinstance(function, Closure) and function.template.is_followed)
     ):
         raise Learned(site, target)
+    with in_trial():
+        return _tried(site, target, function, args, kwargs)
+
+
+def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """The value of a call of a function of the user's.
+
+    Raises:
+        Learned: It has to be a part of the program.
+    """
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     failures = count_of_failures()
     try:

@@ -18,6 +18,7 @@ from hlobatch.diagnostics import BatchTypeError, Note, UnsupportedSyntaxError
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
+from hlobatch.frontend.guesses import Expected, tried
 from hlobatch.frontend.nested import Default, unnamed_function
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target
@@ -47,7 +48,7 @@ class CallLowering:
         bound = self._bind(node, called)
         self._check_defaults(callee, bound, node)
         bound = self._apart(callee, bound, node)
-        arguments = self._evaluated(callee, bound, self._captured(node, called), node)
+        arguments = self._evaluated(callee, bound, self._captured(node, called), node, called.expected)
         changed = self._taken_back(callee, arguments, node)
         names = [self.function.variable(self.function.as_variable(value, node)) for value in arguments.values()]
         received = self._received(callee, result, [name for name, _ in changed])
@@ -67,15 +68,24 @@ class CallLowering:
         return result
 
     def _evaluated(
-        self, callee: Callee, bound: Mapping[str, Any], captured: Sequence[ast.expr], node: ast.Call
+        self,
+        callee: Callee,
+        bound: Mapping[str, Any],
+        captured: Sequence[ast.expr],
+        node: ast.Call,
+        expected: Expected | None,
     ) -> dict[str, ast.expr]:
         """What a call passes, without control: what is captured, and the arguments, each by its parameter.
 
-        Python evaluates arguments as they are written; what a function captures is as it is then.
+        Python evaluates arguments as they are written; what a function captures is as it is then. A call of which
+        something is expected is tried with them.
         """
         values = {name: self._argument(value, node) for name, value in bound.items()}
         written = sorted(values, key=lambda name: (values[name].lineno, values[name].col_offset))
         evaluated = self.function.in_order([*(values[name] for name in written), *captured])
+        if expected is not None:
+            given = dict(zip(written, evaluated, strict=False))
+            self.function.expect(expected, tried(node, callee.source.signature, given), node)
         for name, value in zip(written, evaluated, strict=False):
             if name not in callee.changes or not isinstance(root_of(value), ast.Name):
                 value = load(self.function.as_variable(value, node), value)
@@ -207,8 +217,7 @@ class CallLowering:
     def _bind(self, node: ast.Call, called: Called) -> dict[str, Any]:
         """Arguments by parameter, in the callee's order; defaults as Python objects."""
         callee = called.callee
-        starred = any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
-        if starred or called.receiver == "bound":
+        if is_starred(node) or called.receiver == "bound":
             return self._bound_by_tracing(node, callee)
         keywords = {k.arg: k.value for k in node.keywords if k.arg is not None}
         try:
@@ -238,6 +247,11 @@ class CallLowering:
         indices = (literal(i, node) for i in range(len(signature.parameters)))
         items = (ast.copy_location(ast.Subscript(found, index, ast.Load()), node) for index in indices)
         return dict(zip(signature.parameters, items, strict=True))
+
+
+def is_starred(node: ast.Call) -> bool:
+    """Whether which argument is which does not show in a call."""
+    return any(isinstance(a, ast.Starred) for a in node.args) or any(k.arg is None for k in node.keywords)
 
 
 def _collected(value: Any, node: ast.Call) -> Any:

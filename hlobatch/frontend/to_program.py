@@ -14,7 +14,8 @@ from hlobatch.diagnostics import HloBatchError, Note, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import Callee, Callees, changed_default
 from hlobatch.frontend.expressions import parameter_names
-from hlobatch.frontend.failures import MOST_FAILURES, Failures, Relay
+from hlobatch.frontend.failures import MOST_FAILURES, WHOLE_PROGRAM, Failures, Relay
+from hlobatch.frontend.guesses import OF_LOWERING, NothingExpected
 from hlobatch.frontend.to_cfg import FunctionLowering
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
@@ -57,14 +58,22 @@ def program_and_facts(
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    known = known or Lowered()
+    known, guessed = known or Lowered(), set[Any]()
     while True:
-        callees = Callees(facts, follow)
+        callees = Callees(facts, follow, guessed=set(guessed))
         main = callees.add(function, type_inference)
         try:
             functions = _lowered(main, callees, known)
         except Learned as learned:
             facts = facts.more(learned)
+            continue
+        except HloBatchError:
+            if not callees.guessed:
+                raise
+            facts, guessed = facts.without(*OF_LOWERING).and_also(Learned(WHOLE_PROGRAM, NothingExpected())), set()
+            continue
+        if callees.guessed != guessed:  # what was lowered before may ask which there are
+            guessed = callees.guessed
             continue
         if changed := next((name for name in main.changes if name in defaults), None):
             raise changed_default(main, changed).at(main.source.definition)

@@ -42,6 +42,7 @@ from hlobatch.analysis.own_code import meant_by
 from hlobatch.analysis.type_errors import RESULT
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
+from hlobatch.frontend.guesses import after
 from hlobatch.frontend.traced_functions import code_of
 from hlobatch.ir.boxed import Keys, dicts
 from hlobatch.ir.program import Program
@@ -168,7 +169,7 @@ def _attempt(
             known = [facts.of(Overloaded, site) for site, fact in learned.facts if isinstance(fact, Overloaded)]
             errors = [fact.error for fact in known if fact is not None]
             if len(errors) < len(learned.facts):
-                facts = facts.more(learned)
+                facts = after(facts, learned)
                 continue
             error = errors[0]  # to know of the method does not help
         except HloBatchError as wrong:

@@ -207,7 +207,7 @@ def _endless_loop(graph: ControlFlowGraph) -> Block:
 
 
 def _traced(function: Function, found: Inference) -> Function:
-    """The function with its primitives replaced by what was traced."""
+    """The function with its primitives replaced by what was traced, without what was tried in vain."""
 
     def typed(block: Block) -> Iterator[Block]:
         if (place := (function.name, block.name)) not in found.reached:
@@ -217,7 +217,7 @@ def _traced(function: Function, found: Inference) -> Function:
             if isinstance(op, PrimOp)
             else op
             for i, op in enumerate(block.instructions)
-            if not op.code.deletes
+            if not op.code.deletes and (not isinstance(op, PrimOp) or (place, i) in found.traced)
         ]
         kept = (op for op in ops if op.defs or not isinstance(op, PrimOp) or op.code.has_host_do)
         yield block.replace(instructions=tuple(kept))

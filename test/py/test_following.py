@@ -6,6 +6,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from small_functions import ints
 
 import hlobatch as hb
 
@@ -439,3 +440,59 @@ def test_libraries_are_traced():
         return jax.tree.map(lambda x: x + 1, (n, n))[0] + functools.reduce(jnp.add, [n, n, n])
 
     assert f(NUMBERS).tolist() == (4 * NUMBERS + 1).tolist()
+
+
+def scaled(x, mode):
+    if mode == "double":
+        return x * 2
+    return x
+
+
+def padded(x, is_long):
+    if is_long:
+        return [x, x + 1, x + 2]
+    return [x]
+
+
+def with_a_context(x, mode):
+    with jax.named_scope("scaled"):
+        if mode == "double":
+            x = x * 2
+    return x
+
+
+def loss(x, kind):
+    if kind == "square":
+        return x * x
+    return jnp.abs(x)
+
+
+def of_known_modes(n):
+    return scaled(n, "double") + scaled(n, "same") + sum(padded(n, True)) + sum(padded(n, False))
+
+
+def of_what_blocks_cannot_have(n):
+    return with_a_context(n, "double") + with_a_context(n, "same")
+
+
+def differentiated(n):
+    return n * int(jax.grad(lambda z: loss(z, "square"))(3.0))
+
+
+@pytest.mark.parametrize("function", [of_known_modes, of_what_blocks_cannot_have, differentiated])
+def test_what_branches_on_what_is_known_is_traced(function):
+    """A function that branches is expected to be one of the program, which turns out not to be so."""
+    batched = hb.batch(function)
+    assert [one.name for one in batched.trace(ints(1, 2)).program.functions] == [function.__name__]
+    assert batched(ints(1, 2, 5)).tolist() == [function(n) for n in (1, 2, 5)]
+
+
+def of_a_mode_and_of_lanes(n):
+    return scaled(n, "double") + (steps(n) if n > 0 else 0) + sum(padded(n, n > 2))
+
+
+def test_what_is_traced_and_what_is_followed_may_stand_together():
+    batched = hb.batch(of_a_mode_and_of_lanes)
+    assert batched(ints(1, 2, 5, 0)).tolist() == [of_a_mode_and_of_lanes(n) for n in (1, 2, 5, 0)]
+    assert [one.name for one in batched.trace(ints(1, 2)).program.functions][:1] == ["of_a_mode_and_of_lanes"]
+    assert "scaled" not in [one.name for one in batched.trace(ints(1, 2)).program.functions]

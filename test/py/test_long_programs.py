@@ -75,7 +75,7 @@ def test_functions_are_lowered_in_proportion_to_the_helpers(tmp_path, monkeypatc
         assert hb.batch(function)(numbers).tolist() == [function(n) for n in numbers.tolist()]
         return len(lowered), max(lowered.count(f"h{i}") for i in range(count))
 
-    (few, of_one), (many, of_one_of_many) = lowerings(2), lowerings(4)
+    (few, of_one), (many, of_one_of_many) = lowerings(8), lowerings(16)
     assert of_one_of_many <= of_one
     assert many < 2.2 * few
 
@@ -106,3 +106,62 @@ def fails_in_many_ways(n):
 def test_all_that_may_fail_is_found_in_one_round(monkeypatch):
     """One round was made for each operation that raises."""
     assert rounds_of(fails_in_many_ways, monkeypatch) <= 3
+
+
+def test_helpers_are_made_in_as_many_rounds_however_many_they_are(tmp_path, monkeypatch):
+    """Each took a round of its own to be found, one for each way in which it fails, and one for its arguments."""
+    few, many = (rounds_of(helpers(count, tmp_path), monkeypatch) for count in (8, 12))
+    assert many <= few <= 6
+
+
+def sift_up(heap, i):
+    while i > 0:
+        parent = (i - 1) // 2
+        if heap[parent] <= heap[i]:
+            break
+        heap[parent], heap[i] = heap[i], heap[parent]
+        i = parent
+
+
+def sift_down(heap, i):
+    n = len(heap)
+    while True:
+        child = 2 * i + 1
+        if child >= n:
+            break
+        if child + 1 < n and heap[child + 1] < heap[child]:
+            child += 1
+        if heap[i] <= heap[child]:
+            break
+        heap[i], heap[child] = heap[child], heap[i]
+        i = child
+
+
+def push(heap, x):
+    heap.append(x)
+    sift_up(heap, len(heap) - 1)
+
+
+def pop(heap):
+    last = heap.pop()
+    if not heap:
+        return last
+    top = heap[0]
+    heap[0] = last
+    sift_down(heap, 0)
+    return top
+
+
+def sorted_by_a_heap(n):
+    heap, total, x = [], 0, n * 7919 + 13
+    for _ in range(n):
+        x = (x * 1103 + 12345) % 10007
+        push(heap, x)
+    while heap:
+        total = (total * 31 + pop(heap)) % 1000003
+    return total
+
+
+def test_a_heap_of_four_helpers_is_made_four_times(monkeypatch):
+    """It was made 118 times: once for each call, each way to fail, each argument that is changed."""
+    assert rounds_of(sorted_by_a_heap, monkeypatch) <= 4
