@@ -517,8 +517,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
             ``"sweep"``; or ``"kernel"``, on a CPU, for code of its own for each lane in place of that loop.
         optimizations: Passes to switch off, for measurement.
-        max_tape: Frames of each tape of a reverse-mode derivative, inside ``jax.jit`` where tapes cannot grow; some one
-            to three for each block that an input runs.
+        max_tape: Frames of each tape of a reverse-mode derivative at first; one or two for each block that an input
+            runs. A tape grows as stacks do; inside ``jax.jit`` it does not.
         **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:

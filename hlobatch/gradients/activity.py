@@ -15,7 +15,7 @@ from typing import Any
 
 from hlobatch._jax import Literal
 from hlobatch.gradients.arrays import Array, Types, arrays_of, is_differentiable, tensor_of
-from hlobatch.ir.code import JaxprCode
+from hlobatch.ir.code import JaxprCode, Select
 from hlobatch.ir.evaluation import variables_among
 from hlobatch.ir.ops import FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import Program
@@ -59,6 +59,9 @@ def _of_primitive(op: PrimOp, types: Types) -> Iterator[Edge]:
     if op.code.is_copy:
         for source, target in zip(op.vars_in, op.vars_out, strict=True):
             yield from _alike(source, target, types)
+    elif isinstance(op.code, Select):
+        for source in op.vars_in[1:]:
+            yield from _alike(source, op.vars_out[0], types)
     elif code is None:
         yield from ((a, b) for a in before for v in op.vars_out for b in arrays_of(v, types))
     else:

@@ -12,7 +12,7 @@ back through the call that ends it, and, if the block does not write the array, 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, reduce
 from operator import add
 from typing import Any, NamedTuple
@@ -164,19 +164,23 @@ class Back:
             total = self.variables.sum_of(array)
             yield _Target(array, total, (total, *(name for a, name in from_call if a == array)))
 
-    def _pulled(self, known: Mapping[tuple[str, int], Any]) -> Mapping[Array, Any]:
-        """What comes back through the primitives."""
+    def _pulled(self, known: Mapping[tuple[str, int], Any]) -> Mapping[Array, Callable[[Any], Any]]:
+        """What comes back through the primitives, as what adds it to something."""
         if self._pullback is None:
             return {}
         values = [known[self.saved[a], 0] if a in self.saved else known[a] for a in self._needs]
         cotangents = [reduce(add, (known[name, 0] for name in self._terms[a])) for a in self._pullback.outputs]
         return dict(zip(self._pullback.inputs, self._pullback(values, cotangents), strict=True))
 
-    def _value(self, target: _Target, known: Mapping[tuple[str, int], Any], through: Mapping[Array, Any]) -> Any:
+    def _value(
+        self, target: _Target, known: Mapping[tuple[str, int], Any], through: Mapping[Array, Callable[[Any], Any]]
+    ) -> Any:
         terms = [known[name, 0] for name in target.terms]
-        terms += [through[target.array]] if target.array in through else []
+        total = reduce(add, terms) if terms else None
+        if target.array in through:
+            return through[target.array](total)
         tensor = tensor_of(target.array, self.types)
-        return reduce(add, terms) if terms else jnp.zeros(tensor.shape, tensor.dtype)
+        return jnp.zeros(tensor.shape, tensor.dtype) if total is None else total
 
     def _by_array(self, variables: Sequence[str], values: Sequence[Any]) -> dict[tuple[str, int], Any]:
         supply = iter(values)

@@ -3,7 +3,7 @@
 ::
 
     %t = prim "exp(y)" (%y)                 the way back:  %y:bar0 = prim (%y, %e:bar0, %y:bar0)
-    %e = prim "t - x" (%t, %x)      ==>                    which is jax.vjp of both primitives together
+    %e = prim "t - x" (%t, %x)      ==>                    which is what jax.vjp says of each in turn
     %y = prim "y - e" (%y, %e)
 
 What is in the middle, such as ``t``, is computed again on the way back. The arrays that this takes are those that the
@@ -12,18 +12,22 @@ block reads before it writes them, less those that turn out not to be needed (of
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 import jax
+import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.gradients.activity import dependences
-from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of
+from hlobatch.gradients.arrays import Array, arrays_of, is_differentiable, on_arrays, tensor_of
 from hlobatch.gradients.errors import explaining
-from hlobatch.ir.evaluation import evaluated, inlined, needed_for, variables_among
+from hlobatch.gradients.spread import added_in_place
+from hlobatch.ir.code import Select
+from hlobatch.ir.evaluation import inlined, needed_for, variables_among
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.program import Program
 
@@ -65,20 +69,6 @@ class Straight:
             wanted |= {before for before, _ in edges}
         return [array for array in self.reads if array in wanted and array in active]
 
-    def run(self, values: Mapping[Array, Any]) -> dict[Array, Any]:
-        """All arrays after the block, given those before it.
-
-        Raises:
-            DerivativeError: In a derivative of it: a primitive has none.
-        """
-        types, known = self.program.var_defs, dict(values)
-        for op in self.ops:
-            given = [known[array] for v in op.vars_in for array in arrays_of(v, types)]
-            with explaining(op):
-                results = on_arrays(op, types)(*given)
-            known |= dict(zip((a for v in op.vars_out for a in arrays_of(v, types)), results, strict=True))
-        return known
-
 
 @dataclass(frozen=True)
 class Pullback:
@@ -101,16 +91,10 @@ class Pullback:
         avals = [_aval(array, types) for array in (*reads, *self.outputs)]
 
         def back(*arrays: Any) -> list[Any]:
-            known = dict(zip(reads, arrays, strict=False))
-
-            def forward(*varied: Any) -> list[Any]:
-                after = self.straight.run({**known, **dict(zip(self.inputs, varied, strict=True))})
-                return [after[array] for array in self.outputs]
-
-            given = [known[array] for array in self.inputs]
-            with explaining(self.straight.ops[-1]):
-                _, pull = jax.vjp(forward, *given)
-                return list(pull(list(arrays[len(reads) :])))
+            run = _Recorded(self.straight, dict(zip(reads, arrays, strict=False)))
+            found = run.back(dict(zip(self.outputs, arrays[len(reads) :], strict=True)))
+            zero = [jnp.zeros(t.shape, t.dtype) for t in (tensor_of(a, types) for a in self.inputs)]
+            return [found.get(array, z) for array, z in zip(self.inputs, zero, strict=True)]
 
         return inlined(jax.make_jaxpr(back)(*avals))
 
@@ -127,15 +111,132 @@ class Pullback:
         read = set(variables_among(atoms))
         return tuple(a for a, v in zip(self.straight.reads, jaxpr.invars, strict=False) if v in read)
 
-    def __call__(self, values: Sequence[Any], cotangents: Sequence[Any]) -> list[Any]:
-        """The cotangents of ``inputs``, given the values of ``needs`` and the cotangents of ``outputs``."""
+    def __call__(self, values: Sequence[Any], cotangents: Sequence[Any]) -> list[Callable[[Any], Any]]:
+        """The cotangents of ``inputs``, given the values of ``needs`` and the cotangents of ``outputs``.
+
+        Returns:
+            For each, what adds it to an array, or to None for zeros.
+        """
         jaxpr: Any = self._jaxpr.jaxpr
         places = {array: place for place, array in enumerate(self.straight.reads)}
         variables = [jaxpr.invars[places[array]] for array in self.needs]
         variables += jaxpr.invars[len(self.straight.reads) :]
         known = dict(zip(variables, (*values, *cotangents), strict=True))
         known |= dict(zip(jaxpr.constvars, self._jaxpr.consts, strict=True))
-        return evaluated(self._equations, known, jaxpr.outvars)
+        return added_in_place(self._equations, known, jaxpr.outvars)
+
+
+class _Step(NamedTuple):
+    """A primitive that has run.
+
+    Attributes:
+        op: The primitive.
+        varied: The positions of the arrays that it read whose cotangents it gives.
+        read: All arrays that it read.
+        written: All arrays that it wrote.
+        pull: What takes the cotangents of the floating-point ones back; None if it reads none.
+        condition: What a select decided by; None for other primitives.
+    """
+
+    op: PrimOp
+    varied: tuple[int, ...]
+    read: tuple[Array, ...]
+    written: tuple[Array, ...]
+    pull: Callable[..., Any] | None
+    condition: Any
+
+
+class _Recorded:
+    """A run of a block's primitives, each of which may be gone back through.
+
+    Cheap branches have become selects, of which both sides are computed (``if_conversion.py``). What the side that was
+    not taken computes is not used, so no cotangent comes back through it; not even a NaN, which zero times the slope of
+    a square root at zero is.
+
+    Args:
+        straight: The primitives.
+        values: The arrays before them.
+    """
+
+    def __init__(self, straight: Straight, values: Mapping[Array, Any]) -> None:
+        self.types, self.steps = straight.program.var_defs, list[_Step]()
+        known = dict(values)
+        for op in straight.ops:
+            with explaining(op):
+                known |= self._run(op, known)
+
+    def _run(self, op: PrimOp, known: Mapping[Array, Any]) -> dict[Array, Any]:
+        types, run = self.types, on_arrays(op, self.types)
+        read = tuple(array for v in op.vars_in for array in arrays_of(v, types))
+        written = tuple(array for v in op.vars_out for array in arrays_of(v, types))
+        wanted = [i for i, array in enumerate(written) if is_differentiable(tensor_of(array, types))]
+        varied = tuple(i for i, array in enumerate(read) if is_differentiable(tensor_of(array, types)))
+        values = [known[array] for array in read]
+
+        def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
+            given = list(values)
+            for place, value in zip(varied, some, strict=True):
+                given[place] = value
+            results = run(*given)
+            return [results[i] for i in wanted], results
+
+        pull = None
+        if varied and wanted:
+            _, pull, results = jax.vjp(of_varied, *(values[i] for i in varied), has_aux=True)
+        else:
+            results = run(*values)
+        condition = values[0] if isinstance(op.code, Select) else None
+        self.steps.append(_Step(op, varied, read, written, pull, condition))
+        return dict(zip(written, results, strict=True))
+
+    def back(self, cotangents: Mapping[Array, Any]) -> dict[Array, Any]:
+        """The cotangents of the arrays before the primitives, given those of arrays after them."""
+        found = dict(cotangents)
+        used: dict[str, Any] = dict.fromkeys((array.variable for array in cotangents), True)
+        for step in reversed(self.steps):
+            wanted = [a for a in step.written if is_differentiable(tensor_of(a, self.types))]
+            given = {a: found.pop(a) for a in step.written if a in found}
+            is_used = _either([used.pop(v) for v in step.op.vars_out if v in used])
+            if is_used is None:
+                continue
+            for place, variable in enumerate(step.op.vars_in):
+                used[variable] = _either([*_some(used, variable), _where_read(is_used, step, place)])
+            if step.pull is None or not given:
+                continue
+            with explaining(step.op):
+                pulled = step.pull([given.get(a, self._zero(a)) for a in wanted])
+            for place, bar in zip(step.varied, pulled, strict=True):
+                array = step.read[place]
+                bar = bar if is_used is True else jnp.where(is_used, bar, jnp.zeros_like(bar))
+                found[array] = found[array] + bar if array in found else bar
+        return found
+
+    def _zero(self, array: Array) -> Any:
+        tensor = tensor_of(array, self.types)
+        return jnp.zeros(tensor.shape, tensor.dtype)
+
+
+_YES: Final = 1
+"""The position of what a select gives where its condition holds, among what it reads."""
+
+
+def _where_read(is_used: Any, step: _Step, place: int) -> Any:
+    """Where an operand of a primitive is used, given where its results are: True for everywhere."""
+    if step.condition is None or place == 0:
+        return is_used
+    own = step.condition if place == _YES else jnp.logical_not(step.condition)
+    return own if is_used is True else jnp.logical_and(own, is_used)
+
+
+def _either(conditions: Sequence[Any]) -> Any:
+    """Where one of some conditions holds; None where there is none."""
+    if any(condition is True for condition in conditions):
+        return True
+    return functools.reduce(jnp.logical_or, conditions) if conditions else None
+
+
+def _some(used: Mapping[str, Any], variable: str) -> list[Any]:
+    return [used[variable]] if variable in used else []
 
 
 def _aval(array: Array, types: Any) -> jax.ShapeDtypeStruct:

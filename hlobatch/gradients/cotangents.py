@@ -42,6 +42,8 @@ from hlobatch.gradients.variables import Variables
 from hlobatch.gradients.ways import Ways
 from hlobatch.ir.ops import PopOp, PushOp
 from hlobatch.ir.program import MAIN, Program
+from hlobatch.transforms.optimizations import ALL, Optimizations
+from hlobatch.transforms.pipeline import with_few_blocks
 
 
 @dataclass(frozen=True)
@@ -59,13 +61,17 @@ class WithCotangents:
     outputs: tuple[Array, ...]
 
 
-def with_cotangents(program: Program, inputs: Sequence[Array], outputs: Sequence[Array]) -> WithCotangents:
+def with_cotangents(
+    program: Program, inputs: Sequence[Array], outputs: Sequence[Array], optimizations: Optimizations = ALL
+) -> WithCotangents:
     """The program with cotangents.
 
     Args:
         program: Typed, with calls.
         inputs: The arrays of main's parameters with respect to which derivatives are taken.
         outputs: The arrays of main's result whose cotangents are given.
+        optimizations: Which passes run. Cheap branches become selects before: a lane keeps a tape for each block that
+            it runs, and goes back through each.
 
     Raises:
         DerivativeError: A primitive has no derivative, or the program keeps a tape already.
@@ -77,6 +83,7 @@ def with_cotangents(program: Program, inputs: Sequence[Array], outputs: Sequence
             program.location,
             help="take one of the two in forward mode: jax.hessian(f), or jax.jvp of jax.grad(f).",
         )
+    program = with_few_blocks(program, optimizations)
     active = active_arrays(program, inputs, outputs)
     inputs = tuple(array for array in inputs if array in active)
     outputs = tuple(array for array in outputs if array in active)

@@ -9,7 +9,7 @@ Invariant: work done before a stop is never done again, and whatever ends a run,
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from time import perf_counter
 from typing import Any, NamedTuple
 
@@ -269,9 +269,9 @@ class Course:
 
 def grown_state(layout: Layout, state: Sequence[Any], depth: int) -> Arrays:
     """The state with room for ``depth`` frames, in arrays of its own; the frames in use stay where they are."""
-    more = depth - layout.depth
+    deeper = replace(layout, depth=depth).slots
     grown = []
     for slot, array in zip(layout.slots, state, strict=True):
-        pads = [(0, more), *[(0, 0)] * (array.ndim - 1)]
+        pads = [(0, deeper[slot].shape[0] - array.shape[0]), *[(0, 0)] * (array.ndim - 1)] if array.ndim else []
         grown.append(jnp.pad(array, pads) if slot in layout.stacks else jnp.array(array))
     return grown

@@ -96,7 +96,8 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
     def made() -> Cotangents:
         arrays, result = _input_arrays(plan), plan.specialized.vars_out[0]
         with plan.as_typed():
-            found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], [Array(result, i) for i in results])
+            wanted = [Array(result, i) for i in results]
+            found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], wanted, plan.options.optimizations)
         given = tuple(arrays.index(array) for array in found.inputs)
         return Cotangents(_derived(plan, found.program, plan.shared), given, tuple(a.place for a in found.outputs))
 

@@ -225,8 +225,8 @@ class Plan:
 
     @property
     def tape_depth(self) -> int:
-        """The depth of tapes where they cannot grow."""
-        return max(self.options.max_tape, self.declared_depth)
+        """The depth of tapes to begin with: what a run has inside another computation."""
+        return self.declared_depth * self.options.tape_ratio
 
     @cached_property
     def has_tape(self) -> bool:

@@ -39,7 +39,7 @@ class Options:
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
             own for each lane instead of a loop of XLA's over all.
         optimizations: Which passes run.
-        max_tape: Frames per tape of a reverse-mode derivative where stacks cannot grow.
+        max_tape: Frames per tape of a reverse-mode derivative to begin with.
     """
 
     max_stack_depth: int = 32
@@ -51,6 +51,11 @@ class Options:
     optimizations: Optimizations = field(default=ALL)
     max_stack_bytes: int | None = None
     max_tape: int = 256
+
+    @property
+    def tape_ratio(self) -> int:
+        """How many times as many frames a tape has as any other stack."""
+        return -(-self.max_tape // self.max_stack_depth)
 
     @property
     def in_loop(self) -> Options:

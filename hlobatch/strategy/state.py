@@ -101,7 +101,7 @@ class States:
             idiom=idiom,
             tables=self.tables,
             constants=self.constants,
-            max_tape=self.options.max_tape,
+            tape_ratio=self.options.tape_ratio,
             **how,
         )
 

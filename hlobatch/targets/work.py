@@ -13,6 +13,7 @@ import numpy as np
 from hlobatch._jax import subjaxprs_of
 from hlobatch.analysis.cost import multiplications
 from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.names import is_tape
 from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -39,7 +40,8 @@ class Work:
         wide: Other operations, of any kind, on arrays with elements enough for vectors.
         reads: How often elements are found by index, and …
         updates: … changed.
-        saved: Elements that are pushed and popped.
+        saved: Elements that are pushed on stacks and popped.
+        taped: Elements that are written to tapes and read.
     """
 
     whole: float = 0
@@ -51,6 +53,7 @@ class Work:
     reads: float = 0
     updates: float = 0
     saved: float = 0
+    taped: float = 0
 
     @classmethod
     def of(cls, program: Program) -> Work:
@@ -62,8 +65,9 @@ class Work:
             for op in program.primitives_in_loop(block):
                 if (code := op.code.typed) is not None:
                     work._add(code.jaxpr.jaxpr)
-            moved = (v for op in block.ops for v in op.moved if program.alloc(v) is Alloc.FULL)
-            work.saved += sum(elements(program.var_defs[v]) for v in moved)
+            moved = [v for op in block.ops for v in op.moved if program.alloc(v) is Alloc.FULL]
+            work.saved += sum(elements(program.var_defs[v]) for v in moved if not is_tape(v))
+            work.taped += sum(elements(program.var_defs[v]) for v in moved if is_tape(v))
         return work
 
     def _add(self, jaxpr: Any) -> None:

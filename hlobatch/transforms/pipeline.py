@@ -57,6 +57,11 @@ def allocated_program(program: Program, optimizations: Optimizations = ALL) -> P
     return run(program, registry.STORING, Given(optimizations))
 
 
+def with_few_blocks(program: Program, optimizations: Optimizations = ALL) -> Program:
+    """From a typed program to a typed one, its branches and loops as they are to run."""
+    return run(program, registry.BRANCHES, Given(optimizations))
+
+
 def lowered_program(program: Program, optimizations: Optimizations = ALL) -> Program:
     """From a typed program with calls to one with explicit stacks."""
     return run(program, registry.LOWERING, Given(optimizations))

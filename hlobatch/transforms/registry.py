@@ -182,10 +182,11 @@ ONCE: Final = (
     ),
 )
 
+BRANCHES: Final = (IF_CONVERSION, ROTATION, IF_CONVERSION.again("if-conversion-rotated", "rotate_loops"))
+"""The passes that decide which branches and loops there are."""
+
 STORING: Final = (
-    IF_CONVERSION,
-    ROTATION,
-    IF_CONVERSION.again("if-conversion-rotated", "rotate_loops"),
+    *BRANCHES,
     Pass(
         "uniform-loops",
         "make one primitive of a loop that turns equally often in every lane",

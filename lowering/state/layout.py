@@ -70,7 +70,7 @@ class Layout:
         idiom: How the run is built, which says where arrays have the axis of lanes.
         tables: Arguments that are no part of the state: lanes look things up in the rows of their inputs.
         constants: Arguments that no lane assigns; see ``in_place``.
-        max_tape: Frames per tape where stacks cannot grow, if that is more than ``depth``.
+        tape_ratio: How many times as many frames a tape has as any other stack.
         drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
             end, and what is more than there is room for is lost.
     """
@@ -88,7 +88,7 @@ class Layout:
     tables: frozenset[str] = frozenset()
     constants: frozenset[str] = frozenset()
     drains: bool = True
-    max_tape: int = 0
+    tape_ratio: int = 1
 
     @property
     def lane_axis(self) -> int:
@@ -151,7 +151,7 @@ class Layout:
 
     def depth_of(self, pointer: str) -> int:
         """Frames of the stacks that a pointer serves, by the variable it is named after: of tapes, or of others."""
-        return max(self.depth, self.max_tape) if is_tape(pointer) and not self.grows else self.depth
+        return self.depth * self.tape_ratio if is_tape(pointer) else self.depth
 
     @cached_property
     def calls(self) -> CallFrames:
