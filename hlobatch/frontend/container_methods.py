@@ -24,7 +24,7 @@ from hlobatch.frontend.builtins import logical_not, truth
 from hlobatch.frontend.items import gathered, place_of_key
 from hlobatch.frontend.lane_numbers import as_int, differs, select
 from hlobatch.frontend.meaning import Function
-from hlobatch.frontend.sequences import either, equal
+from hlobatch.frontend.sequences import alike_numbers, either, equal
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
@@ -51,6 +51,9 @@ def _get(entries: dict[Any, Any], key: Any, default: Any = None, /) -> Any:
 
 def index(items: Sequence[Any], value: Any, /) -> Any:
     """Where a value is first."""
+    if (alike := alike_numbers(items, value)) is not None:
+        fails(ValueError, "the value is not in the sequence", logical_not(jnp.any(alike)))
+        return as_int(jnp.argmax(alike))
     found = [equal(item, value) for item in items]
     fails(ValueError, "the value is not in the sequence", logical_not(either(found)))
     place: Any = len(items) - 1
@@ -60,6 +63,9 @@ def index(items: Sequence[Any], value: Any, /) -> Any:
 
 
 def count(items: Sequence[Any], value: Any, /) -> Any:
+    """How many items are equal to a value."""
+    if (alike := alike_numbers(items, value)) is not None:
+        return as_int(jnp.sum(alike))
     return sum(as_int(equal(other, value)) for other in items)
 
 

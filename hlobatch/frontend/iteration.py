@@ -35,7 +35,7 @@ from hlobatch.analysis.facts import (
 )
 from hlobatch.analysis.identity import places_of
 from hlobatch.analysis.lane_failures import fails, where
-from hlobatch.analysis.one_of import Rows
+from hlobatch.analysis.one_of import Rows, from_table, table_of
 from hlobatch.analysis.tables import Table
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
@@ -74,6 +74,19 @@ def items(value: Any) -> Any:
     if type(value) is itertools.count:
         return _counting(value)
     return list(finite(value))
+
+
+def held(value: Any) -> Any:
+    """The same, as a loop keeps it: many numbers that are known, of one type, as one array."""
+    found = items(value)
+    if not is_long(found) or (table := table_of(found)) is None:
+        return found
+    return from_table(jnp.asarray(table), table)
+
+
+def is_long(value: Any) -> bool:
+    """Whether a list or a tuple has so many items that a loop over it is never written out."""
+    return type(value) in (list, tuple) and len(value) > MOST_STATEMENTS_WRITTEN_OUT
 
 
 def _counting(count: Any) -> range:

@@ -103,7 +103,7 @@ HELPERS: Final = {
     "__hb_is_none": optional.is_none,
     "__hb_asked": optional.asked,
     "__hb_turns": iteration.turns,
-    "__hb_items": iteration.items,
+    "__hb_items": iteration.held,
     "__hb_length": iteration.length,
     "__hb_item_of": iteration.item_of,
     "__hb_live": iteration.live,

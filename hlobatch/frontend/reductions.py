@@ -22,8 +22,9 @@ from typing import Any, Final
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.facts import Learned, Site
+from hlobatch.analysis.one_of import table_of
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
-from hlobatch.frontend.iteration import length
+from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
 from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.ir.choice import Choice
@@ -43,7 +44,7 @@ _FAILURES: Final = {
 
 @dataclass(frozen=True, slots=True)
 class Looped:
-    """The fact that a comprehension goes over what has another length in each lane."""
+    """The fact that a comprehension goes over what has another length in each lane, or very many items."""
 
 
 def range_of(site: Site, *bounds: Any) -> range:
@@ -61,11 +62,17 @@ def gone_over(site: Site, items: Any) -> Any:
     """What such a comprehension goes over.
 
     Raises:
-        Learned: It has another length in each lane.
+        Learned: It has another length in each lane, or very many numbers.
     """
-    if isinstance(items, (Growing, LaneRange, Choice)) and is_tracer(length(items)):
+    differs = isinstance(items, (Growing, LaneRange, Choice)) and is_tracer(length(items))
+    if differs or has_many(items):
         raise Learned(site, Looped())
     return items
+
+
+def has_many(items: Any) -> bool:
+    """Whether something has so many items, all of them numbers that are known, that going over it is a loop."""
+    return is_long(items) and table_of(items) is not None
 
 
 def arguments_of(call: ast.Call, name: str) -> dict[str, ast.expr] | None:

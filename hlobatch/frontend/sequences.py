@@ -20,7 +20,6 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
@@ -29,7 +28,7 @@ from hlobatch.analysis import whole_numbers
 from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.analysis.identity import is_another, mutable_parts
 from hlobatch.analysis.lane_failures import is_there
-from hlobatch.analysis.one_of import for_each, is_integer
+from hlobatch.analysis.one_of import for_each, is_integer, table_of
 from hlobatch.analysis.optional import is_none, is_opened, is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import comparisons
@@ -212,9 +211,8 @@ def contains(container: Any, item: Any) -> Any:
     if hasattr(type(container), "__contains__") and not isinstance(container, _CONTAINERS):
         return item in container
     items = list(container)
-    are_integers = is_array(item) and is_integer(item) and all(type(other) is int for other in items)
-    if are_integers and len(items) > MOST_NUMBERS_ONE_BY_ONE:
-        return as_bool(jnp.any(comparisons.compare("eq", _table(items), item)))
+    if (alike := alike_numbers(items, item)) is not None:
+        return as_bool(jnp.any(alike))
     return as_bool(either(_same(item, other) for other in items))
 
 
@@ -228,8 +226,11 @@ def _differs(value: tuple[Any, Any]) -> bool:
     return differs(value) or any(differs([*attributes_of(part).values()]) for part in objects)
 
 
-def _table(items: Sequence[int]) -> Any:
-    return jnp.asarray(np.asarray(items, jax.dtypes.canonicalize_dtype(int)))
+def alike_numbers(items: Sequence[Any], value: Any) -> Any | None:
+    """Which of many numbers that are known a value is equal to, all at once; None of what is no such question."""
+    if len(items) <= MOST_NUMBERS_ONE_BY_ONE or not is_array(value) or np.ndim(value) or (t := table_of(items)) is None:
+        return None
+    return comparisons.compare("eq", jnp.asarray(t), value)
 
 
 def _same(item: Any, other: Any) -> Any:

@@ -17,7 +17,7 @@ from hlobatch.analysis.facts import GoesOver, Site
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import as_loop, renamed
-from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction
+from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names
 from hlobatch.frontend.syntax import assigned, helper, load
 
@@ -41,10 +41,11 @@ class TraceTimeLowering:
         site = self.function.site(items)
         calls = any(self.function.called(part) for part in ast.walk(items))
         differs = self.function.callees.facts.of(Looped, site) is not None
-        if not calls and not differs:
+        is_many = any(self._goes_over_many(generator.iter) for generator in items.generators)
+        if not calls and not differs and not is_many:
             return self.function.with_simple_children(self._with_known_ranges(node, items, site))
         result = self.function.temporary()
-        may_be_empty = differs or any(generator.ifs for generator in items.generators)
+        may_be_empty = differs or is_many or any(generator.ifs for generator in items.generators)
         self.function.statements(
             as_reduction(name, items, given, result, self.function.temporary, may_be_empty=may_be_empty)
         )
@@ -73,6 +74,11 @@ class TraceTimeLowering:
         function = static_value(node.func, self.function.source, self.function.local)
         starred = any(isinstance(part, ast.Starred) for part in node.args)
         return any(function is known for known in (enumerate, zip, reversed)) and not starred
+
+    def _goes_over_many(self, items: ast.expr) -> bool:
+        """Whether a comprehension goes over very many numbers that stand outside of the function."""
+        parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
+        return any(has_many(static_value(part, self.function.source, self.function.local)) for part in parts)
 
     def _marked(self, items: Any, site: Site) -> Any:
         """A comprehension that has to be a loop if what it goes over has another length in each lane."""
