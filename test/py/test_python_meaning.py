@@ -311,3 +311,16 @@ def test_a_list_in_a_tuple_grows() -> None:
         return len(pair[0])
 
     assert f(ints(0, 3)).tolist() == [0, 3]
+
+
+@pytest.mark.parametrize("dispatch", ["kernel", "sweep"])
+def test_an_integer_divided_by_zero_is_what_the_documentation_says(dispatch) -> None:
+    def f(n, k):
+        return n // k, n % k, divmod(n, k)
+
+    numbers = np.array([7, -7, 0, 2**31 - 1, -(2**31)], np.int32)
+    quotient, rest, both = hb.batch(f, dispatch=dispatch)(numbers, np.zeros(5, np.int32))
+    assert quotient.tolist() == both[0].tolist() == [-2, -2, -1, -2, -2]
+    assert rest.tolist() == both[1].tolist() == [0] * 5
+    quotient, rest, _ = hb.batch(f, dispatch=dispatch)(np.uint8([7, 0]), np.uint8([0, 0]))
+    assert (quotient.tolist(), rest.tolist()) == ([255, 255], [0, 0])
