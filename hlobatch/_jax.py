@@ -21,6 +21,7 @@ from jax._src import xla_bridge as _bridge
 from jax._src.core import trace_ctx as _trace_context
 from jax._src.export import _export as _exporting
 from jax._src.export.serialization_generated import Exported as _Exported
+from jax._src.interpreters import partial_eval as _partial_evaluation
 from jax._src.interpreters.ad import primitive_linearizations as _linearizations
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.lax.lax import _convert_element_type
@@ -49,6 +50,7 @@ __all__ = [
     "NOT_MAPPED",
     "ClosedJaxpr",
     "Compilation",
+    "Half",
     "Literal",
     "PassManager",
     "Primitive",
@@ -102,6 +104,7 @@ __all__ = [
     "refuse_derivative",
     "register_derivatives",
     "register_dialect",
+    "register_halves",
     "register_operation",
     "register_transpose",
     "serialize_portable",
@@ -335,6 +338,57 @@ def register_derivatives(primitive: Any, jvp: Callable[..., Any], linearize: Cal
     ad.primitive_jvps[primitive] = jvp
     if linearize is not None:
         _linearizations[primitive] = lambda _, nonzero, *values, **params: linearize(nonzero, *values, **params)
+
+
+@dataclass(frozen=True)
+class Half:
+    """One of two equations that together do what another does.
+
+    Attributes:
+        primitive: What it does.
+        params: With which parameters.
+        operands: The positions of its operands, among those of the other.
+        results: The positions of its results, among those of the other.
+    """
+
+    primitive: Any
+    params: dict[str, Any]
+    operands: Sequence[int]
+    results: Sequence[int]
+
+
+def register_halves(primitive: Any, halves: Callable[..., tuple[Half, Half] | None]) -> None:
+    """Tell JAX how a primitive can be taken apart where only some operands are known, as in ``jax.checkpoint``.
+
+    Args:
+        primitive: The primitive.
+        halves: From which operands are unknown, and parameters, to what can be computed of those that are known, and
+            the rest; None if all has to wait.
+    """
+
+    def rule(_: Any, unknown: Sequence[bool], there: Sequence[bool], equation: Any) -> Any:
+        """Of an equation: what runs first, what later, which results come later, and what that has to be given."""
+        if not any(unknown):
+            return equation, None, [False] * len(equation.outvars), [False] * len(equation.outvars), []
+        found = halves(unknown, **equation.params)
+        given = [v for v, is_there in zip(equation.invars, there, strict=True) if not is_there]
+        given = [v for v in given if not isinstance(v, Literal)]
+        if found is None:
+            return None, equation, [True] * len(equation.outvars), [True] * len(equation.outvars), given
+        first, later = (_half_of(equation, half) for half in found)
+        is_later = [i in found[1].results for i in range(len(equation.outvars))]
+        return first, later, is_later, is_later, given
+
+    _partial_evaluation.partial_eval_jaxpr_custom_rules[primitive] = rule
+
+
+def _half_of(equation: Any, half: Half) -> Any:
+    return equation.replace(
+        primitive=half.primitive,
+        params=half.params,
+        invars=[equation.invars[i] for i in half.operands],
+        outvars=[equation.outvars[i] for i in half.results],
+    )
 
 
 def register_transpose(primitive: Any, rule: Callable[..., Any]) -> None:

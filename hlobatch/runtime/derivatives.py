@@ -9,7 +9,6 @@ batched, exported and differentiated again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax
@@ -18,6 +17,7 @@ import numpy as np
 
 from hlobatch._jax import (
     NOT_MAPPED,
+    Half,
     Primitive,
     ShapedArray,
     batching,
@@ -27,16 +27,18 @@ from hlobatch._jax import (
     lower_as_jax,
     mlir,
     register_derivatives,
+    register_halves,
     register_transpose,
     zero_like,
 )
-from hlobatch.diagnostics import DerivativeError, HloBatchError
+from hlobatch.diagnostics import HloBatchError
 from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
 from hlobatch.runtime.execute import execute
+from hlobatch.runtime.opened import derived, opened_at, split, with_captured
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.primitive import guard_p, run_p, run_within, with_captured
+from hlobatch.runtime.primitive import guard_p, run_p, run_within
 
 tangents_p = Primitive("hlobatch_tangents")
 tangents_p.multiple_results = True
@@ -84,7 +86,8 @@ def _tangents(plan: Plan, inputs: tuple[int, ...]) -> Tangents:
         count = len(plan.specialized.vars_in)
         names = zip(inputs, found.program.vars_in[count:], strict=True)
         shared = plan.shared.union(name for i, name in names if plan.input_shared[i])
-        return Tangents(_derived(plan, found.program, shared), tuple(array.place for array in found.outputs))
+        made = derived(plan, found.program, shared, inputs)
+        return Tangents(made, tuple(array.place for array in found.outputs))
 
     found: Tangents = plan.derived(("tangents", inputs), made)
     return found
@@ -99,20 +102,10 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
             wanted = [Array(result, i) for i in results]
             found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], wanted, plan.options.optimizations)
         given = tuple(arrays.index(array) for array in found.inputs)
-        return Cotangents(_derived(plan, found.program, plan.shared), given, tuple(a.place for a in found.outputs))
+        return Cotangents(derived(plan, found.program, plan.shared), given, tuple(a.place for a in found.outputs))
 
     found: Cotangents = plan.derived(("cotangents", inputs, results), made)
     return found
-
-
-def _derived(plan: Plan, program: Any, shared: frozenset[str]) -> Plan:
-    return replace(plan, specialized=program, shared=shared, grown=[])
-
-
-def _split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
-    """Operands of a run: the captured arrays, and the inputs."""
-    count = len(plan.captures.arrays)
-    return operands[:count], operands[count:]
 
 
 def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
@@ -139,15 +132,6 @@ def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: P
     return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else outputs[: end - 2]
 
 
-def _refuse_captured(plan: Plan, tangents: Sequence[Any]) -> None:
-    if not all(map(is_zero, tangents)):
-        raise DerivativeError(
-            f"{plan.name!r} takes an array from its closure with respect to which it is differentiated",
-            plan.specialized.location,
-            help="make it a parameter, with in_axes=None for it: hb.batch(f, in_axes=(0, None)).",
-        )
-
-
 def _varied(plan: Plan, has_tangent: Sequence[bool]) -> tuple[int, ...]:
     """The positions of the inputs that have tangents and may have some."""
     arrays = [leaf for type_ in plan.in_types for leaf in type_.tensor_leaves]
@@ -164,9 +148,12 @@ def _check_whole(params: dict[str, Any]) -> None:
 def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **params: Any) -> Any:
     """Forward mode: values and tangents together."""
     _check_whole(params)
-    captured, inputs = _split(plan, primals)
-    dots_captured, dots = _split(plan, tangents)
-    _refuse_captured(plan, dots_captured)
+    captured, inputs = split(plan, primals)
+    dots_captured, dots = split(plan, tangents)
+    if moving := tuple(i for i, t in enumerate(dots_captured) if not is_zero(t)):
+        opened = opened_at(plan, moving)
+        given = opened.operands(plan, primals), opened.belonging(plan, tangents, zero_like(np.float32(0)))
+        return _run_jvp(*given, plan=opened.plan, **params)
     varied = _varied(plan, [not is_zero(t) for t in dots])
     if not varied:
         outputs = run(plan, captured, inputs, plan)
@@ -185,10 +172,14 @@ def _run_jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, **p
 def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **params: Any) -> Any:
     """The results, and what is linear in tangents, which knows all inputs."""
     _check_whole(params)
-    captured, inputs = _split(plan, primals)
-    of_captured, of_inputs = _split(plan, has_tangent)
-    if any(of_captured):
-        _refuse_captured(plan, [None])
+    captured, inputs = split(plan, primals)
+    of_captured, of_inputs = split(plan, has_tangent)
+    if moving := tuple(i for i, t in enumerate(of_captured) if t):
+        opened = opened_at(plan, moving)
+        given = opened.operands(plan, primals)
+        of_given = opened.belonging(plan, has_tangent, False)
+        outputs, nonzero, kept, of_all = _run_linearize(of_given, *given, plan=opened.plan, **params)
+        return outputs, nonzero, kept, lambda kept, *t: of_all(kept, *opened.belonging(plan, t, None))
     varied = _varied(plan, of_inputs)
     outputs = run(plan, captured, inputs, plan)
     if not varied:
@@ -207,7 +198,23 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
     return outputs, [i in results for i in range(len(outputs))], list(primals), linear
 
 
+def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[Half, Half] | None:
+    """A run with tangents as one without, and what is linear in tangents; if values are known, and tangents are not."""
+    if plan.tangents_of is None or any(unknown[: len(unknown) - len(plan.tangents_of[1])]):
+        return None
+    without, inputs = plan.tangents_of
+    if list(map(id, plan.captures.arrays)) != list(map(id, without.captures.arrays)):
+        return None
+    values, count = len(unknown) - len(inputs), len(without.out_type.tensor_leaves)
+    after = count + len(_tangents(without, inputs).results)
+    others = range(after, after + without.result_arrays - count + 2)
+    first = Half(run_p, {"plan": without, **params}, range(values), [*range(count), *others])
+    later = Half(tangents_p, {"plan": without, "inputs": inputs}, range(len(unknown)), range(count, after))
+    return first, later
+
+
 register_derivatives(run_p, _run_jvp, _run_linearize)
+register_halves(run_p, _run_halves)
 
 
 # The run that is linear in tangents
@@ -218,14 +225,14 @@ def _tangents_function(plan: Plan, inputs: tuple[int, ...]) -> Callable[..., lis
     made, count = _tangents(plan, inputs), len(plan.out_type.tensor_leaves)
 
     def linear(*operands: Any) -> list[Any]:
-        captured, given = _split(plan, operands)
+        captured, given = split(plan, operands)
         return _results(made.plan, captured, given, plan)[count : count + len(made.results)]
 
     return linear
 
 
 def _tangents_abstract(*operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
-    size = plan.batch_size(_split(plan, operands)[1])
+    size = plan.batch_size(split(plan, operands)[1])
     avals = plan.result_avals(size)
     return [ShapedArray(avals[i].shape, avals[i].dtype, operands) for i in _tangents(plan, inputs).results]
 
@@ -253,7 +260,7 @@ def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int,
 
 def _tangents_transpose(cotangents: Sequence[Any], *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
     """Reverse mode: the program with cotangents is run."""
-    captured, given = _split(plan, operands)
+    captured, given = split(plan, operands)
     known = given[: len(plan.input_shared)]
     outputs = _tangents(plan, inputs).results
     wanted = tuple(place for place, ct in zip(outputs, cotangents, strict=True) if not is_zero(ct))

@@ -85,6 +85,8 @@ class Plan:
         shared: Inputs that all lanes share.
         options: How it runs.
         grown: Holds the stack depth that was enough for the runs so far, once one of them has grown its stacks.
+        tangents_of: If it computes tangents, the plan of the program without, and the positions of the inputs that have
+            some.
         x64: Whether 64-bit types are on, as they were when the program was typed.
     """
 
@@ -93,6 +95,7 @@ class Plan:
     shared: frozenset[str]
     options: Options
     grown: list[int] = field(default_factory=list)
+    tangents_of: tuple[Plan, tuple[int, ...]] | None = None
     x64: bool = field(default_factory=is_x64)
     _kept: weakref.WeakValueDictionary[str, Executables] = field(default_factory=weakref.WeakValueDictionary)
 

@@ -41,6 +41,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.kernel_call import Record, calling, check_registered
 from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
+from hlobatch.runtime.opened import opened_at, with_captured
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
 from hlobatch.strategy.options import KERNEL
@@ -72,18 +73,6 @@ def run_within(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None
     room = Room(plan.declared_depth, grows=False)
     operands = (*(plan.captured if captured is None else captured), *inputs)
     return list(run_p.bind(*operands, plan=plan, room=room, strategy=None, **how))
-
-
-def with_captured(plan: Plan, other: Plan, captured: Sequence[Any]) -> list[Any]:
-    """The arrays that a plan captures, as a computation has them.
-
-    Args:
-        plan: The plan. It may capture more, and in another order, than the other, if it was optimized for other inputs.
-        other: A plan of the same function.
-        captured: What the computation has of the arrays that the other plan captures.
-    """
-    known = {id(a): x for a, x in zip(other.captures.arrays, captured, strict=True)}
-    return list(plan.captures.operands(known))
 
 
 def _run_abstract(
@@ -231,11 +220,10 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
     if params["shared_given"] or params["resume"] or params["keep_state"]:
         raise HloBatchError("a part of a run cannot be mapped", help="map the function itself.")
     captured = len(plan.captures.arrays)
-    if any(d is not NOT_MAPPED for d in dims[:captured]):
-        raise HloBatchError(
-            f"{plan.name!r} takes a mapped value from its closure",
-            help="pass it as an argument.",
-        )
+    if of_captured := tuple(i for i, d in enumerate(dims[:captured]) if d is not NOT_MAPPED):
+        opened = opened_at(plan, of_captured)
+        given = opened.operands(plan, operands), opened.belonging(plan, dims, NOT_MAPPED)
+        return _run_batching(*given, plan=opened.plan, **params)
     outer = mapped_size(operands, dims)
     arrays = list(zip(operands[captured:], dims[captured:], plan.input_shared, strict=True))
     mapped = [i for i, (_, d, shared) in enumerate(arrays) if shared and d is not NOT_MAPPED]

@@ -232,6 +232,7 @@ TRANSFORMED: dict[str, Callable[[Callable[..., Any], tuple[int, ...]], Callable[
         lambda *xs: jax.lax.scan(lambda c, _: (c + f(*xs) / 2, None), jnp.zeros(()), None, length=2)[0], n
     ),
     "cond": lambda f, n: jax.grad(lambda *xs: jax.lax.cond(jnp.sum(xs[0]) > -1e9, f, lambda *_: jnp.zeros(()), *xs), n),
+    "checkpoint": lambda f, n: jax.grad(jax.checkpoint(f), n),
     "value_and_grad": lambda f, n: lambda *xs: jax.value_and_grad(f, n)(*xs)[1],
 }
 
@@ -323,6 +324,34 @@ def test_custom_derivatives_are_honoured() -> None:
         return 10 * clipped(x)
 
     assert jax.grad(lambda x: f(x, jnp.array([0, 1, 3])).sum())(jnp.ones(3)).tolist() == [1.0, 2.0, 8.0]
+
+
+AROUND: dict[str, Callable[[Any], Any]] = {
+    "nothing": lambda f: f,
+    "jit": jax.jit,
+    "vmap": lambda f: lambda w: jax.vmap(f)(jnp.stack([w, w]))[1],
+}
+
+
+@pytest.mark.parametrize("how", AROUND)
+def test_array_in_a_closure(how: str) -> None:
+    ends = jnp.array([2.0, 500.0, 900.0])
+
+    def loss(weights: Any) -> Any:
+        @hb.batch
+        def steps(end):
+            total = 0.0
+            while total < end:
+                total = total + jnp.sum(weights)
+            return total * weights[0]
+
+        return steps(ends).sum()
+
+    weights = jnp.arange(1.0, 21.0)
+    turns = sum(float(np.ceil(end / 210)) for end in ends)
+    want = turns * np.where(np.arange(20) == 0, 210 + 1.0, 1.0)
+    np.testing.assert_allclose(AROUND[how](jax.grad(loss))(weights), want, rtol=1e-12)
+    assert float(jax.jvp(loss, (weights,), (weights,))[1]) == pytest.approx(2 * float(loss(weights)))
 
 
 # Errors

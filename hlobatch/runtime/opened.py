@@ -1,0 +1,80 @@
+"""Plans made of other plans, and the arrays that one captures as the inputs of another.
+
+An array from the closure of the user's function may have a tangent, or be mapped over. It is an input then.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+from hlobatch.gradients.closures import with_captured_as_inputs
+from hlobatch.ir.program import Program
+from hlobatch.runtime.plan import Plan
+
+
+def derived(plan: Plan, program: Program, shared: frozenset[str], inputs: tuple[int, ...] | None = None) -> Plan:
+    """The plan of another program that was made of a plan's; with tangents of some inputs, if these are given."""
+    tangents_of = None if inputs is None else (plan, inputs)
+    return replace(plan, specialized=program, shared=shared, grown=[], tangents_of=tangents_of)
+
+
+def split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:
+    """Operands of a run: the captured arrays, and the inputs."""
+    count = len(plan.captures.arrays)
+    return operands[:count], operands[count:]
+
+
+def with_captured(plan: Plan, other: Plan, captured: Sequence[Any]) -> list[Any]:
+    """The arrays that a plan captures, as a computation has them.
+
+    Args:
+        plan: The plan. It may capture more, and in another order, than the other, if it was optimized for other inputs.
+        other: A plan of the same function.
+        captured: What the computation has of the arrays that the other plan captures.
+    """
+    known = {id(a): x for a, x in zip(other.captures.arrays, captured, strict=True)}
+    return list(plan.captures.operands(known))
+
+
+class Opened(NamedTuple):
+    """A plan that takes as inputs some of the arrays that another captures.
+
+    Attributes:
+        plan: The plan.
+        places: The positions of these arrays among those that the other captures.
+    """
+
+    plan: Plan
+    places: tuple[int, ...]
+
+    def operands(self, like: Plan, operands: Sequence[Any]) -> list[Any]:
+        """The operands of the plan, of those of the other."""
+        captured, inputs = split(like, operands)
+        return [*with_captured(self.plan, like, captured), *inputs, *(captured[i] for i in self.places)]
+
+    def belonging(self, like: Plan, each: Sequence[Any], nothing: Any) -> list[Any]:
+        """What belongs to these operands (tangents, mapped axes), of what belongs to those of the other.
+
+        Args:
+            like: The other plan.
+            each: What belongs to its operands.
+            nothing: What belongs to an array that is still captured.
+        """
+        captured, inputs = split(like, each)
+        return [nothing] * len(self.plan.captures.arrays) + [*inputs, *(captured[i] for i in self.places)]
+
+
+def opened_at(plan: Plan, places: tuple[int, ...]) -> Opened:
+    """The plan that takes some captured arrays as inputs."""
+
+    def made() -> Opened:
+        arrays = [plan.captures.arrays[i] for i in places]
+        with plan.as_typed():
+            program = with_captured_as_inputs(plan.specialized, arrays)
+        shared = plan.shared.union(program.vars_in[len(plan.specialized.vars_in) :])
+        return Opened(derived(plan, program, shared), places)
+
+    found: Opened = plan.derived(("opened", places), made)
+    return found
