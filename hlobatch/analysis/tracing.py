@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import contextvars
 import types
-from collections.abc import Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import is_dataclass, replace
 from typing import Any
 
@@ -183,11 +183,10 @@ def _traced(
     token, noted = _one_lane.set(True), _doubts.set(doubts)
     try:
         with noting() as notes:
-            jaxpr = jax.make_jaxpr(on_tensors)(*avals)
+            jaxpr = _jaxpr(on_tensors, avals)
     except ReadOnlyError:
         return _traced(op, in_types, keep_scalars, arrays_are_copied=True)
     except Exception as error:  # noqa: BLE001  # another one is raised
-        learned += error.facts if isinstance(error, Learned) else ()
         wrong = _told(error, op, in_types, learned)
         raise wrong from wrong.__cause__
     finally:
@@ -203,6 +202,23 @@ def _traced(
     )
     _check_effects(op, function)
     return function, seen[-1][1]
+
+
+def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
+    """The jaxpr of some code; what it raises for the inferrer goes around JAX, which looks at all frames of an error."""
+    told: list[Exception] = []
+
+    def run(*tensors: Any) -> list[Any]:
+        try:
+            return function(*tensors)
+        except (Learned, NotYet, Tried) as one:
+            told.append(one)
+            return []
+
+    jaxpr = jax.make_jaxpr(run)(*avals)
+    for one in told:
+        raise one
+    return jaxpr
 
 
 def _told(

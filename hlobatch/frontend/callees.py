@@ -243,7 +243,7 @@ class Callees:
         function = calls.function
         if isinstance(function, Template):
             callee = self.of_template(function)
-        elif isinstance(function, Batched):
+        elif is_batched(function):
             callee = self.add(function.__hlobatch_function__, function.__hlobatch_type_inference__)
         else:
             callee = self.add(function)
