@@ -205,7 +205,7 @@ def _traced(
 
 
 def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
-    """The jaxpr of some code; what it raises for the inferrer goes around JAX, which looks at all frames of an error."""
+    """The jaxpr of some code; what it tells goes around JAX, which looks at the files of all frames of an error."""
     told: list[Exception] = []
 
     def run(*tensors: Any) -> list[Any]:

@@ -122,6 +122,14 @@ class Asking:
         """Whether a function without a decorator that is a part of the program assigns to an attribute."""
         return self._ask(lambda callees: attribute in attributes_assigned(callees.followed | callees.guessed))
 
+    def makes(self, kind: type) -> None:
+        """Note that the program makes objects of a class."""
+        self._ask(lambda callees: callees.makes(kind))
+
+    def method(self, name: str) -> Calls | None:
+        """What the call of a method is one of, as far as its name says so."""
+        return self._ask(lambda callees: callees.method(name))
+
     def guess(self, calls: Calls, site: Site) -> Called | None:
         """What a call of a function calls, if the program will probably have to carry it out."""
         return self._ask(lambda callees: callees.guess(calls, site))

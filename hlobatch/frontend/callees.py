@@ -21,7 +21,7 @@ from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_paramet
 from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched
-from hlobatch.frontend.guesses import Expected, NothingExpected, Unexpected, is_likely
+from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
@@ -145,6 +145,7 @@ class Callees:
         by_key: Those that are part of the program, by their plain Python function, or template, and the types that a
             copy is for.
         guessed: Functions of which that is expected, and not known.
+        classes: The user's classes that the program makes objects of.
     """
 
     facts: Facts = field(default_factory=Facts)
@@ -153,6 +154,7 @@ class Callees:
     by_key: dict[tuple[Any, Hashable], Callee] = field(default_factory=dict)
 
     guessed: set[Any] = field(default_factory=set)
+    classes: set[type] = field(default_factory=set)
     _disagreements: dict[Any, HloBatchError] = field(default_factory=dict)
 
     @cached_property
@@ -237,6 +239,14 @@ class Callees:
             return None
         self.guessed.add(calls.function)
         return replace(self.of_fact(calls), expected=Expected(site, calls))
+
+    def makes(self, kind: type) -> None:
+        """Note that the program makes objects of a class."""
+        self.classes.add(kind)
+
+    def method(self, name: str) -> Calls | None:
+        """What the call of a method is one of, as far as its name says so."""
+        return None if name in CONTAINERS else method(self.classes, name)
 
     def of_fact(self, calls: Calls) -> Called:
         """What a call is one of, of which that was found out."""

@@ -14,6 +14,7 @@ import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
+from hlobatch.analysis.draws import is_users_class
 from hlobatch.analysis.facts import Changes, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note
@@ -320,14 +321,27 @@ class ExpressionLowering(ConditionLowering):
         return self._guessed(node) if fact is None else self.callees.of_fact(fact)
 
     def _guessed(self, node: ast.Call) -> Called | None:
-        """What a call of a function by its name calls, if the program will probably have to carry it out."""
-        value = static_value(node.func, self.source, self.local)
-        calls = None if value is MISSING or is_starred(node) else called(value)
+        """What a call calls, if the program will probably have to carry it out."""
+        calls = None if is_starred(node) else self._probable(node.func)
         if calls is None:
             return None
-        if calls.function is self.source.function:
+        if calls.function is self.source.function and calls.receiver == "":
             return Called(self.callee)
         return self.callees.guess(calls, self.site(node))
+
+    def _probable(self, function: ast.expr) -> Calls | None:
+        """What a call of some code will probably be one of."""
+        value = static_value(function, self.source, self.local)
+        if isinstance(value, type) and is_users_class(value):
+            self.callees.makes(value)
+        if value is not MISSING:
+            return called(value)
+        match function:
+            case ast.Name(name) if name in self.scope:
+                return Calls(self.scope[name], "values")
+            case ast.Attribute(ast.Name() | ast.Attribute(), name) if isinstance(root_of(function), ast.Name):
+                return self.callees.method(name)
+        return None
 
     def call(self, node: ast.Call, called: Called, result: str) -> str:
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""

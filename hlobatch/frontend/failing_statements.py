@@ -93,7 +93,8 @@ class FailingLowering(RaisingLowering):
             call: The call as it is tried.
             node: The call as it stands in the source.
         """
-        parts = [placed(self.constant(expected), node), call.func, *call.args]
+        function = self.simple(call.func) if isinstance(call.func, ast.Name) else call.func
+        parts = [placed(self.constant(expected), node), function, *call.args]
         attempt = ast.copy_location(ast.Call(load("__hb_expect", node), parts, call.keywords), node)
         code = self.meanings.of(self._wanting([ast.copy_location(ast.Expr(attempt), node)], node))
         self._emit(code, self._inputs(code), [], node, self.source.text(node))

@@ -14,10 +14,11 @@ program is made without all that it was taken for (``transforms/learning.py``).
 from __future__ import annotations
 
 import ast
+import collections
 import functools
 import inspect
 import types
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Final
 
@@ -25,9 +26,11 @@ from hlobatch.analysis.facts import Facts, Learned, Site, Tried, of_function
 from hlobatch.diagnostics import HloBatchError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_by_methods
 from hlobatch.frontend.failures import WHOLE_PROGRAM, AlwaysRaises, Raises
+from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, follow
+from hlobatch.frontend.nested import Template
 from hlobatch.frontend.scopes import own_parts
-from hlobatch.frontend.source import read_source
+from hlobatch.frontend.source import Source, read_source
 from hlobatch.frontend.steps import StepByStep
 
 OF_LOWERING: Final = (Raises, AlwaysRaises, ChangesByCalls, GivesBack, StepByStep)
@@ -66,36 +69,55 @@ class NothingExpected:
 
 def is_likely(calls: Calls) -> bool:
     """Whether calls of a function will probably have to be carried out by the program."""
-    return isinstance(calls.function, types.FunctionType) and calls.receiver == "" and _has_control(calls.function)
+    function = calls.function
+    if isinstance(function, Template):
+        return _has_control(function.source)
+    return isinstance(function, types.FunctionType) and calls.receiver in ("", "__self__") and _branches(function)
 
 
 @functools.lru_cache(maxsize=256)
-def _has_control(function: types.FunctionType) -> bool:
+def _branches(function: types.FunctionType) -> bool:
+    try:
+        return _has_control(read_source(function))
+    except HloBatchError:
+        return False
+
+
+def _has_control(source: Source) -> bool:
     """Whether a function has statements that JAX cannot trace if they depend on what differs between lanes.
 
     So has one that changes what it is given, which its caller has to see.
     """
-    try:
-        source = read_source(function)
-    except HloBatchError:
-        return False
     body = source.node.body
     if not changed_by_methods(body).isdisjoint(source.signature.parameters):
         return True
     return any(isinstance(part, _CONTROL) for statement in body for part in own_parts(statement))
 
 
-def tried(node: ast.Call, signature: inspect.Signature, values: Mapping[str, ast.expr]) -> ast.Call:
+def method(kinds: Iterable[type], name: str) -> Calls | None:
+    """What the call of a method of that name is one of, if one of some classes alone has such a method."""
+    found = {id(one): one for kind in kinds if (one := inspect.getattr_static(kind, name, None)) is not None}
+    functions = [one for one in found.values() if isinstance(one, types.FunctionType) and is_users(one)]
+    return Calls(functions[0], "__self__") if len(found) == len(functions) == 1 else None
+
+
+CONTAINERS: Final = frozenset(name for kind in (list, dict, set, collections.deque, str) for name in dir(kind))
+"""The names of methods that are probably those of a container."""
+
+
+def tried(node: ast.Call, calls: Calls, signature: inspect.Signature, values: Mapping[str, ast.expr]) -> ast.Call:
     """A call as it is tried.
 
     Args:
         node: The call.
-        signature: Of what it calls.
+        calls: What it is one of.
+        signature: Of that.
         values: For each parameter its argument.
     """
     arguments: list[ast.expr] = []
     keywords: list[ast.keyword] = []
-    for name, parameter in signature.parameters.items():
+    parameters = [*signature.parameters.items()]
+    for name, parameter in parameters[1:] if calls.receiver == "__self__" else parameters:
         value = values[name]
         if parameter.kind is parameter.VAR_POSITIONAL:
             arguments.append(ast.copy_location(ast.Starred(value, ast.Load()), node))

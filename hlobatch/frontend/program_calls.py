@@ -85,7 +85,7 @@ class CallLowering:
         evaluated = self.function.in_order([*(values[name] for name in written), *captured])
         if expected is not None:
             given = dict(zip(written, evaluated, strict=False))
-            self.function.expect(expected, tried(node, callee.source.signature, given), node)
+            self.function.expect(expected, tried(node, expected.calls, callee.source.signature, given), node)
         for name, value in zip(written, evaluated, strict=False):
             if name not in callee.changes or not isinstance(root_of(value), ast.Name):
                 value = load(self.function.as_variable(value, node), value)

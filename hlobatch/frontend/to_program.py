@@ -58,9 +58,9 @@ def program_and_facts(
         UndefinedVariableError: A name that nothing defines.
         BatchTypeError: A call with the wrong arguments.
     """
-    known, guessed = known or Lowered(), set[Any]()
+    known, guessed, classes = known or Lowered(), set[Any](), set[type]()
     while True:
-        callees = Callees(facts, follow, guessed=set(guessed))
+        callees = Callees(facts, follow, guessed=set(guessed), classes=set(classes))
         main = callees.add(function, type_inference)
         try:
             functions = _lowered(main, callees, known)
@@ -72,8 +72,8 @@ def program_and_facts(
                 raise
             facts, guessed = facts.without(*OF_LOWERING).and_also(Learned(WHOLE_PROGRAM, NothingExpected())), set()
             continue
-        if callees.guessed != guessed:  # what was lowered before may ask which there are
-            guessed = callees.guessed
+        if (callees.guessed, callees.classes) != (guessed, classes):  # what was lowered before may ask which there are
+            guessed, classes = callees.guessed, callees.classes
             continue
         if changed := next((name for name in main.changes if name in defaults), None):
             raise changed_default(main, changed).at(main.source.definition)

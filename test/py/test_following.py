@@ -496,3 +496,34 @@ def test_what_is_traced_and_what_is_followed_may_stand_together():
     assert batched(ints(1, 2, 5, 0)).tolist() == [of_a_mode_and_of_lanes(n) for n in (1, 2, 5, 0)]
     assert [one.name for one in batched.trace(ints(1, 2)).program.functions][:1] == ["of_a_mode_and_of_lanes"]
     assert "scaled" not in [one.name for one in batched.trace(ints(1, 2)).program.functions]
+
+
+class Scale:
+    def __init__(self, factor):
+        self.factor = factor
+
+    def sum(self, x, is_doubled=False):
+        if is_doubled:
+            return 2 * self.factor * x
+        return self.factor * x
+
+
+def of_a_method_that_is_traced(n):
+    scale = Scale(n)
+    return scale.sum(3) + scale.sum(4, True) + (n * jnp.ones(3, jnp.int32)).sum()
+
+
+def inside_and_traced(n):
+    def scaled_inside(x, mode):
+        if mode == "double":
+            return x * n
+        return x
+
+    return scaled_inside(3, "double") + scaled_inside(4, "same")
+
+
+@pytest.mark.parametrize("function", [of_a_method_that_is_traced, inside_and_traced])
+def test_methods_and_functions_inside_that_branch_on_what_is_known_are_traced(function):
+    batched = hb.batch(function)
+    assert [one.name for one in batched.trace(ints(1, 2)).program.functions] == [function.__name__]
+    assert batched(ints(1, 2, 5)).tolist() == [function(n) for n in (1, 2, 5)]

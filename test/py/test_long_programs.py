@@ -165,3 +165,50 @@ def sorted_by_a_heap(n):
 def test_a_heap_of_four_helpers_is_made_four_times(monkeypatch):
     """It was made 118 times: once for each call, each way to fail, each argument that is changed."""
     assert rounds_of(sorted_by_a_heap, monkeypatch) <= 4
+
+
+class Account:
+    def __init__(self, balance):
+        self.balance = balance
+        self.refused = 0
+
+    def withdraw(self, amount):
+        if amount > self.balance:
+            self.refused += 1
+            return False
+        self.balance = self.balance - amount
+        return True
+
+    def settle(self, rate):
+        while self.balance > rate:
+            self.balance = self.balance - rate
+        return self.balance
+
+
+def of_an_account(n):
+    account = Account(n)
+    got = 0
+    for amount in range(3):
+        if account.withdraw(amount):
+            got += amount
+    return got + 10 * account.settle(4) + 100 * account.refused
+
+
+def of_functions_inside(n):
+    def down(x):
+        if x > n:
+            return x - n
+        return x + 1
+
+    def twice(x):
+        if x > 2:
+            return down(down(x))
+        return down(x)
+
+    return twice(n + 1) + down(twice(3 * n))
+
+
+@pytest.mark.parametrize("function", [of_an_account, of_functions_inside])
+def test_methods_and_functions_inside_are_followed_in_one_round(function, monkeypatch):
+    """Each call of one took a round of its own."""
+    assert rounds_of(function, monkeypatch) == 1
