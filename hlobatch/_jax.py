@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import cache
+from functools import cache, partial
 from operator import attrgetter
 from typing import Any, Final
 
@@ -22,6 +22,7 @@ from jax._src.core import trace_ctx as _trace_context
 from jax._src.export import _export as _exporting
 from jax._src.export.serialization_generated import Exported as _Exported
 from jax._src.interpreters import partial_eval as _partial_evaluation
+from jax._src.interpreters.ad import LinearizeTrace as _LinearizeTrace
 from jax._src.interpreters.ad import primitive_linearizations as _linearizations
 from jax._src.interpreters.mlir import upstream_dialects as _upstream_dialects
 from jax._src.lax.lax import _convert_element_type
@@ -337,7 +338,20 @@ def register_derivatives(primitive: Any, jvp: Callable[..., Any], linearize: Cal
     """
     ad.primitive_jvps[primitive] = jvp
     if linearize is not None:
-        _linearizations[primitive] = lambda _, nonzero, *values, **params: linearize(nonzero, *values, **params)
+        _linearizations[primitive] = partial(_linearized, linearize)
+
+
+_KEEPS_STRUCTURE: Final = "structured_residuals" in _LinearizeTrace.process_primitive.__code__.co_names
+"""Whether what is kept may also have a structure, which JAX looks for from 0.12 on."""
+
+
+def _linearized(
+    linearize: Callable[..., Any], _: bool, has_tangent: Sequence[bool], *values: Any, **params: Any
+) -> Any:
+    results, nonzero, kept, linear = linearize(has_tangent, *values, **params)
+    if not _KEEPS_STRUCTURE:
+        return results, nonzero, kept, linear
+    return results, nonzero, kept, None, lambda kept, _, *tangents: linear(kept, *tangents)
 
 
 @dataclass(frozen=True)
