@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
+from hlobatch.runtime import derivatives
 
 FORMS = ("case", "kernel", *(pytest.param(form, marks=pytest.mark.slow) for form in ("chain", "guarded", "sweep")))
 
@@ -391,3 +392,18 @@ def test_tape_that_is_full_is_an_error_inside_jit_alone() -> None:
         jax.block_until_ready(jax.jit(jax.grad(loss(f)))(x))
     longer = hb.batch(f.function, max_tape=800)
     np.testing.assert_allclose(jax.jit(jax.grad(loss(longer)))(x), want, rtol=1e-12)
+
+
+@pytest.mark.parametrize("traced", [False, True])
+def test_a_large_batch_runs_in_parts_and_sums_what_all_lanes_share(
+    traced: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = CASES["ode"]
+
+    def gradient(*some: Any) -> Any:
+        return jax.grad(lambda *xs: sum(jnp.sum(y**2) for y in case.of_varied()(*xs)), (0, 1, 2, 3))(*some)
+
+    whole = gradient(*case.point)
+    monkeypatch.setattr(derivatives, "MOST_BYTES_OF_ROWS", 2 * 8 * (8 * 4 + 4 * 8))  # two inputs in a part, of five
+    for found, want in zip((jax.jit(gradient) if traced else gradient)(*case.point), whole, strict=True):
+        np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-14)
