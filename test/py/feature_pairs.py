@@ -342,13 +342,263 @@ class Numbers(Feature):
     changes = ("t -= #", "t *= 2\nt %= 1009", "t //= 2", "t = t ^ @")
 
 
+class Bag(Feature):
+    """An object whose methods change its dict and its list, also while they are gone over."""
+
+    helpers = """
+    class Bag:
+        def __init__(self, x):
+            self.counts, self.row, self.seen = {1: x, 2: 5}, [x, 2], 0
+
+        def bump(self, k, v):
+            if v > 2:
+                self.counts[k] = self.counts.get(k, 0) + v
+                self.seen += 1
+            return self.seen
+
+        def refill(self, v):
+            self.counts = {1: v, 3: 2}
+            return v
+
+        def total(self, v):
+            found = 0
+            for k in self.counts:
+                found = found * 3 + k + self.bump(1, v)
+            for k, x in self.counts.items():
+                found += k * x
+            return found % 1009
+    """
+    begins = ("m = Bag(a)", "m = Bag(3)")
+    values = (
+        "m.bump(@, #)",
+        "m.total(@)",
+        "len(m.counts)",
+        "m.seen",
+        "m.counts.get(@, 7)",
+        "sum(m.row)",
+        "m.refill(@)",
+    )
+    conditions = ("@ in m.counts", "m.seen > @", "m.row == [a, 2]")
+    changes = (
+        "m.counts[@] = #",
+        "for k in m.counts:\n    t = (t * 3 + k) % 1009\n    m.bump(2, @)",
+        "for k, x in m.counts.items():\n    t = (t * 3 + x) % 1009\n    m.refill(@)",
+        "m.row.append(#)",
+        "m.counts.pop(@, None)",
+        "m = Bag(#)",
+    )
+
+
+class Protocol(Feature):
+    """An object that Python asks by itself for items, a length, a truth and attributes; flags in it are numbers."""
+
+    helpers = """
+    class Votes:
+        def __init__(self, x, y):
+            self.x, self.y = x, y
+
+        def __iter__(self):
+            return iter([(self.x > 1) + (self.y > 1), self.x])
+
+        def __getitem__(self, k):
+            return (self.x > k) + (self.y > k)
+
+        def __len__(self):
+            return 2
+
+        def __contains__(self, v):
+            return (self.x == v) + (self.y == v) > 0
+
+        def __bool__(self):
+            return self.x + self.y > 3
+
+        def __lt__(self, other):
+            if self.x == other.x:
+                return self.y < other.y
+            return self.x < other.x
+
+        def __add__(self, other):
+            return Votes(self.x + other.x, (self.y > 1) + (other.y > 1))
+
+        def __call__(self, v):
+            return (self.x > v) + (self.y > v)
+
+        @property
+        def sure(self):
+            return (self.x > 1) + (self.y > 1)
+
+        @functools.cached_property
+        def kept(self):
+            return (self.x > 2) + (self.y > 0)
+    """
+    begins = ("u = Votes(a, b)", "u = Votes(1, a)")
+    values = (
+        "sum(u)", "u[@]", "u[1]", "len(u)", "u.sure", "u.kept", "max(u[0], u[2])", "list(u)[0]", "u(@)",
+        "sum(x + 1 for x in u)", "(u + Votes(@, 2)).y",
+    )  # fmt: skip
+    conditions = ("@ in u", "u", "u < Votes(@, b)", "not u")
+    changes = (
+        "u = Votes(@, #)",
+        "for x in u:\n    t = (t * 3 + x) % 1009",
+        "u = u + Votes(1, @)",
+        "x, y = u\nt = (t + x * y) % 1009",
+    )
+
+
+class Record(Feature):
+    """Objects of a dataclass, which computes a field once the others are set."""
+
+    helpers = """
+    @dataclasses.dataclass
+    class Card:
+        rank: int
+        suit: int = 2
+        worth: int = dataclasses.field(init=False, default=0)
+
+        def __post_init__(self):
+            self.worth = (self.rank > 1) + (self.suit > 1)
+
+    @dataclasses.dataclass(frozen=True, order=True)
+    class Point:
+        x: int
+        y: int = 1
+    """
+    begins = ("k, w = Card(a), Point(a, b)", "k, w = Card(b, a), Point(1)")
+    values = ("k.worth", "k.rank + k.suit", "w.x", "dataclasses.replace(k, rank=@).worth", "max(w, Point(@)).y")
+    conditions = ("k == Card(@, 2)", "w < Point(@, b)", "w == Point(a, @)")
+    changes = ("k.rank = #", "k = Card(#, @)", "w = dataclasses.replace(w, x=@)", "w = Point(#, w.x)")
+
+
+class Patterns(Feature):
+    values = ("matched(a, @)", "matched(#, b)")
+    helpers = """
+    def matched(x, y):
+        match (x, y):
+            case (0, _):
+                return 1
+            case (1 | 2, v) if v > 1:
+                return v
+            case (u, 3):
+                return u + 5
+        return 9
+    """
+    changes = (
+        "match @:\n    case 0 | 3:\n        t += 1\n    case x if x > a:\n        t += x\n    case _:\n        t += 7",
+    )
+
+
+class Generated(Feature):
+    helpers = """
+    def steps(x):
+        yield (x > 1) + (x > 2)
+        yield x
+        for i in range(3):
+            yield x * i
+    """
+    values = ("sum(steps(@))", "next(steps(#))", "sum(x % 4 for x in steps(@))", "list(steps(@))[1]", "max(steps(@))")
+    changes = ("for x in steps(@):\n    t = (t * 3 + x) % 1009", "x, y, *_ = steps(#)\nt = (t + x * y) % 1009")
+
+
+class Nested(Feature):
+    """Containers in containers."""
+
+    begins = ("f = [[1, a], [b, 2]]", "f = [[a, b] for _ in range(2)]")
+    values = ("sum(map(sum, f))", "f[@ % 2][1]", "f[0][@ % 2]", "len(f[1])", "sum(x * y for x, y in f)", "max(f)[0]")
+    conditions = ("[@, 2] in f", "f[0] == [1, @]", "f[0] < f[1]")
+    changes = (
+        "f[@ % 2][0] = #",
+        "f[0], f[1] = f[1], f[0]",
+        "f[1][1] += @",
+        "f = [row[::-1] for row in f]",
+        "f[0] = [@, #]",
+    )
+
+
+class Queue(Feature):
+    begins = ("y = deque([a, 1])", "y = deque()", "y = deque([b], maxlen=3)")
+    values = ("len(y)", "sum(y)", "(y[0] if y else 6)", "(y.popleft() if y else #)", "(y[-1] if len(y) > 1 else 2)")
+    conditions = ("@ in y", "y", "len(y) > @")
+    changes = ("y.append(#)", "y.appendleft(@)", "if y:\n    y.pop()", "if y:\n    t += y.popleft()", "y.rotate(1)")
+
+
+class Counting(Feature):
+    begins = ("j = Counter([a, b, 1])", "j = defaultdict(int)")
+    values = ("j[@]", "len(j)", "sum(j.values())", "j.get(@, 3)", "max(j.values(), default=0)")
+    conditions = ("@ in j", "j[@] > 1")
+    changes = ("j[@] += 1", "j[@] += #", "for k, x in j.items():\n    t = (t * 3 + k * x) % 1009", "j.pop(@, None)")
+
+
+class Always(Feature):
+    """Calls of what always raises, one exception or another."""
+
+    helpers = """
+    def gives_up(x):
+        if x > 2:
+            raise ValueError(x)
+        raise ZeroDivisionError
+    """
+    values = ("(gives_up(@) if # > 9 else 4)",)
+    changes = (
+        "try:\n    t = gives_up(@) + 1\nexcept ValueError:\n    t += 2\nexcept ZeroDivisionError:\n    t += #",
+        "try:\n    gives_up(@)\n    t = None\nexcept Exception:\n    t = (t + @) % 1009",
+        "if # == 8:\n    gives_up(@)",
+    )
+
+
+class Functions(Feature):
+    """Functions that are given to others."""
+
+    values = (
+        "functools.reduce(lambda x, y: x * 2 + y, [a, @, 2])",
+        "sum(map(lambda x: x + @, (a, b)))",
+        "sorted([a, b, @], key=lambda x: -x)[0]",
+        "max((a, @), (b, 2), key=lambda x: x[1])[0]",
+        "sum(x for x in filter(lambda x: x > 1, (1, 2, 3)))",
+        "(lambda x, y=2: x * y)(@)",
+        "min([a, b], key=lambda x: (x - @) ** 2)",
+        "functools.partial(pow, 2)(@ % 5)",
+    )
+
+
+class Unpacking(Feature):
+    begins = ("g = [a, b, 4, 1]",)
+    values = ("sum([*g[:2], @])", "max(*g)", "[*g, #][-1]", "len((*g, @))", "{**{1: a}, 2: @}[1]")
+    changes = (
+        "x, *y0 = g\nt = (t + x + sum(y0)) % 1009",
+        "*y1, x = g\nt = (t + x * len(y1)) % 1009",
+        "(x, y2), z0 = (a, @), #\nt = (t + x + y2 * z0) % 1009",
+        "for i0, (x, y3) in enumerate(zip(g, g[1:])):\n    t = (t * 3 + i0 + x * y3) % 1009",
+        "g[@ % 4], g[0] = g[1], #",
+    )
+
+
+class Otherwise(Feature):
+    """Loops with an ``else``."""
+
+    values = ("a",)
+    changes = (
+        "for x in range(@):\n    if x == #:\n        break\nelse:\n    t += 5",
+        "x = @\nwhile x < 4:\n    x += 1\n    if x == b:\n        break\nelse:\n    t = (t * 3 + x) % 1009",
+        "for x in (a, 2, @):\n    if x > 3:\n        continue\n    t += x\nelse:\n    t += #",
+    )
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
+
+
+IMPORTS = (
+    "import dataclasses",
+    "import enum",
+    "import functools",
+    "from collections import Counter, defaultdict, deque",
+    "import numpy as np",
+)
 
 
 def program(seed: int) -> str:
     """The text of a program; the same for each seed."""
     w = Writer(random.Random(seed))
-    w.features = [kind() for kind in w.draw.sample(FEATURES, w.draw.choice((2, 2, 3)))]
+    w.features = [kind() for kind in w.draw.sample(FEATURES, w.draw.choice((2, 3, 3)))]
     helpers = [textwrap.dedent(feature.helpers) for feature in w.features]
     begin = [line for feature in w.features for text in feature.begin(w) for line in text.splitlines()]
     body = [line for _ in range(w.draw.randint(2, 4)) for line in w.statement(MOST_DEPTH)]
@@ -356,14 +606,14 @@ def program(seed: int) -> str:
     lines = ["t = 0", *begin, *body, *values, "return t"]
     if w.draw.random() < 0.3 and "bump" not in "".join(begin):
         lines = ["t = 0", *begin, *body, f"if {w.condition()}:", "    return t", *values, "return t"]
-    return "\n".join(["import enum", "import numpy as np", *helpers, "def main(a, b):", *indented(lines), ""])
+    return "\n".join([*IMPORTS, *helpers, "def main(a, b):", *indented(lines), ""])
 
 
 def made(text: str) -> Callable[..., Any]:
     """The function ``main`` of a program."""
     name = f"<feature pairs {hash(text)}>"
     linecache.cache[name] = len(text), None, text.splitlines(keepends=True), name
-    space: dict[str, Any] = {"__name__": name}
+    space: dict[str, Any] = {"__name__": __name__}  # a module, which dataclasses ask for
     exec(compile(text, name, "exec"), space)
     return space["main"]  # type: ignore[no-any-return]
 
@@ -384,7 +634,10 @@ class Outcome:
 
 def outcome(text: str, **options: Any) -> Outcome:
     """What hlobatch makes of a program, judged by Python."""
-    main = made(text)
+    try:
+        main = made(text)
+    except Exception as error:  # noqa: BLE001  # what is left of a program that is reduced
+        return Outcome("skipped", repr(error))
     expected: list[Any] = []
     for a, b in zip(A, B, strict=True):
         try:
