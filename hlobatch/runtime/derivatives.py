@@ -24,6 +24,7 @@ from hlobatch._jax import (
     is_linear_operand,
     is_tracer,
     is_zero,
+    looked_for,
     lower_as_jax,
     mlir,
     register_derivatives,
@@ -36,7 +37,7 @@ from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
 from hlobatch.ir.physical import array_bytes
-from hlobatch.runtime.execute import execute
+from hlobatch.runtime.execute import execute, prepared
 from hlobatch.runtime.opened import derived, opened_at, split, with_captured
 from hlobatch.runtime.parts import in_parts
 from hlobatch.runtime.plan import Plan
@@ -128,8 +129,17 @@ def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) 
     """
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
-    results = execute(plan, inputs).results
-    return [*results, np.int32(0), np.zeros(plan.batch_size(inputs), np.int32)]
+    return [*_at_once(plan, inputs), np.int32(0), np.zeros(plan.batch_size(inputs), np.int32)]
+
+
+def _at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The results of a run of arrays, as they are stored; one like an earlier one is prepared already."""
+    is_plain = plan.out_type.is_stored_as_it_is and not plan.specialized.failures and not plan.has_effects
+    if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
+        return execute(plan, inputs).results
+    key = tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in inputs)
+    prepared_run = plan.executable(("at once", key), lambda: prepared(plan, inputs))
+    return plan.out_type.flatten(prepared_run(inputs))
 
 
 def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:

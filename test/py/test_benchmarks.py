@@ -14,7 +14,7 @@ import jax
 import pytest
 from jax.experimental.compilation_cache import compilation_cache
 
-from benchmarks import measure, registry, report, results, sampling
+from benchmarks import gradients, measure, registry, report, results, sampling
 from benchmarks.__main__ import main, sizes
 from benchmarks.measure import DisagreementError, check_agreement, interleaved, prepare
 from benchmarks.nuts import figure7
@@ -203,3 +203,10 @@ def test_lanes_wait_only_at_the_end() -> None:
     assert own["hlobatch"] == pytest.approx(own["bound"], rel=0.02)
     assert own["hlobatch, queue"] >= 0.95
     assert own["lockstep"] < own["bound"]
+
+
+def test_costs_of_gradients_are_measured(capsys: pytest.CaptureFixture[str]) -> None:
+    gradients.main(["--inputs", "3", "--rounds", "1", "newton", "power"])
+    shown = capsys.readouterr().out
+    assert re.search(r"grad in lockstep / value_and_grad: \d", shown)
+    assert re.search(r"power: by itself [\d.]+ ms", shown)
