@@ -107,7 +107,9 @@ def equal(rows: Any, item: Any) -> Any | None:
 
 
 def _all_equal(leaf: Any, value: Any) -> Any:
-    same = jnp.all(whole_numbers.equal(leaf, value).reshape(leaf.shape[0], -1), axis=1)
+    same = whole_numbers.equal(leaf, value)
+    if leaf.ndim > 1:
+        same = jnp.all(same.reshape(leaf.shape[0], -1), axis=1)
     known = optional(value)
     return same if known is None else same & known.is_there
 

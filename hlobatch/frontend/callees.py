@@ -22,7 +22,7 @@ from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.following import Calls, called, is_batched
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
-from hlobatch.frontend.library import changed_in
+from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import MISSING, Source, plain_function, read_source
 from hlobatch.ir.names import unused
@@ -225,6 +225,8 @@ class Callees:
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)
+        if is_built_in(value):
+            return None  # of what it is called with, a fact about the place says
         if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
             return self.of_fact(calls)  # one function of the prelude calls another
         is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed

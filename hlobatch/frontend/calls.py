@@ -14,6 +14,7 @@ itself is called.
 
 from __future__ import annotations
 
+import builtins
 import copy
 import enum
 import functools
@@ -72,7 +73,7 @@ def call(function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is print:
         return print_values(*args, **kwargs)
     function = dispatched(function, args)
-    if prelude.standing_for(function) is not None and library.differs(args, kwargs):
+    if not library.is_built_in(function) and library.standing_in(function, args, kwargs) is not None:
         raise library.traced(function)
     known = _known(function)
     if (done := _for_each(known, args, kwargs)) is not None:
@@ -230,7 +231,7 @@ def known_functions() -> dict[str, Sequence[str]]:
     return {
         "Python": sorted(function.__name__ for function in own),
         "`math`": sorted(math_functions.NAMES),
-        **{f"`{module}`": names for module, names in prelude.names().items()},
+        **{f"`{module}`": names for module, names in prelude.names().items() if module != builtins.__name__},
         "containers": [f"{kind.__name__}.{name}" for kind, name in _METHODS],
     }
 

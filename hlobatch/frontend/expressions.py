@@ -25,19 +25,19 @@ from hlobatch.frontend.changes import is_change
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.guesses import Expected
-from hlobatch.frontend.library import changed_by
+from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
 from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
+from hlobatch.frontend.straight_line import WHOLE
 from hlobatch.frontend.syntax import helper, literal, load
 from hlobatch.frontend.trace_time import TraceTimeLowering
 
 _ITERATORS: Final = (enumerate, filter, iter, map, range, reversed, zip)
 """Functions whose results no variable holds, since they are gone over once."""
-_TRACE_TIME = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 
 class ExpressionLowering(ConditionLowering):
@@ -81,7 +81,7 @@ class ExpressionLowering(ConditionLowering):
                 return load(target.id, node)
             case ast.Await() | ast.Yield() | ast.YieldFrom():
                 raise self.unsupported(node)
-            case _ if isinstance(node, _TRACE_TIME):
+            case _ if isinstance(node, WHOLE):
                 return TraceTimeLowering(self).lower(node)
             case ast.Call(_, [ast.GeneratorExp() | ast.ListComp() as items, *_]):
                 return TraceTimeLowering(self).reduction(node, items)
@@ -129,7 +129,7 @@ class ExpressionLowering(ConditionLowering):
 
     def is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
-        control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *_TRACE_TIME)
+        control = (ast.IfExp, ast.BoolOp, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, *WHOLE)
         for child in ast.walk(node):
             if isinstance(child, ast.Name) and child.id in self.scope:
                 return False
@@ -163,7 +163,7 @@ class ExpressionLowering(ConditionLowering):
 
     def _given(self, operand: ast.expr) -> ast.expr:
         """An operand that has been computed."""
-        if is_given(operand) or isinstance(operand, (ast.Starred, *_TRACE_TIME)):
+        if is_given(operand) or isinstance(operand, (ast.Starred, *WHOLE)):
             return operand
         return load(self.as_variable(operand, operand), operand)
 
@@ -335,7 +335,7 @@ class ExpressionLowering(ConditionLowering):
         if isinstance(value, type) and is_users_class(value):
             self.callees.makes(value)
         if value is not MISSING:
-            return called(value)
+            return None if is_built_in(value) else called(value)
         match function:
             case ast.Name(name) if name in self.scope:
                 return Calls(self.scope[name], "values")

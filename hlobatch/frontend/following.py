@@ -28,7 +28,7 @@ from hlobatch.analysis.reach import parts
 from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
-from hlobatch.frontend.library import check_grows, differs
+from hlobatch.frontend.library import check_grows, standing_in
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
@@ -100,13 +100,11 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     target = called(function)
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
-    if target is None:
+    if (own := standing_in(function, args, kwargs)) is not None:
+        check_grows(own, args)
+        raise Learned(site, Calls(own))
+    if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
-    if standing_for(function) is not None:
-        if not differs(args, kwargs):
-            return call(function, *args, **kwargs)
-        check_grows(target.function, args)
-        raise Learned(site, target)
     if (
         is_batched(target.function)
         or any_optional((args, kwargs))

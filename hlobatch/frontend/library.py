@@ -16,6 +16,8 @@ from typing import Any
 
 import jax
 
+from hlobatch import prelude
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import places_of
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.changes import changed_by_methods, changed_parameters
@@ -24,6 +26,27 @@ from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.source import read_source
 from hlobatch.ir.growing import Growing
 from hlobatch.prelude import standing_for
+
+
+def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
+    """The function of the prelude that a call is one of, if Python's own cannot be called."""
+    own = standing_for(function)
+    if own is None or (_is_of_a_list(args) if is_built_in(own) else differs(args, kwargs)):
+        return own
+    return None
+
+
+def is_built_in(function: Any) -> bool:
+    """Whether a function means something without the prelude, too, and stands there for lists that grow alone."""
+    own = standing_for(function) or function
+    return isinstance(own, types.FunctionType) and own.__module__ == prelude.BUILTINS
+
+
+def _is_of_a_list(args: Sequence[Any]) -> bool:
+    """Whether a call is one of a list that grows, of numbers or of tuples of them, and of nothing else that grows."""
+    first, *others = args or (None,)
+    is_list = isinstance(first, GrowingList) and all(leaf.ndim == 1 for leaf in jax.tree.leaves(first.items))
+    return is_list and not any(isinstance(value, Growing) for value in others)
 
 
 def differs(args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:

@@ -27,6 +27,7 @@ from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
 from hlobatch.frontend.following import called
+from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
@@ -40,6 +41,8 @@ TEMPORARY: Final = "_hb_"
 """How variables begin that no user can have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
 """Where a call stands, as the first argument of what the frontend puts in its place."""
+WHOLE: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
+"""Code that runs as a whole while it is traced, unless the program itself carries out a call in it."""
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
 
 
@@ -83,6 +86,10 @@ class StraightLineLowering:
         """A fresh name that no user can have written."""
         self._temporaries += 1
         return f"{TEMPORARY}{stem}{self._temporaries}"
+
+    def temporary_at(self, node: ast.expr) -> str:
+        """The name of what stands at a place, which facts may be about: it is the same in programs made with others."""
+        return f"{TEMPORARY}at_{node.lineno}_{node.col_offset}"
 
     def constant(self, value: Any) -> ast.expr:
         """An expression for a Python object."""
@@ -213,13 +220,18 @@ class StraightLineLowering:
         changes = self.callees.facts.of(Changes, of_code(self.location(node)))
         return changes is not None and user_name(self.variable(name)) in changes.names
 
-    def _with_sites(self, node: Any) -> Any:
+    def _with_sites(self, node: Any, is_whole: bool = False) -> Any:
         """Straight-line code whose calls of what may be a function of the user's know where they stand.
 
-        They go through ``following.follow``.
+        They go through ``following.follow``. What Python has built in does not where it is called for each of several
+        items, or later: there it is traced.
         """
-        new = with_parts(node, self._with_sites)
+        is_whole = is_whole or isinstance(node, WHOLE)
+        new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
         if not isinstance(node, ast.Call) or not self.may_be_followed(node):
+            return new
+        is_whole = is_whole or any(isinstance(argument, WHOLE) for argument in node.args)
+        if is_whole and is_built_in(static_value(node.func, self.source, self.local)):
             return new
         site = ast.copy_location(self.constant(self.site(node)), node)
         name = "__hb_follow" if self.callees.follows else "__hb_see"

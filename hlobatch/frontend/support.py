@@ -59,14 +59,6 @@ def refusal(node: ast.AST) -> tuple[str, str]:
 def instead_of_effect(node: ast.expr) -> str:
     """What to write instead of an expression that is there for what it does, and not for its value."""
     match node:
-        case ast.Call(
-            ast.Name("insort" | "insort_left" | "insort_right")
-            | ast.Attribute(_, "insort" | "insort_left" | "insort_right"),
-            [items, item],
-            [],
-        ):
-            it = ast.unparse(items)
-            return f"write `{it}.append({ast.unparse(item)})`, and after it `{it}.sort()`."
         case ast.Call(ast.Attribute(value, _)):
             name = ast.unparse(value)
             return f"{name} is no variable of the function: work on a copy, `own = list({name})`, and return that."

@@ -136,7 +136,7 @@ class TraceTimeLowering:
             grows: Whether how many items there are differs between lanes.
         """
         assert isinstance(node, (ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp))
-        result = self.function.temporary()
+        result = self.function.temporary_at(node)
         self.function.statements(as_loop(node, result, self.function.temporary, grows=grows))
         items = load(result, node)
         if isinstance(node, ast.SetComp):

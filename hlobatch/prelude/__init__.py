@@ -24,6 +24,8 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
+BUILTINS: Final = f"{__name__}.builtins"
+"""The module of what means something to lanes without this package, too."""
 _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
 
 

@@ -32,7 +32,10 @@ class LaneCosts:
 
     Attributes:
         vector: Lanes that the loop over all computes at a time.
-        idle: Times as many lanes as have a use for it that it computes a block for.
+        idle: Times as many lanes as have a use for it that it computes a block for, …
+        idle_per_block: … for each block, if that is more. Lanes whose loops end after other turns are all over the
+            program; where they recurse, they come together again. The sum and the greatest of a list that grows, 12
+            blocks, takes 3.4 times as long in the loop, and a list that is searched, 18 blocks, 10 times.
         read: What it takes there to find an element by index.
         update: What it takes there to change one.
         saved: What it takes there to push or pop an element.
@@ -50,6 +53,7 @@ class LaneCosts:
 
     vector: float = 8
     idle: float = 2
+    idle_per_block: float = 0.5
     read: float = 10
     update: float = 40
     saved: float = 7
@@ -61,13 +65,14 @@ class LaneCosts:
     gain: float = 1.35
     gain_back: float = 1.0
 
-    def of_loop(self, work: Work) -> float:
-        """The cost of one lane's work in a loop over all lanes."""
+    def of_loop(self, work: Work, blocks: int) -> float:
+        """The cost of one lane's work in a loop over all lanes, in which it comes to some blocks again and again."""
+        idle = self.idle if work.saved or work.taped else max(self.idle, self.idle_per_block * blocks)
         functions = self.function * (work.functions + work.polynomials)
         numbers = work.whole + work.floats + work.wide + functions
         moved = self.read * work.reads + self.update * work.updates
         moved += self.saved * (work.saved + work.taped)
-        return numbers * self.idle / self.vector + self.product * work.products + moved
+        return numbers * idle / self.vector + self.product * work.products + moved
 
     def of_lane(self, work: Work) -> float:
         """The cost of the work in a lane by itself."""
@@ -77,13 +82,14 @@ class LaneCosts:
 
     def judge(self, program: Program) -> Verdict:
         """Whether the lanes of a program with explicit stacks had better run by themselves."""
-        if not repeated_blocks(program):
+        blocks = len(repeated_blocks(program))
+        if not blocks:
             return Verdict(False, "no lane goes back to a block")
         work = Work.of(program)
         if not work.saved and not work.reads + work.updates:
             return Verdict(False, "nothing but numbers is computed, of several lanes at a time")
         if not work.saved and work.floats + work.functions + work.polynomials + work.products + work.wide > work.whole:
             return Verdict(False, "floats are computed without a stack, of several lanes at a time")
-        times = self.of_loop(work) / max(self.of_lane(work), 1)
+        times = self.of_loop(work, blocks) / max(self.of_lane(work), 1)
         gain = self.gain_back if work.taped else self.gain
         return Verdict(times >= gain, f"a loop over all lanes would take {times:.1f} times as long")

@@ -23,6 +23,8 @@ FUNCTIONS: Final = costing(Costs.FUNCTION)
 """Primitives of which a lane by itself calls a library, or evaluates a polynomial, for each element."""
 IN_VECTORS: Final = ("tanh",)
 """Of those, primitives that are no call of a library in code of a lane, so that LLVM makes vectors of them."""
+FILLS: Final = ("broadcast_in_dim", "iota")
+"""Primitives of which nothing is computed: the room of an empty list, and numbers that are compared with its length."""
 LEAST_ELEMENTS_IN_VECTORS: Final = 8
 """Elements of one lane that vectors are for."""
 
@@ -86,7 +88,7 @@ class Work:
             elif is_float and name in FUNCTIONS:
                 self.functions += count
             elif count >= LEAST_ELEMENTS_IN_VECTORS:
-                self.wide += count
+                self.wide += count if name not in FILLS else 0
             elif is_float:
                 self.floats += count
             else:

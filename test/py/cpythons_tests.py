@@ -6,11 +6,16 @@ This runs by itself, without hlobatch: code of the prelude is ordinary Python.
 import importlib.util
 import sys
 import unittest
+from collections.abc import Iterator
 from pathlib import Path
-from types import ModuleType
+from types import FunctionType, ModuleType
 
-CLASSES = {"bisect": ("TestBisect", "TestInsort", "TestErrorHandling"), "heapq": ("TestHeap", "TestErrorHandling")}
-"""By module, the classes of CPython's that test what is given as `module`."""
+CLASSES = {
+    "bisect": ("test_bisect", ("TestBisect", "TestInsort", "TestErrorHandling")),
+    "builtins": ("test_builtin", ("BuiltinTest", "TestSorted")),
+    "heapq": ("test_heapq", ("TestHeap", "TestErrorHandling")),
+}
+"""By module, that of CPython's tests, and its classes, which test what they have as `module`, or what is global."""
 NOT_PUBLIC = {"test_heappop_max"}
 """Tests of functions that are not public."""
 PRELUDE = Path(__file__).parents[2] / "hlobatch" / "prelude"
@@ -26,16 +31,21 @@ def loaded(name: str) -> ModuleType:
     return module
 
 
-def tests_of(name: str) -> unittest.TestSuite:
-    theirs, ours = importlib.import_module(f"test.test_{name}"), loaded(name)
-    suite = unittest.TestSuite()
-    for test in CLASSES[name]:
+def tests_of(name: str) -> Iterator[unittest.TestCase]:
+    """Those that are of what the prelude has."""
+    (file, classes), ours = CLASSES[name], loaded(name)
+    theirs = importlib.import_module(f"test.{file}")
+    public = {n: own for n, own in vars(ours).items() if isinstance(own, FunctionType) and n[0] != "_"}
+    if name == "builtins":
+        vars(theirs).update(public)
+    for test in classes:
         case = type(test, (getattr(theirs, test), unittest.TestCase), {"module": ours})
         names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - NOT_PUBLIC
-        suite.addTests(map(case, sorted(names)))
-    return suite
+        if test == "BuiltinTest":
+            names = {f"test_{function}" for function in public if f"test_{function}" in names}
+        yield from map(case, sorted(names))
 
 
 if __name__ == "__main__":
-    result = unittest.TextTestRunner(verbosity=0).run(tests_of(sys.argv[1]))
+    result = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite(tests_of(sys.argv[1])))
     sys.exit(not result.wasSuccessful() or not result.testsRun)

@@ -17,6 +17,7 @@ from test_containers import check
 
 import hlobatch as hb
 from hlobatch import prelude
+from hlobatch.targets.registry import target_of
 
 
 @pytest.mark.skipif(not find_spec("test"), reason="this Python is installed without its own tests")
@@ -156,6 +157,42 @@ def beyond_bounds(a, n):
     return found
 
 
+def reduced(a, n):
+    items, pairs = [x for x in a if x > n], [(x % 3, x) for x in a if x > 50]
+    total = sum(items) + sum(items, 10) + max(items, default=3) * 7 - min(items, default=4)
+    if pairs:
+        total += (
+            max(pairs)[1] * 3 + min(pairs)[1] + min(pairs, key=lambda p: -p[1])[0] + max(pairs, key=lambda p: p[0])[1]
+        )
+    halves = [0.5 * x for x in items]
+    return total, sum(halves), max(sum(items), n), sum(x > 50 for x in items) + sum([min(n, x) for x in items])
+
+
+def of_nothing(a, n):
+    items, total = [x for x in a if x > 90 + n], 0
+    try:
+        total = min(items) + max(items)
+    except ValueError:
+        total = -1
+    return total
+
+
+def in_a_lambda(a, n):
+    items = [x for x in a if x > n]
+    weigh = lambda xs: sum(xs) + max(xs, default=0)  # noqa: E731
+    rows = [[x, n] for x in a if x < 50]
+    return weigh(items), sum([max(row) for row in rows]), len([x for x in items if x < max(items)])
+
+
+def ordered(a, n):
+    items, pairs = [x for x in a if x > n], [(x % 3, i, 0.5 * x) for i, x in enumerate(a) if x > n]
+    total = digest(sorted(items)) + digest(sorted(items, reverse=True)) + digest(sorted(items, key=lambda x: x % 7))
+    for k, (rest, i, half) in enumerate(sorted(pairs, key=lambda p: p[0], reverse=n % 2 == 0)):
+        total += (k + 1) * (rest + 3 * i + int(2 * half))
+    least, *_, greatest = sorted([n, a[0], a[1], 7])
+    return total, least, greatest, sorted([n, a[2], 5], reverse=True)[1]
+
+
 def merged(a, n):
     left, right = sorted(x for x in a if x > n), sorted(a[i] for i in range(n))
     total = digest(heapq.merge(left, right, [10, 20]))
@@ -177,6 +214,10 @@ def merged(a, n):
         when_empty,
         least_and_greatest,
         by_a_key,
+        reduced,
+        of_nothing,
+        in_a_lambda,
+        ordered,
         searched,
         put_in_order,
         beyond_bounds,
@@ -190,7 +231,7 @@ def test_lanes_have_what_cpython_has(function: Callable[..., Any]) -> None:
 
 def test_every_function_of_the_prelude_stands_for_one_of_python() -> None:
     names = dict(prelude.names())
-    assert set(names) >= {"bisect", "heapq"}
+    assert set(names) == set(cpythons_tests.CLASSES)
     for module, found in names.items():
         own = importlib.import_module(f"hlobatch.prelude.{module}")
         public = {name for name, value in vars(own).items() if isinstance(value, FunctionType) and name[0] != "_"}
@@ -242,3 +283,24 @@ def test_what_is_wrong_is_said_of_the_call(function: Callable[..., Any], kind: t
     assert isinstance(caught.value, kind)
     assert caught.value.location.text == at
     assert "hlobatch/prelude" not in str(caught.value)
+
+
+def sum_and_greatest(seed):
+    items, total = [], 0
+    for _ in range(20):
+        seed = seed * 37 % 101
+        if seed % 3:
+            items.append(seed)
+        total += sum(items) - max(items, default=0)
+    return total
+
+
+def middle_one(seed):
+    items = [seed * i * 37 % 101 for i in range(20) if seed * i % 3 != 2]
+    return sorted(items)[len(items) // 2]
+
+
+@pytest.mark.parametrize("function", [pops_too_often, sum_and_greatest, middle_one])
+def test_code_of_the_prelude_runs_as_a_kernel_by_itself(function: Callable[..., Any]) -> None:
+    program = hb.batch(function).trace(np.arange(5, 9, dtype=np.int32)).lowered_program
+    assert target_of("cpu").judge(program).by_themselves
