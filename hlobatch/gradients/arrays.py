@@ -13,7 +13,9 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.ir.evaluation import needed_for
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, rebuilt
 
@@ -96,8 +98,18 @@ def primitive(  # an operation is what it reads, what it writes, and where it co
     """
     in_types = tuple(types[v] for v in reads)
     out_types = tuple(types[v] for v in writes)
-    jaxpr = jax.make_jaxpr(lambda *arrays: list(run(*arrays)))(*avals(in_types))
+    jaxpr = without_dead_code(jax.make_jaxpr(lambda *arrays: list(run(*arrays)))(*avals(in_types)))
     return PrimOp(tuple(reads), tuple(writes), TracedFunction(in_types, out_types, jaxpr), text, location=like.location)
+
+
+def without_dead_code(closed: ClosedJaxpr) -> ClosedJaxpr:
+    """Code without what its results do not depend on, if it has no effects."""
+    jaxpr: Any = closed.jaxpr
+    return (
+        closed
+        if jaxpr.effects
+        else ClosedJaxpr(jaxpr.replace(eqns=needed_for(jaxpr.outvars, jaxpr.eqns)), closed.consts)
+    )
 
 
 def avals(types: Iterable[Type]) -> list[jax.ShapeDtypeStruct]:

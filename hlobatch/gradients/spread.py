@@ -1,4 +1,4 @@
-"""Cotangents of arrays of which a primitive reads a part: that part alone is added, in place.
+"""Cotangents that are a part of an array, or an outer product: they are added to a total where that lies.
 
 ::
 
@@ -22,6 +22,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import Literal
 from hlobatch.ir.evaluation import as_it_is, evaluated
+from hlobatch.ir.outer import with_outer_product
 
 Adder = Callable[[Any], Any]
 """From a total, None for zeros, to the total with something added."""
@@ -37,21 +38,41 @@ def added_in_place(equations: Sequence[Any], known: dict[Any, Any], outputs: Seq
     """
     defined = {v: equation for equation in equations for v in equation.outvars}
     read = [v for equation in equations for v in equation.invars if not isinstance(v, Literal)]
-    spread = [v for v in outputs if not isinstance(v, Literal) and _is_spread(v, defined) and v not in read]
-    spread = [v for v in spread if outputs.count(v) == 1]
-    own = {id(defined[v]) for v in spread}
-    operands = [v for name in spread for v in defined[name].invars]
-    others = [v for v in outputs if v not in spread]
-    found = evaluated([e for e in equations if id(e) not in own], known, [*others, *operands])
-    values = dict(zip(map(id, others), found, strict=False))
-    supply = iter(found[len(others) :])
-    given = {v: [next(supply) for _ in defined[v].invars] for v in spread}
-    return [
-        partial(_onto, defined[v], given[v])
-        if not isinstance(v, Literal) and v in given
-        else partial(_plus, values[id(v)])
-        for v in outputs
-    ]
+    parts = [(v, defined[v]) for v in outputs if not isinstance(v, Literal) and v in defined and v not in read]
+    alone = {v: equation for v, equation in parts if outputs.count(v) == 1}
+    found: dict[Any, tuple[Sequence[Any], Callable[..., Any]]] = {}
+    for v, equation in alone.items():
+        if _is_spread(v, defined):
+            found[v] = equation.invars, partial(_onto, equation)
+        elif (factors := _factors(equation, defined, read)) is not None:
+            found[v] = factors, _with_product
+    own = {id(defined[v]) for v in found}
+    operands = [atom for atoms, _ in found.values() for atom in atoms]
+    others = [v for v in outputs if isinstance(v, Literal) or v not in found]
+    values = evaluated([e for e in equations if id(e) not in own], known, [*others, *operands])
+    plain, supply = iter(values[: len(others)]), iter(values[len(others) :])
+    adders = {v: partial(add, [next(supply) for _ in atoms]) for v, (atoms, add) in found.items()}
+    return [partial(_plus, next(plain)) if isinstance(v, Literal) or v not in adders else adders[v] for v in outputs]
+
+
+def _factors(equation: Any, defined: dict[Any, Any], read: Sequence[Any]) -> Sequence[Any] | None:
+    """The factors of an outer product, if that is what an equation computes, as it is or transposed."""
+    if equation.primitive.name == "dot_general" and not any(map(any, equation.params["dimension_numbers"])):
+        return tuple(equation.invars)
+    (operand, *_) = equation.invars
+    if equation.primitive.name != "transpose" or isinstance(operand, Literal) or read.count(operand) != 1:
+        return None
+    product = defined.get(operand)
+    if product is None or (factors := _factors(product, {}, read)) is None:
+        return None
+    one, other = (len(v.aval.shape) for v in factors)
+    is_turned = tuple(equation.params["permutation"]) == (*range(one, one + other), *range(one))
+    return factors[::-1] if is_turned else None
+
+
+def _with_product(factors: Sequence[Any], total: Any) -> Any:
+    one, other = factors
+    return jnp.tensordot(one, other, axes=0) if total is None else with_outer_product(total, one, other)
 
 
 def _plus(value: Any, total: Any) -> Any:

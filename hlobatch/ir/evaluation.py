@@ -9,6 +9,7 @@ import jax
 
 from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of
 from hlobatch.ir.joined import makes_one, makes_parts
+from hlobatch.ir.outer import adds_outer_product
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
 """An equation and the values of its operands -> those of its results."""
@@ -106,8 +107,12 @@ def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any
 
 
 def _called_by(equation: Any) -> Any:
-    """What an equation calls; numbers that become an array, and the reverse, are operations until lists are merged."""
-    return None if makes_one(equation) or makes_parts(equation) else called_by(equation)
+    """What an equation calls, but for calls that stand for an operation.
+
+    Numbers that become an array, and the reverse, are operations until lists are merged.
+    """
+    is_operation = makes_one(equation) or makes_parts(equation) or adds_outer_product(equation)
+    return None if is_operation else called_by(equation)
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:

@@ -26,10 +26,11 @@ import numpy as np
 
 from hlobatch._jax import Literal, called_by, is_key, is_tracer, random_function
 from hlobatch.ir.evaluation import variables_among
+from hlobatch.ir.outer import adds_outer_product
 from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
-from hlobatch.kernels.rules import ARRAYS, NUMBERS, USE_ONCE, apply
+from hlobatch.kernels.rules import ARRAYS, NUMBERS, OUTER_PRODUCT, USE_ONCE, apply
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index, Text
 from hlobatch.kernels.types import (
     NoKernelError,
@@ -268,6 +269,8 @@ class Emitter(Text):
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:
         """The code of an equation, given the values of its operands."""
         called = called_by(equation)
+        if adds_outer_product(equation):
+            return ARRAYS[OUTER_PRODUCT](self, {}, values, [layout(v.aval) for v in equation.outvars])
         if called is not None:
             return self.closed(called, values)
         name = equation.primitive.name

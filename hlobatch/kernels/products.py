@@ -8,7 +8,7 @@ from typing import Any, Final
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.reductions import summed
-from hlobatch.kernels.rules import Out, apply, on_arrays
+from hlobatch.kernels.rules import OUTER_PRODUCT, Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import FLOAT32, is_short_float, number, size
 from hlobatch.kernels.values import Value
@@ -94,6 +94,29 @@ class _Product:
 
         e.for_each_looped([*shape[:-1], *self.inner], row)
         return new
+
+
+@on_arrays(OUTER_PRODUCT)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    """Adds the outer product of two arrays to a third, row by row, where that lies."""
+    total, one, other = values
+    one, other = e.forced(one), e.forced(other)
+    new = e.to_update(total, [one, other])
+    width = size(other.shape)
+
+    def row(index: list[Index]) -> None:
+        place = e.position(index, one.shape)
+        number_of_row, first = e.element(one, place), e.times(place, width)
+
+        def add(j: Index) -> None:
+            at = e.plus(first, j)
+            term = apply(e, "mul", total.dtype, number_of_row, e.element(other, j))
+            e.put(summed(e, total.dtype, e.element(new, at), term), new, at)
+
+        e.loop(width, add)
+
+    e.for_each_looped(list(one.shape), row)
+    return [new]
 
 
 @on_arrays("dot_general", uses_once=True)

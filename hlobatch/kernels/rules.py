@@ -37,6 +37,10 @@ def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]
     return register
 
 
+OUTER_PRODUCT: Final = "with_outer_product"
+"""What the rule for ``ir.outer.with_outer_product`` is registered as."""
+
+
 def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
     """Registers a rule for primitives that work on whole arrays."""
 
