@@ -56,7 +56,7 @@ def doubt(error: HloBatchError) -> None:
         doubts.append(error)
 
 
-Known = dict[Hashable, tuple[PrimOp, TracedFunction]]
+Known = dict[Hashable, tuple[PrimOp, TracedFunction | Tried]]
 _known: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced", default=None)
 _before: contextvars.ContextVar[Known | None] = contextvars.ContextVar("hlobatch_traced_before", default=None)
 _assigned: contextvars.ContextVar[set[str] | None] = contextvars.ContextVar("hlobatch_assigned", default=None)
@@ -105,12 +105,22 @@ def trace(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) ->
         return traced(op, in_types, keep_scalars)
     key = (what, tuple(in_types), tuple(keep_scalars), op.location)
     if key not in known:
-        found = op, traced(op, in_types, keep_scalars)  # the operation is kept: what has an id stays what it is
-        _, before = (_before.get() or {}).get(key, found)
-        if not found[1].is_like(before):
+        found = _found(op, in_types, keep_scalars)
+        _, before = (_before.get() or {}).get(key, (op, found))
+        if not isinstance(found, Tried) and not isinstance(before, Tried) and not found.is_like(before):
             raise depends_on_what_was_added().at(op.location)
-        known[key] = found
-    return known[key][1]
+        known[key] = op, found  # the operation is kept: what has an id stays what it is
+    if isinstance(given := known[key][1], Tried):
+        raise Tried(*given.fact, is_expected=given.is_expected)
+    return given
+
+
+def _found(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction | Tried:
+    """What comes of tracing some code, so that it can be kept."""
+    try:
+        return traced(op, in_types, keep_scalars)
+    except Tried as told:
+        return told.with_traceback(None)
 
 
 def _recognized(function: Any) -> Hashable | None:

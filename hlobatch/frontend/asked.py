@@ -14,9 +14,10 @@ next one, too; so are failures, by the numbers that they have there.
 from __future__ import annotations
 
 import ast
+import collections
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 from hlobatch.analysis.facts import Copy, Fact, Site, tell
 from hlobatch.diagnostics import HloBatchError, Location
@@ -28,6 +29,9 @@ from hlobatch.frontend.nested import Template
 from hlobatch.frontend.source import Source
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.program import Function
+
+MOST_KEPT: Final = 8
+"""How many times of those that a function was lowered are kept."""
 
 T = TypeVar("T")
 R = TypeVar("R", bound=Recorder | Relay)
@@ -54,9 +58,6 @@ class AskedFacts:
         """All facts of a kind about straight-line code, and where that is."""
         found: Sequence[tuple[Location, Fact]] = self._ask(lambda callees: callees.facts.about_code(kind))
         return found
-
-    def __bool__(self) -> bool:
-        return bool(self._ask(lambda callees: bool(callees.facts)))
 
 
 class Asking:
@@ -148,12 +149,21 @@ def _seen(answer: Any) -> Any:
 
 @dataclass(frozen=True)
 class _Known:
-    """A function as it was lowered, for what, what was asked meanwhile, and its failures."""
+    """A function as it was lowered.
+
+    Attributes:
+        callee: For what.
+        questions: What was asked meanwhile, and the answers.
+        recorders: Its failures.
+        function: The function.
+        learned: Facts with which the program has to be made anew, so that it is not used.
+    """
 
     callee: Hashable
     questions: Sequence[tuple[Question, Any]]
     recorders: Sequence[Recorder | Relay]
     function: Function
+    learned: Sequence[tuple[Site, Any]]
 
     def is_answered_alike(self, callees: Callees) -> bool:
         """Whether all that was asked has the same answer of the callees of another program."""
@@ -173,9 +183,9 @@ class _Known:
 
 @dataclass
 class Lowered:
-    """The functions of a program as they were lowered last, by what they are known by."""
+    """The functions of a program as they were lowered, the last times, by what they are known by."""
 
-    known: dict[Hashable, _Known] = field(default_factory=dict)
+    known: dict[Hashable, collections.deque[_Known]] = field(default_factory=dict)
 
     def function(self, callee: Callee, callees: Callees, lower: Callable[[Callee, Asking], Function]) -> Function:
         """A function of a program, lowered anew if it has to be.
@@ -184,16 +194,18 @@ class Lowered:
             Learned: To lower it showed that the program has to be made anew.
             HloBatchError: It cannot be lowered.
         """
-        known = self.known.get(callee.key)
-        if known is not None and known.callee == callee.seen and known.is_answered_alike(callees):
-            return known.entered(callees.failures.all)
+        kept = self.known.setdefault(callee.key, collections.deque(maxlen=MOST_KEPT))
+        for known in kept:
+            if known.callee == callee.seen and known.is_answered_alike(callees):
+                tell(known.learned)
+                return known.entered(callees.failures.all)
         asking = Asking(callees)
         try:
             function = lower(callee, asking)
         except HloBatchError:
             tell(asking.learned)
             raise
-        tell(asking.learned)
         if not asking.looks_at_failures:
-            self.known[callee.key] = _Known(callee.seen, asking.questions, asking.recorders, function)
+            kept.append(_Known(callee.seen, asking.questions, asking.recorders, function, asking.learned))
+        tell(asking.learned)
         return function

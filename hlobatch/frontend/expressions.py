@@ -317,7 +317,7 @@ class ExpressionLowering(ConditionLowering):
         template = self.scope.get(node.func.id) if isinstance(node.func, ast.Name) else None
         if template is not None and template.is_followed:
             return Called(self.callees.of_template(template))
-        fact = self.callees.facts.of(Calls, self.site(node)) if self.callees.facts else None
+        fact = self.callees.facts.of(Calls, self.site(node))
         return self._guessed(node) if fact is None else self.callees.of_fact(fact)
 
     def _guessed(self, node: ast.Call) -> Called | None:
