@@ -42,6 +42,14 @@ from hlobatch import config
 from hlobatch.jax_primitives import Batched, batched
 
 try:
+    from jax._src.core import DebugInfo as _DebugInfo
+    from jax._src.interpreters.partial_eval import trace_to_jaxpr_dynamic as _trace
+    from jax._src.linear_util import wrap_init as _as_traceable
+    from jax._src.traceback_util import api_boundary as _api_boundary
+    from jax.api_util import shaped_abstractify as _shaped
+except ImportError:  # a release that moved them: code is traced as ``jax.make_jaxpr`` does it
+    _trace, _DebugInfo = None, None  # type: ignore[assignment]
+try:
     from jax._src.random.threefry2x32 import _threefry2x32_lowering_rule as _threefry2x32_unrolled
 except ImportError:  # a release that moved it: random numbers are drawn in a loop
     _threefry2x32_unrolled = None  # type: ignore[assignment]
@@ -84,6 +92,7 @@ __all__ = [
     "is_x64",
     "is_zero",
     "jaxpr_as_fun",
+    "jaxpr_of",
     "keys_of",
     "known_platforms",
     "leaves_passes_out",
@@ -168,6 +177,21 @@ class Compilation:
             **dict.fromkeys((*_PASSES_ON_LOOPS, _TREES), self.one_kernel),
         }
         return ",".join(name for name, is_left_out in without.items() if is_left_out)
+
+
+def jaxpr_of(function: Callable[..., list[Any]], avals: Sequence[Any]) -> ClosedJaxpr:
+    """What ``jax.make_jaxpr`` gives for a function of arrays, which has no other arguments and results.
+
+    That asks for their names, shardings and layouts, too, and remembers them: of one statement, half of the time.
+    """
+    if _trace is None or _config.debug_key_reuse.value:
+        return jax.make_jaxpr(function)(*avals)
+    traceable, types = _as_traceable(function, debug_info=_STATEMENT), tuple(map(_shaped, avals))
+    jaxpr, _, constants = _api_boundary(_trace)(traceable, types)
+    return ClosedJaxpr(jaxpr, constants)
+
+
+_STATEMENT: Final[Any] = _DebugInfo("jit", "statement", None, None) if _trace is not None else None
 
 
 @cache

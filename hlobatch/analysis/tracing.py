@@ -17,7 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import HOST_EFFECTS, has_host_do, is_debug_effect, keys_of
+from hlobatch._jax import HOST_EFFECTS, has_host_do, is_debug_effect, jaxpr_of, keys_of
 from hlobatch.analysis import identity as identities
 from hlobatch.analysis import optional
 from hlobatch.analysis.boxes import boxed
@@ -225,7 +225,7 @@ def _jaxpr(function: Callable[..., list[Any]], avals: Sequence[Any]) -> Any:
             told.append(one)
             return []
 
-    jaxpr = jax.make_jaxpr(run)(*avals)
+    jaxpr = jaxpr_of(run, avals)
     for one in told:
         raise one
     return jaxpr

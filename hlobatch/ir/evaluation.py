@@ -7,7 +7,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of
+from hlobatch._jax import ClosedJaxpr, Literal, called_by, function_of, in_place_of, jaxpr_of
 from hlobatch.ir.joined import makes_one, makes_parts
 from hlobatch.ir.outer import adds_outer_product
 
@@ -126,7 +126,7 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
 def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
     """The jaxpr of a function of arrays like some variables."""
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in inputs]
-    return jax.make_jaxpr(run)(*avals)
+    return jaxpr_of(run, avals)
 
 
 def _of_call(closed: ClosedJaxpr, arrays: Sequence[Any], run: Run) -> list[Any]:
