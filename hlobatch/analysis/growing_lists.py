@@ -59,9 +59,9 @@ class GrowingList(Ring):
     def index(self, item: Any) -> Any:
         """Where an item is first."""
         self.need("index of an item that is not in it", ValueError)
-        found = self.equal(item)
-        fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~jnp.any(found))
-        return number(jnp.argmax(found))
+        found, place = rows.first(self.equal(item))
+        fails(ValueError, f"{'x' if is_tracer(item) else item!r} is not in {self.name}", ~found)
+        return number(place)
 
     def count(self, item: Any) -> Any:
         """How often an item is in it."""
@@ -111,9 +111,9 @@ class GrowingList(Ring):
         """Take out the first item that equals another."""
         text = f"{self.name}.remove(x): x not in {self.name}"
         self.need(text, ValueError)
-        found = self.equal(item)
-        fails(ValueError, text, ~jnp.any(found))
-        self.remove_at(jnp.argmax(found).astype(jnp.int32), jnp.any(found))
+        found, place = rows.first(self.equal(item))
+        fails(ValueError, text, ~found)
+        self.remove_at(place, found)
 
     def extend(self, values: Any) -> None:
         if not isinstance(values, GrowingList):

@@ -145,7 +145,7 @@ class Ring(Container):
         return self.python(resolved(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
 
     def contains(self, item: Any) -> Any:
-        return False if self.items is None else jnp.any(self.equal(item))
+        return False if self.items is None else rows.first(self.equal(item))[0]
 
     def copy(self) -> Self:
         """Another one with the same items."""

@@ -114,6 +114,16 @@ def _all_equal(leaf: Any, value: Any) -> Any:
     return same if known is None else same & known.is_there
 
 
+def first(flags: Any) -> tuple[Any, Any]:
+    """Whether one of some flags is set, and which is the first that is; if none is, the first of all.
+
+    It is one reduction of numbers, which is computed in vectors, and of which no array is kept.
+    """
+    count = flags.shape[0]
+    place = jnp.min(jnp.where(flags, jnp.arange(count, dtype=jnp.int32), count))
+    return place < count, jnp.where(place < count, place, 0)
+
+
 def row_kind(rows: Any) -> Any:
     """The type of one item, given rows or their types."""
     return jax.tree.map(_without_axis, rows, is_leaf=_is_kind)

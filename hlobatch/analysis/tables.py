@@ -274,8 +274,7 @@ class Table(Container):
         same = rows.equal(self.keys_, key)
         if same is None:
             return jnp.bool_(False), jnp.int32(0)
-        same &= self.in_use()
-        return jnp.any(same), jnp.argmax(same).astype(jnp.int32)
+        return rows.first(same & self.in_use())
 
     def put(self, key: Any, value: Any, *, checks: bool = True, there: Any = True, is_other: bool = True) -> None:
         if self.keys_ is not None:

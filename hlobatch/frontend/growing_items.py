@@ -18,6 +18,7 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis import rows
 from hlobatch.analysis.growing_kinds import KINDS, growing
 from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
@@ -294,7 +295,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
         worst = _worst(leaf.dtype, name)
         best = (jnp.min if name == "min" else jnp.max)(jnp.where(left, leaf, worst))
         left &= leaf == best
-    found = items.turn(jnp.argmax(left).astype(jnp.int32))
+    found = items.turn(rows.first(left)[1])
     if default is _NONE:
         return found
     return select(items.size > 0, found, default)

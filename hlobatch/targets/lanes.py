@@ -34,8 +34,8 @@ class LaneCosts:
         vector: Lanes that the loop over all computes at a time.
         idle: Times as many lanes as have a use for it that it computes a block for, …
         idle_per_block: … for each block, if that is more. Lanes whose loops end after other turns are all over the
-            program; where they recurse, they come together again. The sum and the greatest of a list that grows, 12
-            blocks, takes 3.4 times as long in the loop, and a list that is searched, 18 blocks, 10 times.
+            program; where they recurse, they come together again. Loops of a user's over a list that grows take 3.4
+            times as long so for its sum and its greatest item, with 12 blocks, and 10 times for a search, with 18.
         read: What it takes there to find an element by index.
         update: What it takes there to change one.
         saved: What it takes there to push or pop an element.

@@ -12,7 +12,7 @@ from types import FunctionType, ModuleType
 
 CLASSES = {
     "bisect": ("test_bisect", ("TestBisect", "TestInsort", "TestErrorHandling")),
-    "builtins": ("test_builtin", ("BuiltinTest", "TestSorted")),
+    "builtins": ("test_builtin", ("TestSorted",)),
     "heapq": ("test_heapq", ("TestHeap", "TestErrorHandling")),
 }
 """By module, that of CPython's tests, and its classes, which test what they have as `module`, or what is global."""
@@ -41,8 +41,6 @@ def tests_of(name: str) -> Iterator[unittest.TestCase]:
     for test in classes:
         case = type(test, (getattr(theirs, test), unittest.TestCase), {"module": ours})
         names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - NOT_PUBLIC
-        if test == "BuiltinTest":
-            names = {f"test_{function}" for function in public if f"test_{function}" in names}
         yield from map(case, sorted(names))
 
 

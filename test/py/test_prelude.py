@@ -285,22 +285,12 @@ def test_what_is_wrong_is_said_of_the_call(function: Callable[..., Any], kind: t
     assert "hlobatch/prelude" not in str(caught.value)
 
 
-def sum_and_greatest(seed):
-    items, total = [], 0
-    for _ in range(20):
-        seed = seed * 37 % 101
-        if seed % 3:
-            items.append(seed)
-        total += sum(items) - max(items, default=0)
-    return total
-
-
 def middle_one(seed):
     items = [seed * i * 37 % 101 for i in range(20) if seed * i % 3 != 2]
     return sorted(items)[len(items) // 2]
 
 
-@pytest.mark.parametrize("function", [pops_too_often, sum_and_greatest, middle_one])
+@pytest.mark.parametrize("function", [pops_too_often, middle_one])
 def test_code_of_the_prelude_runs_as_a_kernel_by_itself(function: Callable[..., Any]) -> None:
     program = hb.batch(function).trace(np.arange(5, 9, dtype=np.int32)).lowered_program
     assert target_of("cpu").judge(program).by_themselves
