@@ -17,7 +17,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, is_tracing, looked_for, tracing_context
 from hlobatch.analysis.facts import Facts
-from hlobatch.analysis.surroundings import PLAIN
+from hlobatch.analysis.surroundings import UNCHANGING
 from hlobatch.analysis.tracing import is_one_lane
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
 from hlobatch.frontend.asked import Lowered
@@ -342,7 +342,7 @@ class BatchedFunction(Generic[P, R]):
     def _found(self, call: Call) -> tuple[Made, list[Any]]:
         """What was made of the function, and what says what it reads: itself, and objects that it is given."""
         given = [leaf.value for _, type_ in call.types for leaf in type_.leaves if isinstance(leaf, Static)]
-        objects = [value for value in given if not isinstance(value, PLAIN)]
+        objects = [value for value in given if not isinstance(value, UNCHANGING)]
         kept = self._kept_with.setdefault(call.key, Kept()) if objects else self._kept
         values = [self.function, *objects]
         return kept.find(values), values

@@ -16,7 +16,7 @@ import abc
 import functools
 import sys
 import typing
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection
 from typing import Any, Final
 
 import jax
@@ -24,10 +24,10 @@ import jax
 from hlobatch.analysis.draws import is_users_file
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
+from hlobatch.ir.walk import attributes
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
-_STATE: Final = ("__dict__", "__weakref__")
 
 
 def is_boxable(value: Any) -> bool:
@@ -61,16 +61,7 @@ def _has_own_setting(cls: type) -> bool:
 
 def attributes_of(value: Any) -> dict[str, Any]:
     """The attributes of an object, sorted by name."""
-    slots = [name for cls in type(value).__mro__ for name in _slots(cls)]
-    found = {name: getattr(value, name) for name in slots if name not in _STATE and hasattr(value, name)}
-    return dict(sorted({**found, **getattr(value, "__dict__", {})}.items()))
-
-
-def _slots(cls: type) -> Iterator[str]:
-    slots = vars(cls).get("__slots__", ())
-    for name in [slots] if isinstance(slots, str) else slots:
-        is_private = name.startswith("__") and not name.endswith("__")
-        yield f"_{cls.__name__.lstrip('_')}{name}" if is_private else name
+    return dict(sorted(attributes(value).items()))
 
 
 def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] = lambda value: value) -> Any:
@@ -95,9 +86,9 @@ def boxed(value: Any, static: Collection[int], attribute: Callable[[Any], Any] =
                 f"an object of {type(leaf).__name__!r} refers to itself",
                 help="keep its parts in arrays or lists, and refer to them by their index.",
             )
-        attributes = attributes_of(leaf)
-        inner = tuple(within(attribute(part), (*around, id(leaf))) for part in attributes.values())
-        return Boxed(type(leaf), tuple(attributes), inner)
+        own = attributes_of(leaf)
+        inner = tuple(within(attribute(part), (*around, id(leaf))) for part in own.values())
+        return Boxed(type(leaf), tuple(own), inner)
 
     def within(value: Any, around: tuple[int, ...]) -> Any:
         return jax.tree.map(lambda leaf: box(leaf, around), value, is_leaf=is_in_own_order)

@@ -25,6 +25,7 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.diagnostics import UnsupportedSyntaxError, is_internal
+from hlobatch.ir.walk import around, code_within, walked
 
 GENERATORS: Final = (random.Random, np.random.Generator, np.random.RandomState)
 _CHANCE: Final = (
@@ -68,12 +69,9 @@ def generators_of(function: types.FunctionType) -> list[Any]:
         UnsupportedSyntaxError: It names an iterator, or what gives another value each time and cannot be compared.
     """
     found: dict[int, Any] = {}
-    pending, seen = [function], set[types.FunctionType]()
-    while pending:
-        function = pending.pop()
-        if function in seen or not is_users_file(function.__code__.co_filename):
-            continue
-        seen.add(function)
+
+    def named(function: types.FunctionType) -> Iterator[types.FunctionType]:
+        """The functions that one names, of whatever it names when the generators are taken down."""
         for value in _named_by(function):
             refuse_source(value)
             owner = owner_of(value)
@@ -81,21 +79,15 @@ def generators_of(function: types.FunctionType) -> list[Any]:
                 found[id(owner)] = owner
             method = getattr(value, "__func__", value)
             if isinstance(method, types.FunctionType):
-                pending.append(method)
+                yield method
+
+    list(walked([function], named, enters=lambda one: is_users_file(one.__code__.co_filename)))
     return list(found.values())
 
 
 def names_of(function: types.FunctionType) -> set[str]:
     """Names of globals, and of attributes, in a function's code."""
     return {name for code in code_within(function.__code__) for name in code.co_names}
-
-
-def code_within(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Some code and that of the functions, lambdas and comprehensions in it."""
-    yield code
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from code_within(constant)
 
 
 def owner_of(value: Any) -> Any:
@@ -154,20 +146,11 @@ def is_users_class(kind: type) -> bool:
 def _named_by(function: types.FunctionType) -> Iterator[Any]:
     """What a function's names stand for: globals, what is around it, and, of modules among these, what is in them."""
     names = names_of(function)
-    pending = [function.__globals__[name] for name in names if name in function.__globals__]
-    pending += [getattr(builtins, name) for name in names if name == "input" and name not in function.__globals__]
-    for cell in function.__closure__ or ():
-        try:
-            pending.append(cell.cell_contents)
-        except ValueError:  # it has no value yet
-            continue
-    seen = set[int]()
-    while pending:
-        value = pending.pop()
-        if id(value) in seen:
-            continue
-        seen.add(id(value))
-        yield value
-        if isinstance(value, _OWNERS):
-            inside = vars(value)
-            pending += [inside[name] for name in names if name in inside]
+
+    def in_it(owner: Any) -> Iterator[Any]:
+        inside = vars(owner) if isinstance(owner, _OWNERS) else {}
+        return (inside[name] for name in names if name in inside)
+
+    found = [function.__globals__[name] for name in names if name in function.__globals__]
+    found += [getattr(builtins, name) for name in names if name == "input" and name not in function.__globals__]
+    return walked([*found, *around(function).values()], in_it)

@@ -29,6 +29,7 @@ from hlobatch.ir.boxed import is_in_own_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Static, TensorType
+from hlobatch.ir.walk import walked
 
 Path = tuple[int, ...]
 """Positions of children, from a value to a part of it."""
@@ -339,15 +340,5 @@ def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
 
 def _origins(part: Any, notes: _Notes, given: Mapping[int, Node]) -> tuple[Node, ...]:
     """The parts of what was given that an object may be."""
-    found: dict[Node, None] = {}
-    pending, seen = [part], set[int]()
-    while pending:
-        one = pending.pop()
-        if id(one) in seen:
-            continue
-        seen.add(id(one))
-        if id(one) in given:
-            found[given[id(one)]] = None
-        if id(one) in notes.became:
-            pending += notes.became[id(one)][1]
-    return tuple(found)
+    alike = walked([part], lambda one: notes.became.get(id(one), (one, ()))[1])
+    return tuple(dict.fromkeys(given[id(one)] for one in alike if id(one) in given))

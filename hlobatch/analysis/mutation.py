@@ -23,7 +23,8 @@ import numpy as np
 
 from hlobatch.analysis.draws import GENERATORS, owner_of, refuse_source
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.ir.sameness import are_same, attributes
+from hlobatch.ir.sameness import are_same
+from hlobatch.ir.walk import attributes, is_filled
 
 
 @dataclass(frozen=True)
@@ -182,7 +183,7 @@ CONTENT: Final = "content"
 
 def cell_content(cell: types.CellType) -> dict[str, Any]:
     """What a variable around a function stands for; nothing if it has no value."""
-    return {} if cell == types.CellType() else {CONTENT: cell.cell_contents}
+    return {CONTENT: cell.cell_contents} if is_filled(cell) else {}
 
 
 def named(namespace: Namespace) -> dict[str, Any]:

@@ -7,7 +7,6 @@ array of that one time.
 
 from __future__ import annotations
 
-import collections
 import gc
 import itertools
 import types
@@ -20,13 +19,12 @@ import numpy as np
 from hlobatch._jax import is_of_this_trace, is_tracer
 from hlobatch.analysis.carriers import in_words
 from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.ir.walk import PLAIN, around, defaults, walked
 
 MOST_OBJECTS_SEARCHED: Final = 10_000
 """Objects looked at, of those that an object refers to, the nearest first."""
-ATOMS: Final = (str, bytes, int, float, complex, types.NoneType, type, types.ModuleType, types.CodeType, np.ndarray)
+ATOMS: Final = (*PLAIN, type, types.ModuleType, types.CodeType, np.ndarray)
 """What refers to no object that matters here."""
-EMPTY: Final = types.CellType()
-"""A variable around a function that has no value yet."""
 
 
 def gives_values(value: Any) -> bool:
@@ -65,26 +63,18 @@ def refuse_kept(value: Any) -> None:
 
 def reaches_value(value: Any) -> bool:
     """Whether an object refers to a value of the statement that is being traced."""
-    pending, seen = collections.deque([value]), set[int]()
-    for _ in range(MOST_OBJECTS_SEARCHED):
-        if not pending:
-            break
-        item = pending.popleft()
-        if is_tracer(item):
-            if is_of_this_trace(item):
-                return True
-        elif id(item) not in seen and not isinstance(item, (*ATOMS, jax.Array)):
-            seen.add(id(item))
-            pending.extend(itertools.islice(_parts(item), MOST_OBJECTS_SEARCHED))
-    return False
+    left = itertools.repeat(None, MOST_OBJECTS_SEARCHED)
+    reached = walked([value], lambda item: (part for part, _ in zip(_parts(item), left, strict=False)))
+    return any(is_tracer(item) and is_of_this_trace(item) for item in reached)
 
 
 def _parts(item: Any) -> Iterable[Any]:
     """What an object refers to; of a function not the names of its module."""
+    if isinstance(item, (*ATOMS, jax.Array)) or is_tracer(item):
+        return ()
     if not isinstance(item, types.FunctionType):
         return gc.get_referents(item)
-    cells = (cell.cell_contents for cell in item.__closure__ or () if cell != EMPTY)
-    return [*cells, item.__defaults__, item.__kwdefaults__, vars(item)]
+    return [*around(item).values(), *defaults(item).values(), *vars(item).values()]
 
 
 def _kind(value: Any) -> str:

@@ -14,7 +14,6 @@ What the functions that it names reach, it reaches, too. Functions of libraries 
 
 from __future__ import annotations
 
-import collections
 import dataclasses
 import dis
 import functools
@@ -30,7 +29,6 @@ import jax
 import numpy as np
 
 from hlobatch.analysis.draws import (
-    code_within,
     is_used_up,
     is_users_class,
     is_users_file,
@@ -39,26 +37,15 @@ from hlobatch.analysis.draws import (
 )
 from hlobatch.analysis.mutation import Namespace, Part, cell_content, class_attributes, content, named, position
 from hlobatch.analysis.own_code import functions_in
-from hlobatch.ir.sameness import attributes
+from hlobatch.ir.walk import PLAIN, around, attributes, code_within, defaults, walked
 
 MOST_PARTS_COMPARED: Final = 1_000
 """Objects looked at, of those that an object consists of, the nearest first."""
 MOST_PARTS_READ: Final = 20_000
 """Objects looked at, of those that a function may read outside of it, the nearest first."""
-_PLAIN: Final = frozenset({bool, int, float, complex, str, bytes})
+_KINDS_PLAIN: Final = frozenset({bool, *PLAIN})
 """Types of values that consist of nothing else: of a million of them, none is looked at by itself."""
-_ATOMS: Final = (
-    str,
-    bytes,
-    int,
-    float,
-    complex,
-    types.NoneType,
-    types.ModuleType,
-    types.CodeType,
-    np.generic,
-    jax.Array,
-)
+_ATOMS: Final = (*PLAIN, types.ModuleType, types.CodeType, np.generic, jax.Array)
 """What consists of nothing that may change."""
 Named = tuple[str, Any]
 """What an object is called where it was found, and the object."""
@@ -141,35 +128,43 @@ def _search(values: Iterable[Named], *, reaches: bool, whole: Any = None, names:
         whole: An object that changes if it grows.
         names: The names of methods and attributes that are of interest; None for all.
     """
-    found, pending, seen = Found(), collections.deque(values), dict[int, Any]()
-    most = MOST_PARTS_COMPARED if names is None else MOST_PARTS_READ
-    while pending and len(seen) < most:
-        name, item = pending.popleft()
+    found = Found()
+
+    def enters(named: Named) -> bool:
+        _, item = named
         found.may_be_unsteady |= may_be_unsteady(item)
-        if names is not None and hasattr(type(item), "__hlobatch_function__"):
-            pending.append((name, item.__hlobatch_function__))
-        if id(item) in seen or _does_not_change(item) or (isinstance(item, types.FunctionType) and not reaches):
-            continue
-        seen[id(item)] = item  # which is kept, so that no other gets its id
+        if _is_batched(item):
+            return names is not None
+        return not _does_not_change(item) and (reaches or not isinstance(item, types.FunctionType))
+
+    def parts_of(named: Named) -> Iterator[Named]:
+        name, item = named
+        yield from ((name, part) for part in _consists_of(item, names))
+        yield from ((inner or name, part) for inner, part in (_reaches(item, names) if reaches else ()))
+
+    most = MOST_PARTS_COMPARED if names is None else MOST_PARTS_READ
+    for name, item in walked(
+        values, parts_of, most=most, enters=enters, comes_first=_is_code, object_of=lambda named: named[1]
+    ):
         if isinstance(item, np.ndarray):
             found.arrays.append(item)
-            continue
-        for read in _readers(item):
-            may_grow = reaches or read is attributes or (isinstance(item, (dict, type)) and item is not whole)
-            found.parts.append(Part(item, read, read(item), may_grow, name))
         if isinstance(item, types.FunctionType) and _is_users(item):
             found.functions.append(item)
         if isinstance(item, type):
             found.classes.append(item)
-        further = [(name, part) for part in _consists_of(item, names)]
-        further += [(inner or name, part) for inner, part in _reaches(item, names)] if reaches else []
-        pending.extend(named for named in further if not isinstance(named[1], _CODE))
-        pending.extendleft(named for named in reversed(further) if isinstance(named[1], _CODE))
+        for read in _readers(item):
+            may_grow = reaches or read is attributes or (isinstance(item, (dict, type)) and item is not whole)
+            found.parts.append(Part(item, read, read(item), may_grow, name))
     return found
 
 
-_CODE: Final = (types.FunctionType, types.MethodType, types.CellType, type)
-"""What says what is reached: it comes before all else, however much that is."""
+def _is_code(named: Named) -> bool:
+    """Whether an object says what is reached: it comes before all else, however much that is."""
+    return isinstance(named[1], (types.FunctionType, types.MethodType, types.CellType, type))
+
+
+def _is_batched(item: Any) -> bool:
+    return hasattr(type(item), "__hlobatch_function__")
 
 
 def is_read_by_name(item: Any) -> bool:
@@ -184,7 +179,7 @@ def _does_not_change(item: Any) -> bool:
         return not is_users_class(item)
     if isinstance(item, Namespace):
         return False
-    return isinstance(item, _ATOMS) or hasattr(type(item), "__hlobatch_function__") or _is_the_compilers(type(item))
+    return isinstance(item, _ATOMS) or _is_the_compilers(type(item))
 
 
 def _is_the_compilers(kind: type) -> bool:
@@ -203,7 +198,7 @@ def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
             yield class_attributes
         case types.FunctionType():
             yield from [attributes] if _is_users(item) else ()
-        case _ if owner_of(item) is not item:
+        case _ if owner_of(item) is not item or isinstance(item, np.ndarray) or _is_batched(item):
             return
         case _ if is_used_up(item):
             yield position
@@ -217,8 +212,10 @@ def _readers(item: Any) -> Iterator[Callable[[Any], Any]]:
 def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
     """The objects that an object consists of."""
     match item:
-        case Namespace():
+        case Namespace() | np.ndarray():
             return
+        case _ if _is_batched(item):
+            yield item.__hlobatch_function__
         case types.CellType():
             yield from cell_content(item).values()
         case type():
@@ -236,7 +233,7 @@ def _consists_of(item: Any, names: frozenset[str] | None) -> Iterator[Any]:
             yield from [type(item)] if is_users_class(type(item)) else ()
             held = content(item)
             values = held.values() if isinstance(held, dict) else held if isinstance(held, tuple) else ()
-            yield from () if _PLAIN.issuperset(map(type, values)) else values
+            yield from () if _KINDS_PLAIN.issuperset(map(type, values)) else values
             by_name = names if names is not None and is_read_by_name(item) else None
             yield from (value for name, value in attributes(item).items() if by_name is None or name in by_name)
 
@@ -247,8 +244,7 @@ def _reaches(item: Any, names: frozenset[str] | None) -> Iterator[Named]:
         case types.FunctionType() if _is_users(item):
             yield from _named_by(item, _names_in(item.__code__) if names is None else _globals_in(item.__code__))
         case types.FunctionType():  # a library's, which may call functions that it was given
-            given = (value for cell in item.__closure__ or () for value in cell_content(cell).values())
-            yield from (("", value) for value in given if callable(value))
+            yield from (("", value) for value in around(item).values() if callable(value))
         case types.MethodType():
             yield "", item.__func__
         case type():
@@ -279,10 +275,7 @@ def _named_by(function: types.FunctionType, names: frozenset[str]) -> Iterator[N
         else:
             yield name, value
     yield from zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    defaults = function.__defaults__ or ()
-    positional = function.__code__.co_varnames[: function.__code__.co_argcount]
-    yield from zip(positional[len(positional) - len(defaults) :], defaults, strict=True)
-    yield from (function.__kwdefaults__ or {}).items()
+    yield from defaults(function).items()
 
 
 def _in_module(

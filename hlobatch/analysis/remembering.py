@@ -24,9 +24,9 @@ import jax
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.draws import is_users_class, is_users_file
-from hlobatch.analysis.objects import ATOMS, EMPTY, MOST_OBJECTS_SEARCHED
+from hlobatch.analysis.objects import ATOMS, MOST_OBJECTS_SEARCHED
 from hlobatch.diagnostics import UnsupportedSyntaxError
-from hlobatch.ir.sameness import attributes
+from hlobatch.ir.walk import around, attributes, defaults, walked
 
 
 def refuse_remembering(function: Any, outside: Iterable[Any], own: Collection[types.CodeType]) -> None:
@@ -74,35 +74,31 @@ def _assigned_around(function: Any) -> Iterator[str]:
 
 def _remembered(value: Any, own: Collection[types.CodeType], *, with_globals: bool = False) -> Iterator[Any]:
     """What a function holds on to, and what that consists of, the nearest first."""
-    pending, seen = collections.deque([value]), set[int]()
-    while pending and len(seen) < MOST_OBJECTS_SEARCHED:
-        item = pending.popleft()
-        if id(item) in seen or is_tracer(item):
-            continue
-        seen.add(id(item))
-        yield item
+
+    def parts(item: Any) -> Iterator[Any]:
         match item:
             case types.FunctionType():
-                around = [cell.cell_contents for cell in item.__closure__ or () if cell != EMPTY]
-                if not is_users_file(item.__code__.co_filename):
-                    around = [value for value in around if callable(value)]  # a library keeps its own containers alone
-                pending.extend(around if item.__code__ not in own else ())
-                pending.extend([*(item.__defaults__ or ()), *(item.__kwdefaults__ or {}).values()])
-                pending.extend(item.__globals__.values() if with_globals else ())
+                is_library = not is_users_file(item.__code__.co_filename)  # which keeps its own containers alone
+                held = around(item).values() if item.__code__ not in own else ()
+                yield from filter(callable, held) if is_library else held
+                yield from defaults(item).values()
+                yield from item.__globals__.values() if with_globals else ()
             case types.MethodType():
-                pending.extend([item.__self__, item.__func__])
+                yield from (item.__self__, item.__func__)
             case types.BuiltinMethodType():
-                pending.append(item.__self__)
+                yield item.__self__
             case functools.partial():
-                pending.extend([item.func, *item.args, *item.keywords.values()])
+                yield from (item.func, *item.args, *item.keywords.values())
             case types.ModuleType() if with_globals and is_users_file(getattr(item, "__file__", None) or ""):
-                pending.extend(vars(item).values())
+                yield from vars(item).values()
             case dict():
-                pending.extend(item.values())
+                yield from item.values()
             case list() | tuple() | set() | frozenset() | collections.deque():
-                pending.extend(item)
+                yield from item
             case _ if with_globals and _is_mutable(item):
-                pending.extend(attributes(item).values())
+                yield from attributes(item).values()
+
+    return walked([value], parts, most=MOST_OBJECTS_SEARCHED, enters=lambda item: not is_tracer(item))
 
 
 def _is_mutable(item: Any) -> bool:

@@ -18,10 +18,11 @@ import numpy as np
 from hlobatch._jax import is_key, is_tracer
 from hlobatch.analysis.mutation import Namespace, Part, content
 from hlobatch.analysis.reach import is_read_by_name, read
-from hlobatch.ir.sameness import are_same, attributes
+from hlobatch.ir.sameness import are_same
+from hlobatch.ir.walk import PLAIN, attributes, is_filled
 
 _MISSING: Final = object()
-PLAIN: Final = (int, float, complex, str, bytes, types.NoneType, np.generic)
+UNCHANGING: Final = (*PLAIN, np.generic)
 """Classes of objects that consist of nothing that could change."""
 
 
@@ -72,7 +73,7 @@ class Surroundings:
             if get(name, _MISSING) is not value:
                 return False
         for cell, value in self._cells:
-            if cell == _EMPTY or cell.cell_contents is not value:
+            if not is_filled(cell) or cell.cell_contents is not value:
                 return False
         for container, values in self._containers:
             if len(values) != len(container) * (1 + isinstance(container, dict)) or not all(
@@ -93,9 +94,6 @@ class Surroundings:
     def again(self) -> Surroundings:
         """What the same functions read now."""
         return Surroundings(self._values)
-
-
-_EMPTY: Final = types.CellType()
 
 
 def _paired(left: Sequence[Any], right: Sequence[Any]) -> Iterable[tuple[Any, Any]]:
@@ -138,7 +136,7 @@ def _are_alike(left: Any, right: Any) -> bool:
         return _hold_the_same(left, right)
     if isinstance(left, np.ndarray):
         return bool(left.dtype == right.dtype) and left.shape == right.shape
-    if isinstance(left, PLAIN):
+    if isinstance(left, UNCHANGING):
         return are_same(left, right)
     if isinstance(left, types.FunctionType):
         return left.__code__ == right.__code__ and all(

@@ -37,12 +37,13 @@ from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
-from hlobatch.ir.boxed import Boxed, leaves_of
+from hlobatch.ir.boxed import boxes_in, leaves_of
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.code import Code, equation_primitives
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, rebuilt
+from hlobatch.ir.walk import around, walked
 
 _one_lane: contextvars.ContextVar[bool] = contextvars.ContextVar("hlobatch_one_lane", default=False)
 
@@ -128,8 +129,8 @@ def _recognized(function: Any) -> Hashable | None:
     if not isinstance(function, types.FunctionType):
         known: Hashable = function
         return known if isinstance(function, Code) or is_dataclass(function) else None
-    cells = (cell.cell_contents for cell in function.__closure__ or ())
-    return function.__code__, tuple(value if isinstance(value, Site) else id(value) for value in cells)
+    held = around(function).values()
+    return function.__code__, tuple(value if isinstance(value, Site) else id(value) for value in held)
 
 
 def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -> TracedFunction:
@@ -365,9 +366,7 @@ def _named(function: Any) -> dict[str, Any]:
     """The objects outside of some code that it names."""
     if not isinstance(function, types.FunctionType):
         return {}
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    named = {name: cell.cell_contents for name, cell in cells}
-    return named | {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
+    return around(function) | {n: function.__globals__[n] for n in names_of(function) if n in function.__globals__}
 
 
 def _parts_of(type_: Type) -> list[Part]:
@@ -418,10 +417,4 @@ def _outside(op: PrimOp, in_types: Sequence[Type], values: Sequence[Any]) -> lis
 
 def _classes_of(values: Sequence[Any]) -> set[type]:
     """The user's classes that objects among some values are of."""
-    pending, kinds = [*values], set[type]()
-    while pending:
-        leaves = jax.tree.leaves(pending.pop(), is_leaf=lambda part: isinstance(part, Boxed))
-        found = [leaf for leaf in leaves if isinstance(leaf, Boxed)]
-        kinds.update(boxed.cls for boxed in found)
-        pending += [value for boxed in found for value in boxed.values]
-    return kinds
+    return {box.cls for box in walked(boxes_in(values), lambda box: boxes_in(box.values))}

@@ -23,6 +23,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.effects import lane_print
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.walk import around, walked
 
 EFFECTS: Final = (jax.debug.print, jax.debug.callback)
 """JAX's own functions that have the host do something, which code that is traced calls as it stands."""
@@ -49,29 +50,22 @@ class Shows:
 
 def prints(function: Any) -> bool:
     """Whether a function of the user's may print, itself or by one that it calls: JAX would do so while it traces."""
-    return any("print" in names and found.get("print") is print for names, found in _named(function, set()))
+    return any(_named(one).get("print") is print for one in _called(function) if "print" in names_of(one))
 
 
-def _named(function: Any, seen: set[Any]) -> Iterator[tuple[set[str], dict[str, Any]]]:
-    """Names in the code of a function, and of those of the user's that it names, and what they stand for."""
-    if not isinstance(function, types.FunctionType) or function in seen or not is_users(function):
-        return
-    seen.add(function)
-    names = names_of(function)
-    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
-    around = {name: cell.cell_contents for name, cell in cells if _is_filled(cell)}
-    found = {name: function.__globals__.get(name, getattr(builtins, name, None)) for name in names} | around
-    yield names, found
-    for value in found.values():
-        yield from _named(value, seen)
+def _called(function: Any) -> Iterator[types.FunctionType]:
+    """A function of the user's, and those that it names, and those that these name."""
+
+    def is_followed(value: Any) -> bool:
+        return isinstance(value, types.FunctionType) and is_users(value)
+
+    return walked([function], lambda one: _named(one).values(), enters=is_followed)
 
 
-def _is_filled(cell: Any) -> bool:
-    try:
-        cell.cell_contents  # noqa: B018  # it raises where there are none
-    except ValueError:
-        return False
-    return True
+def _named(function: types.FunctionType) -> dict[str, Any]:
+    """What the names in the code of a function stand for."""
+    known = function.__globals__
+    return {n: known.get(n, getattr(builtins, n, None)) for n in names_of(function)} | around(function)
 
 
 def printed(shows: Shows, *values: Any) -> None:

@@ -17,7 +17,7 @@ import warnings
 from collections.abc import Iterator, Sequence
 from typing import Any, Final
 
-from hlobatch.analysis.draws import code_within
+from hlobatch.ir.walk import code_within
 
 PROGRAM: Final = "<string>"
 """What ``python -c`` calls its program, and ``exec`` what it is given."""

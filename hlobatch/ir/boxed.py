@@ -42,7 +42,7 @@ class Boxed:
 
 def unboxed(value: Any) -> Any:
     """A pytree with the objects themselves; the pytree itself, if there are none."""
-    if not any(map(is_boxed, jax.tree.leaves(value, is_leaf=is_boxed))):
+    if not boxes_in(value):
         return value
     return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_boxed)
 
@@ -50,6 +50,11 @@ def unboxed(value: Any) -> Any:
 def is_boxed(part: Any) -> bool:
     """Whether a value is a box."""
     return isinstance(part, Boxed)
+
+
+def boxes_in(value: Any) -> list[Boxed]:
+    """The boxes in a pytree, but for those in other boxes."""
+    return list(filter(is_boxed, jax.tree.leaves(value, is_leaf=is_boxed)))
 
 
 Keys = frozenset[Any]

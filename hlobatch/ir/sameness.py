@@ -7,13 +7,14 @@ of them. What Python calls unequal is never the same, but for numbers that are n
 from __future__ import annotations
 
 import dataclasses
-import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from collections.abc import Set as AbstractSet
 from typing import Any, Final
 
 import jax
 import numpy as np
+
+from hlobatch.ir.walk import attributes
 
 _EXACT: Final = (int, str, bytes)
 """Classes of which equal objects of one type are the same."""
@@ -87,21 +88,3 @@ def _compared(item: Any) -> dict[str, Any]:
         return attributes(item)
     names = [field.name for field in dataclasses.fields(item) if field.compare]
     return {name: getattr(item, name) for name in names if hasattr(item, name)}
-
-
-def attributes(item: Any) -> dict[str, Any]:
-    """An object's attributes by name."""
-    slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
-    own = getattr(item, "__dict__", None)
-    return {
-        **{name: getattr(item, name) for name in slots if hasattr(item, name)},
-        **(own if isinstance(own, dict) else {}),
-    }
-
-
-def _slots(cls: type) -> Iterator[str]:
-    slots = vars(cls).get("__slots__", ())
-    for name in [slots] if isinstance(slots, str) else slots:
-        is_private = name.startswith("__") and not name.endswith("__")
-        if name not in ("__dict__", "__weakref__"):
-            yield sys.intern(f"_{cls.__name__.lstrip('_')}{name}") if is_private else name

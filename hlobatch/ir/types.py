@@ -19,7 +19,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
-from hlobatch.ir.boxed import Boxed, is_boxed
+from hlobatch.ir.boxed import Boxed, boxes_in
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
@@ -146,8 +146,9 @@ class Type:
     @cached_property
     def is_stored_as_it_is(self) -> bool:
         """Whether a value is the pytree of the arrays that it is stored in: no Python object, no typed key."""
-        has_boxes = any(map(is_boxed, jax.tree.leaves(self.tensors, is_leaf=is_boxed)))
-        return not has_boxes and all(isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves)
+        return not boxes_in(self.tensors) and all(
+            isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves
+        )
 
     @cached_property
     def grows(self) -> bool:

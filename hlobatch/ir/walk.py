@@ -1,0 +1,99 @@
+"""Python objects -> what they consist of, and what that consists of, each once: the one walk over objects.
+
+::
+
+    walked([f], lambda one: [*around(one).values(), *defaults(one).values()])
+
+Who walks is a visitor, which says by a function what it wants to see of an object. The other functions here are what
+visitors say it with: the attributes of an object, the variables around a function, and so on.
+"""
+
+from __future__ import annotations
+
+import collections
+import math
+import sys
+import types
+from collections.abc import Callable, Iterable, Iterator
+from typing import Any, Final, TypeVar
+
+_One = TypeVar("_One")
+
+PLAIN: Final = (str, bytes, int, float, complex, types.NoneType)
+"""What consists of nothing else."""
+_EMPTY: Final = types.CellType()
+
+
+def walked(
+    start: Iterable[_One],
+    parts: Callable[[_One], Iterable[_One]],
+    *,
+    most: float = math.inf,
+    enters: Callable[[_One], bool] = lambda _: True,
+    comes_first: Callable[[_One], bool] | None = None,
+    object_of: Callable[[_One], Any] = lambda one: one,
+) -> Iterator[_One]:
+    """Objects and what they consist of, each once, the nearest first.
+
+    Args:
+        start: The objects.
+        parts: What the visitor wants to see of one of them, once that was given.
+        most: How many are given at most.
+        enters: Whether one is given, and looked into; asked each time that one is come by.
+        comes_first: What is looked at before all that was found before.
+        object_of: The object that one is about, if what is walked over is not the objects themselves.
+    """
+    pending, seen = collections.deque(start), dict[int, Any]()
+    while pending and len(seen) < most:
+        one = pending.popleft()
+        item = object_of(one)
+        if id(item) in seen or not enters(one):
+            continue
+        seen[id(item)] = item  # which is kept, so that no other gets its id
+        yield one
+        found = list(parts(one))
+        if comes_first is not None:
+            pending.extendleft(part for part in reversed(found) if comes_first(part))
+            found = [part for part in found if not comes_first(part)]
+        pending.extend(found)
+
+
+def attributes(item: Any) -> dict[str, Any]:
+    """An object's attributes by name."""
+    slots = [name for cls in type(item).__mro__ for name in _slots(cls)]
+    own = getattr(item, "__dict__", None)
+    return {
+        **{name: getattr(item, name) for name in slots if hasattr(item, name)},
+        **(own if isinstance(own, dict) else {}),
+    }
+
+
+def _slots(cls: type) -> Iterator[str]:
+    slots = vars(cls).get("__slots__", ())
+    for name in [slots] if isinstance(slots, str) else slots:
+        is_private = name.startswith("__") and not name.endswith("__")
+        if name not in ("__dict__", "__weakref__"):
+            yield sys.intern(f"_{cls.__name__.lstrip('_')}{name}") if is_private else name
+
+
+def around(function: types.FunctionType) -> dict[str, Any]:
+    """The variables around a function that have a value, by name."""
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    return {name: cell.cell_contents for name, cell in cells if is_filled(cell)}
+
+
+def is_filled(cell: types.CellType) -> bool:
+    """Whether a variable around a function has a value."""
+    return cell != _EMPTY
+
+
+def defaults(function: types.FunctionType) -> dict[str, Any]:
+    """The values that parameters of a function have where it is given none, by name."""
+    code, values = function.__code__, function.__defaults__ or ()
+    positional = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
+    return {**dict(zip(positional, values, strict=True)), **(function.__kwdefaults__ or {})}
+
+
+def code_within(code: types.CodeType) -> Iterator[types.CodeType]:
+    """Some code and that of the functions, lambdas and comprehensions in it."""
+    return walked([code], lambda one: (part for part in one.co_consts if isinstance(part, types.CodeType)))
