@@ -16,8 +16,6 @@ from hlobatch.ir.types import Static, TensorType, Type, opened
 
 UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
 """What Python says of a value that differs between lanes where it looks for a key."""
-_OF_LENGTH: Final = re.compile(r"pop from (an )?empty|pop index out of range|(list|deque) index out of range|x not in")
-"""What Python says of lists that are too short."""
 _BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, collections.OrderedDict)
 
 
@@ -34,7 +32,7 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
     about = error.about if isinstance(error, HloBatchError) else None
     if isinstance(about, tuple):
         return tuple(sorted({(unsplit(op.vars_in[index]), len(path)) for index, path in about}))
-    if isinstance(error, (IndexError, ValueError)) and _OF_LENGTH.search(str(error)):
+    if isinstance(error, (IndexError, ValueError)):
         kinds, empty = (list, collections.deque), True
     elif about is not None:
         kinds = (about,)

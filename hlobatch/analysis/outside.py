@@ -89,7 +89,7 @@ def unchanged(values: Sequence[Named], *, arrays_are_copied: bool = False) -> It
         for part in filter(Part.differs, found.parts):
             part.put_back()
         _put_back(copies)
-        if kept and isinstance(error, ValueError) and "read-only" in str(error):
+        if kept and isinstance(error, ValueError):  # perhaps since one cannot be written to now
             raise ReadOnlyError from error
         raise
     if _put_back(copies):

@@ -10,16 +10,14 @@ from __future__ import annotations
 import inspect
 import traceback
 import types
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from typing import Final
-
-import jax
+from typing import Any, Final
 
 from hlobatch.analysis.facts import Site
 from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
-from hlobatch.ir.types import Type
+from hlobatch.ir.types import Static, TensorType, Type, opened
 
 LEN: Final = "__len__"
 BOOL: Final = "__bool__"
@@ -59,20 +57,35 @@ def called_by_itself(error: BaseException) -> str | None:
     return None
 
 
-def needs_number(error: BaseException, text: str, types_: Iterable[Type]) -> str | None:
-    """``__bool__`` or ``__len__``, if Python wants a number of that, and got a lane's.
+def need_numbers(error: BaseException, types_: Iterable[Type], named: Iterable[Any]) -> list[str]:
+    """``__bool__`` and ``__len__``, as far as Python may have wanted a number of them, and got a lane's.
 
     Args:
-        error: What came of it.
-        text: The code.
+        error: What came of the code.
         types_: Of what it reads.
+        named: What it names, such as classes of objects that it makes.
     """
-    if "__bool__ should return bool" in str(error):
-        return BOOL
-    is_index = isinstance(error, jax.errors.TracerIntegerConversionError) or "as an integer" in str(error)
-    classes = (type_.tensors.cls for type_ in types_ if isinstance(type_.tensors, Boxed))
-    has_length = any(isinstance(getattr(cls, LEN, None), types.FunctionType) for cls in classes)
-    return LEN if is_index and (has_length or "len(" in text) else None
+    if not isinstance(error, TypeError) or isinstance(error, HloBatchError):
+        return []
+    classes = {kind for type_ in types_ for kind in _classes_in(type_.tensors)}
+    classes.update(one for one in named if isinstance(one, type))
+    return [name for name in (BOOL, LEN) if any(_has(kind, name) for kind in classes)]
+
+
+def _has(kind: type, name: str) -> bool:
+    """Whether a class has a method of the user's."""
+    return isinstance(getattr(kind, name, None), types.FunctionType)
+
+
+def _classes_in(pattern: Any) -> Iterator[type]:
+    """The classes of the objects in a pattern."""
+    if isinstance(pattern, Static):
+        yield type(pattern.value)
+    elif isinstance(pattern, Boxed):
+        yield pattern.cls
+    if pattern is not None and not isinstance(pattern, (Static, TensorType)):
+        for part in opened(pattern)[0]:
+            yield from _classes_in(part)
 
 
 def _is_special(name: str) -> bool:

@@ -31,7 +31,7 @@ from hlobatch.analysis.leaf_types import leaf_type, widened_leaf
 from hlobatch.analysis.mutation import Part, changed, refuse_generator
 from hlobatch.analysis.objects import gives_values, refuse_kept
 from hlobatch.analysis.outside import ReadOnlyError, depends_on_what_was_added, unchanged
-from hlobatch.analysis.overloads import Overloaded, called_by_itself, needs_number, of_operations
+from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbers, of_operations
 from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
@@ -260,8 +260,9 @@ def _wrong(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> HloBatchEr
     else:
         wrong = explained(error, op, in_types)
         wrong.__cause__ = error
-    if name := called_by_itself(error) or needs_number(error, op.text, in_types):
-        raise Learned(of_operations(op.location, name), Overloaded(wrong)) from None
+    name = called_by_itself(error)
+    names = [name] if name else need_numbers(error, in_types, _named(op.function).values())
+    tell([(of_operations(op.location, one), Overloaded(wrong)) for one in names])
     return wrong
 
 

@@ -876,3 +876,37 @@ def test_what_another_name_would_see_is_refused(function):
     """Sets, deques and counters that are empty so far are Python's own objects, and have names as lists do."""
     with pytest.raises(hb.UnsupportedSyntaxError, match=r"changes '\w+' in place"):
         hb.batch(function)(np.arange(3))
+
+
+def greatest_so_far(n):
+    items, best = [], 0
+    for i in range(n):
+        if i > 0:
+            best += max(items)
+        items.append(i)
+    return best
+
+
+def first_of_those_so_far(n):
+    items, total = [], 0
+    for i in range(n):
+        if i > 0:
+            first, *_ = items
+            total += first
+        items.append(i + 1)
+    return total
+
+
+def least_of_a_queue(n):
+    items, total = deque(), 0
+    for i in range(n):
+        if i > 1:
+            total += min(items)
+        items.append(i + 1)
+    return total
+
+
+@pytest.mark.parametrize("function", [greatest_so_far, first_of_those_so_far, least_of_a_queue])
+def test_whatever_an_empty_list_raises_it_may_be_one_that_grows(function):
+    """Only some of the texts that Python has for it were known: this was refused with the text of Python's error."""
+    assert hb.batch(function)(np.arange(5, dtype=np.int32)).tolist() == [function(n) for n in range(5)]
