@@ -103,6 +103,8 @@ def _onto(equation: Any, operands: Sequence[Any], total: Any) -> Any:
     _, *others = operands
     if equation.primitive.name == "dynamic_update_slice":
         part, *start = others
-        there = jax.lax.dynamic_slice(total, start, part.shape)
-        return jax.lax.dynamic_update_slice(total, jnp.add(there, part), start)
+        axes = tuple(range(part.ndim))
+        numbers = jax.lax.ScatterDimensionNumbers(axes, (), axes)
+        at = jnp.stack([jnp.asarray(i, jnp.int32) for i in start])
+        return jax.lax.scatter_add(total, at, part, numbers, unique_indices=True, mode=jax.lax.GatherScatterMode.CLIP)
     return as_it_is(equation, [total, *others])[0]

@@ -24,6 +24,11 @@ def is_sum(variable: str) -> bool:
     return variable.startswith(SUM)
 
 
+def summed_for(variable: str) -> str:
+    """The input of main whose cotangent a variable is the sum of."""
+    return variable.removeprefix(SUM).split(":", 1)[0]
+
+
 def is_tape(variable: str) -> bool:
     """Whether a variable is a stack of a lane, which no call leaves as it was."""
     return is_of_a_lane(variable) and not is_sum(variable)

@@ -1,6 +1,6 @@
 """The outer product of two arrays, added to an array: what the cotangent of a matrix is, again and again.
 
-It is a function that a jaxpr calls by its name, so that code of a lane's own adds row by row to the array where it lies,
+It is a function that a jaxpr calls by its name: code of a lane's own adds row by row to the array where that lies,
 and everybody else sees a product and a sum.
 """
 

@@ -253,7 +253,7 @@ prepare.one:
   %aligned = and i64 %aligned.up, -64
   %stacks = add i64 %aligned, %local
 {_field(Call.LOCAL, "%aligned")}{_field(Call.STACKS, "%stacks")}{_field(Call.COUNTS, "%own.n")}\
-{_field(Call.FUEL, str(1 << 40))}{_field(Call.REFILL, str(1 << 40))}\
+{_field(Call.ROW, "%t")}{_field(Call.FUEL, str(1 << 40))}{_field(Call.REFILL, str(1 << 40))}\
   %no_own = icmp eq ptr %own, null
   br i1 %no_own, label %start, label %prepared
 prepared:

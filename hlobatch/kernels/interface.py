@@ -44,11 +44,13 @@ class Operands:
         captured: Arrays that the program's code captured, each by what it is known by there.
         shared: For each array of the program's inputs, whether all lanes share it.
         computed: Variables that are the same in every lane and were computed before.
+        summed: Arrays of the results, by position, that are sums over all inputs of a thread, of which each has a row.
     """
 
     captured: tuple[int, ...]
     shared: tuple[bool, ...]
     computed: tuple[str, ...]
+    summed: tuple[int, ...] = ()
 
 
 class Call:
@@ -76,4 +78,6 @@ class Call:
     """Turns between two such looks."""
     COUNTS: Final = 12
     """How often each block ran, ``i64[blocks]``."""
-    FIELDS: Final = 13
+    ROW: Final = 13
+    """The thread's row of sums."""
+    FIELDS: Final = 14

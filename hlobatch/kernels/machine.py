@@ -6,8 +6,8 @@ address that was pushed last. A lane branches by itself, so there is no mask, no
 
 ::
 
-    i32 @lane(i64 index, ptr captured …, ptr in …, ptr shared …, ptr out …, ptr call, ptr local, ptr stacks, ptr frames,
-              ptr counts, i64 row, i64 rows)
+    i32 @lane(i64 index, ptr captured …, ptr in …, ptr shared …, ptr begun …, ptr out …, ptr call, ptr local,
+              ptr stacks, ptr frames, ptr counts, i64 row, i64 rows)
 
 runs the input ``index`` and returns its fate: a ``Fate``, and in the bits above its ``NUMBER``, counting from 1, which
 failure it was or which stack was too small. It writes results only if the input is finished or has failed.
@@ -112,10 +112,17 @@ class Machine:
                 self._of_host.update(places[-1:] if reads_only else ())
                 position += 1
             cells[v] = places
+        cells |= self._sums
         for v, leaves in self._leaves.items():
             if v not in cells:
                 cells[v] = [e.memory(leaf.dtype, size(leaf.shape)) for leaf in leaves]
         return cells
+
+    @cached_property
+    def _sums(self) -> dict[str, list[str]]:
+        """The memory of variables that are sums over all inputs of a thread: its rows of results."""
+        places = [(v, k) for v in self.program.vars_out for k in range(len(self._leaves[v]))]
+        return {places[k][0]: [f"%sum{k}"] for k in self.operands.summed}
 
     @cached_property
     def _computed_arrays(self) -> int:
@@ -155,6 +162,10 @@ class Machine:
         for op in self.program.ops:
             if isinstance(op, (PushGotoOp, IndirectGotoOp)):
                 e.do(f"store i32 {self._numbers[HALT]}, ptr {self._cells[op.counter][0]}")
+        for k in self.operands.summed:
+            leaf, row = self.outputs[k], e.op(f"load i64, ptr {self._in_call(Call.ROW)}")
+            offset = e.times(row, size(leaf.shape) * leaf.dtype.itemsize)
+            e.lines.append(f"  %sum{k} = getelementptr i8, ptr %out{k}, i64 {offset}")
         position = 0
         for v in self.program.vars_in:
             for cell, leaf in self._stored(v):
@@ -178,6 +189,8 @@ class Machine:
         e = self.emitter
         e.label("%finished")
         for k, (cell, leaf) in enumerate([pair for v in self.program.vars_out for pair in self._stored(v)]):
+            if k in self.operands.summed:
+                continue
             place = e.address(f"%out{k}", leaf.dtype, e.times("%index", size(leaf.shape)))
             e.copy_to(self._current(cell, leaf), place)
         e.do(f"store i32 {self._fate()}, ptr %fate")
@@ -275,7 +288,8 @@ class Machine:
         values: list[Value] = []
         for v in op.vars_out:
             found = [e.converted(next(results), leaf.dtype) for leaf in self._types(v)]
-            if self._leaves[v]:
+            begins = v in self._sums and v not in op.vars_in  # a sum goes on from one input to the next
+            if self._leaves[v] and not begins:
                 places += self._cells[v]
                 values += found
         e.settle(places, values)
@@ -335,7 +349,7 @@ class Machine:
         """The names of the pointers to arrays that the function takes, in order."""
         names = (
             ("captured", len(self.operands.captured)), ("in", len(self.inputs)), ("shared", self._computed_arrays),
-            ("out", len(self.outputs)),
+            ("begun", len(self.operands.summed)), ("out", len(self.outputs)),
         )  # fmt: skip
         return [f"%{stem}{k}" for stem, count in names for k in range(count)]
 
@@ -346,6 +360,7 @@ class Machine:
             "captured": "noalias readonly",
             "in": "noalias readonly",
             "shared": "noalias readonly",
+            "begun": "",  # zeros that the results of sums lie in
             "out": "noalias",
         }
         pointers = [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]

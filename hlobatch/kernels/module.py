@@ -35,6 +35,7 @@ class KernelModule:
         local_bytes: What a lane takes of memory of its own besides its stacks.
         stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
         blocks: How many blocks are counted; none if it does not count.
+        sums: Whether some of the results are sums over the inputs of a thread.
     """
 
     text: str
@@ -44,6 +45,7 @@ class KernelModule:
     local_bytes: int
     stack_bytes: int
     blocks: int
+    sums: bool = False
 
     @property
     def fits_any_stack(self) -> bool:
@@ -74,6 +76,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         machine.emitter.local_bytes,
         machine.emitter.own_bytes,
         len(program.graph.blocks) if options.counts else 0,
+        bool(operands.summed),
     )
 
 

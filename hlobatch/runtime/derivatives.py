@@ -9,7 +9,7 @@ batched, exported and differentiated again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, NamedTuple
+from typing import Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -36,20 +36,14 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
-from hlobatch.ir.physical import array_bytes
 from hlobatch.runtime.execute import execute, prepared
 from hlobatch.runtime.opened import derived, opened_at, split, with_captured
-from hlobatch.runtime.parts import in_parts
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import guard_p, run_p, run_within
+from hlobatch.runtime.sums import results_with_sums
 
 tangents_p = Primitive("hlobatch_tangents")
 tangents_p.multiple_results = True
-
-
-MOST_BYTES_OF_ROWS: Final = 1 << 24
-"""Bytes of cotangents of shared inputs that a run gives back, a row for each input of the batch, to be summed over the
-batch; a larger batch runs in parts. Chosen by judgement (2026-11): large batches take more than 16 MiB anyway."""
 
 
 class Tangents(NamedTuple):
@@ -311,21 +305,14 @@ def cotangents_of(
     """
     given = {i: ct for i, ct in cotangents.items() if not is_zero(ct)}
     made = _cotangents(plan, varied, tuple(given))
-    whole = [*inputs, *(given[i] for i in made.results)]
-    count, shared = len(plan.out_type.tensor_leaves), plan.input_shared
-    summed = [shared[i] for i in made.inputs]
-
-    def part(some: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """What each input has, and what is summed over inputs."""
-        outputs = _results(made.plan, captured, some, plan)
-        bars = outputs[count : count + len(made.inputs)]
-        own = [x for x, is_summed in zip(bars, summed, strict=True) if not is_summed]
-        return [*outputs[:count], *own], [jnp.sum(x, 0) for x, is_summed in zip(bars, summed, strict=True) if is_summed]
-
-    row = sum(array_bytes(inputs[i]) for i, is_summed in zip(made.inputs, summed, strict=True) if is_summed)
-    own, sums = in_parts(part, whole, made.plan.input_shared, MOST_BYTES_OF_ROWS // max(row, 1))
-    of_shared, of_lanes = iter(sums), iter(own[count:])
-    return own[:count], {i: next(of_shared if s else of_lanes) for i, s in zip(made.inputs, summed, strict=True)}
+    operands = [*inputs, *(given[i] for i in made.results)]
+    count = len(plan.out_type.tensor_leaves)
+    summed = tuple(count + k for k, i in enumerate(made.inputs) if plan.input_shared[i])
+    if summed:
+        outputs = results_with_sums(made.plan, with_captured(made.plan, plan, captured), operands, summed)
+    else:
+        outputs = _results(made.plan, captured, operands, plan)
+    return outputs[:count], dict(zip(made.inputs, outputs[count:], strict=False))
 
 
 def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:

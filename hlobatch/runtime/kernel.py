@@ -191,7 +191,7 @@ class Run:
         self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
         self.counts = np.zeros(self.kernel.module.blocks, np.int64)
         module = self.kernel.module  # what is left off and begins anew would be counted twice
-        self.is_long = bool(module.blocks) or not module.fits_any_stack
+        self.is_long = bool(module.blocks) or module.sums or not module.fits_any_stack
 
     def finish(self) -> None:
         """Run all of it."""
@@ -203,10 +203,19 @@ class Run:
             left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
             if not left.size and not (left := self._deeper()).size:
                 break
+            if self.kernel.module.sums:
+                left = self._all_anew()
             self.status[left] = Fate.UNSTARTED
             todo = left.astype(np.int64)
         if (self.status & _MASK == FAULT).any():
             raise AssertionError("a lane would have left its arrays")
+
+    def _all_anew(self) -> np.ndarray[Any, Any]:
+        """All inputs, where what those left off have added to sums is forgotten."""
+        _, results = self.owners
+        for array in results:
+            array[...] = 0
+        return np.arange(self.size)
 
     def _deeper(self) -> np.ndarray[Any, Any]:
         """The inputs that run again, on larger stacks."""
@@ -237,7 +246,7 @@ class Run:
         others: list[Future[Any]] = []
 
         def made(turns: int, *, is_last: bool) -> _Call:
-            calls.append(_Call.of(self, shared, todo, count, threads, turns, is_last=is_last))
+            calls.append(_Call.of(self, shared, todo, count, threads, turns, is_last=is_last, row=len(calls)))
             return calls[-1]
 
         def leave_to_another() -> None:
@@ -299,7 +308,9 @@ class _Call:
     kept: tuple[Any, ...]
 
     @classmethod
-    def of(cls, run: Run, shared: Any, todo: Any, count: int, threads: int, turns: int, *, is_last: bool) -> _Call:
+    def of(
+        cls, run: Run, shared: Any, todo: Any, count: int, threads: int, turns: int, *, is_last: bool, row: int
+    ) -> _Call:
         """The call of the kernel by one of the threads of a run."""
         module = run.kernel.module
         entries, stacks = run.frames.entries
@@ -319,6 +330,7 @@ class _Call:
         fields[Call.IS_LAST] = int(is_last)
         fields[Call.FUEL], fields[Call.REFILL] = turns, turns
         fields[Call.COUNTS] = counts.ctypes.data
+        fields[Call.ROW] = row
         return cls(fields, run.kernel, run.arrays, counts, (entries, memory, shared, todo, run))
 
     def run(self) -> int:

@@ -22,7 +22,7 @@ from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.kernels import ffi, ffi_handler, ffi_structs, jit
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import CHUNKS, Kernel
-from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function
+from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function, summed_results
 from hlobatch.runtime.plan import Plan
 
 TARGET: Final = "hlobatch_kernel"
@@ -108,15 +108,22 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
         size: Inputs in the batch.
     """
     shared = shared_function(plan)
-    types = [jax.ShapeDtypeStruct((size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
+    sums = summed_results(plan) if record.kernel.module.sums else ()
+    rows = dict.fromkeys(sums, int(record.fields[ffi.Record.THREADS]))
+    types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(result_types(plan))]
     status_type = jax.ShapeDtypeStruct((size,), np.int32)
-    call = jax.ffi.ffi_call(TARGET, [*types, status_type])
+
+    def call(*given: Any) -> list[Any]:
+        aliases = {len(given) + i: k for i, k in enumerate(sums)}  # each thread adds to a row of zeros
+        kernel = jax.ffi.ffi_call(TARGET, [*types, status_type], input_output_aliases=aliases)
+        zeros = (jnp.zeros(types[k].shape, types[k].dtype) for k in sums)
+        return list(kernel(*given, *zeros, kernel=np.int64(record.key)))
 
     def run(*operands: Any) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         operands = (*plan.kernel_captures.operands(known), *operands[count:])
-        *results, said = call(*operands, *shared(*operands), kernel=np.int64(record.key))
+        *results, said = call(*operands, *shared(*operands))
         fates = said & np.int32(_FATE)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
         return [*kept_results(plan, results), jnp.max(fates), status]

@@ -13,6 +13,7 @@ import numpy as np
 from hlobatch.analysis.cost import block_cost
 from hlobatch.diagnostics import KernelError, LaneError
 from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.names import is_sum, summed_for
 from hlobatch.ir.physical import array_bytes, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -36,9 +37,18 @@ LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
 
 
-def operands(plan: Plan) -> Operands:
+def operands(plan: Plan, *, sums: bool = False) -> Operands:
     """The arrays that the kernel of a plan takes, before those that it writes results to."""
-    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(plan.programs.of_a_lane))
+    program = plan.programs.of_a_lane
+    summed = summed_results(plan) if sums else ()
+    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(program), summed)
+
+
+def summed_results(plan: Plan) -> tuple[int, ...]:
+    """The arrays of the results, by position, that a kernel can sum over inputs: cotangents of what all lanes share."""
+    program = plan.programs.of_a_lane
+    places = [v for v in program.vars_out for _ in program.var_defs[v].tensor_leaves]
+    return tuple(k for k, v in enumerate(places) if is_sum(v) and summed_for(v) in plan.shared)
 
 
 def _computed(program: Program) -> tuple[str, ...]:
@@ -47,7 +57,9 @@ def _computed(program: Program) -> tuple[str, ...]:
     return tuple(v for v in shared if v not in program.vars_in)
 
 
-def module_of(plan: Plan, processor: Processor = CPU, *, counts: bool = False, checked: bool = False) -> KernelModule:
+def module_of(
+    plan: Plan, processor: Processor = CPU, *, counts: bool = False, checked: bool = False, sums: bool = False
+) -> KernelModule:
     """The code of a lane, as LLVM IR.
 
     Raises:
@@ -56,20 +68,25 @@ def module_of(plan: Plan, processor: Processor = CPU, *, counts: bool = False, c
     options = CodeOptions(processor, plan.options.max_steps, counts, checked)
     try:
         with plan.as_typed(), jax.ensure_compile_time_eval():
-            return to_llvm(plan.programs.of_a_lane, plan.name, operands(plan), options)
+            return to_llvm(plan.programs.of_a_lane, plan.name, operands(plan, sums=sums), options)
     except NoKernelError:
         raise
     except Exception as error:  # whatever it is: the program can run without
         raise NoKernelError(f"its code could not be made ({type(error).__name__}: {error})") from error
 
 
-def kernel_of(plan: Plan, *, counts: bool = False) -> Kernel:
+def kernel_of(plan: Plan, *, counts: bool = False, sums: bool = False) -> Kernel:
     """The kernel of a plan, which is made once.
+
+    Args:
+        plan: The plan.
+        counts: Whether it counts executions.
+        sums: Whether it sums over inputs what ``summed_results`` says.
 
     Raises:
         KernelError: There is none, and why.
     """
-    found: Any = plan.executable(("kernel", counts), lambda: _made(plan, counts=counts))
+    found: Any = plan.executable(("kernel", counts, sums), lambda: _made(plan, counts=counts, sums=sums))
     if isinstance(found, str):
         raise no_kernel(plan, found)
     assert isinstance(found, Kernel)
@@ -134,13 +151,13 @@ def _judged(plan: Plan) -> Verdict:
     return verdict
 
 
-def _made(plan: Plan, *, counts: bool) -> Any:
+def _made(plan: Plan, *, counts: bool, sums: bool) -> Any:
     """A kernel, or why there is none."""
     try:
         if plan.programs.policies.target.processor is None:
             raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
         jit.check_there()
-        module = module_of(plan, counts=counts, checked=CHECKED)
+        module = module_of(plan, counts=counts, checked=CHECKED, sums=sums)
         code, depths = jit.compiled(module.text), (plan.declared_depth, plan.tape_depth)
         return Kernel(module, code, *depths, plan.options.max_stack_bytes)
     except NoKernelError as reason:
@@ -168,20 +185,21 @@ class KernelRunner:
     device: Any = None
 
     @classmethod
-    def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner:
+    def of(cls, plan: Plan, inputs: Sequence[Any], *, counts: bool = False, sums: bool = False) -> KernelRunner:
         """The runner of a plan, for batches like one.
 
         Args:
             plan: The plan.
             inputs: Arrays as they are stored, or what they are like and where.
             counts: Whether the kernel counts what it does.
+            sums: Whether it sums results, of which there is a row for each thread then.
 
         Raises:
             KernelError: It has no kernel.
         """
         devices = devices_of(plan, inputs)
         device = next(iter(devices)) if len(devices) == 1 else None
-        return cls(plan, kernel_of(plan, counts=counts), plan.batch_size(inputs), device)
+        return cls(plan, kernel_of(plan, counts=counts, sums=sums), plan.batch_size(inputs), device)
 
     def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
         """The results of a batch as they are stored, and what was run.
@@ -195,11 +213,12 @@ class KernelRunner:
         """
         plan = self.plan
         given = [*map(_memory, (*plan.kernel_captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
-        results = [_aligned((self.size, *leaf.shape), leaf.dtype) for leaf in result_types(plan)]
-        pointers = [_pointer(array) for array in (*given, *results)]
-        run = self.kernel.run(
-            table(pointers), (given, results), self.size, self.kernel.threads_for(self.size, most_threads(plan))
-        )
+        threads = self.kernel.threads_for(self.size, most_threads(plan))
+        rows = dict.fromkeys(summed_results(plan), threads) if self.kernel.module.sums else {}
+        types = enumerate(result_types(plan))
+        results = [_aligned((rows.get(k, self.size), *leaf.shape), leaf.dtype) for k, leaf in types]
+        pointers = [_pointer(array) for array in (*given, *(results[k] for k in rows), *results)]
+        run = self.kernel.run(table(pointers), (given, results), self.size, threads)
         kept = kept_results(plan, results)
         if run.status.any():
             raise self._error(run, kept)

@@ -8,7 +8,7 @@ reports when the run was stopped, since inside ``jax.jit`` nobody can grow a sta
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -130,8 +130,9 @@ def _run_lowering(
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     is_within = strategy is None
-    if is_within and not plan.has_effects and _is_kernel_here(ctx, plan):
-        return _call_kernel(ctx, operands, plan, size)
+    if is_within and not plan.has_effects and is_kernel_here(ctx, plan):
+        with plan.as_typed():
+            return lower_as_jax(ctx, call_of_kernel(ctx, plan, size), operands)
     on_one_cpu = static and is_for_one_cpu(ctx)
     if plan.has_effects and is_for_export(ctx):
         raise no_effects_in_files(plan)
@@ -168,7 +169,7 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
     )
 
 
-def _is_kernel_here(ctx: Any, plan: Plan) -> bool:
+def is_kernel_here(ctx: Any, plan: Plan) -> bool:
     """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine.
 
     Where nobody asked for it, it is one on a single CPU alone: elsewhere JAX may divide the loop, and not a call.
@@ -178,13 +179,19 @@ def _is_kernel_here(ctx: Any, plan: Plan) -> bool:
     return plan.options.dispatch == KERNEL or is_for_one_cpu(ctx)
 
 
-def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> list[Any]:
-    """The call of a kernel.
+def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Callable[..., list[Any]]:
+    """The call of a kernel, as a function of captured arrays and inputs to ``[results…, stopped, status]``.
+
+    Args:
+        ctx: Of the rule that lowers it.
+        plan: What runs.
+        size: Inputs in the batch.
+        sums: Whether it sums over inputs what ``summed_results`` says, a row for each thread.
 
     Raises:
         KernelError: There is no kernel, or it cannot be called there.
     """
-    kernel = kernel_of(plan)
+    kernel = kernel_of(plan, sums=sums)
     (platform,) = lowering_platforms(ctx)
     if target_of(platform).processor is None:
         raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {platform!r}")
@@ -194,8 +201,7 @@ def _call_kernel(ctx: Any, operands: Sequence[Any], plan: Plan, size: Any) -> li
         raise no_kernel(plan, str(reason)) from None
     threads = min(most_threads(plan), plan.programs.policies.several.threads_for(size)) if is_for_one_cpu(ctx) else 1
     record = Record.of(kernel, threads)
-    with plan.as_typed():
-        return lower_as_jax(ctx, calling(plan, record, size), operands)
+    return calling(plan, record, size)
 
 
 def _check_memory(plan: Plan, layout: Layout) -> None:
@@ -269,10 +275,10 @@ def _guard_abstract(*operands: Any, plan: Plan) -> list[Any]:
 
 def _guard_impl(*operands: Any, plan: Plan) -> list[Any]:
     *results, stopped, _ = operands
-    return list(_reported(*operands, plan=plan)) if int(np.max(stopped)) else results
+    return list(reported(*operands, plan=plan)) if int(np.max(stopped)) else results
 
 
-def _reported(*operands: Any, plan: Plan) -> list[Any]:
+def reported(*operands: Any, plan: Plan) -> list[Any]:
     """The results; where the run was stopped, an error raised through the host instead."""
     *results, stopped, status = operands
     details = results[-1:] if plan.specialized.failures else []
@@ -299,7 +305,7 @@ def _poisoned(*operands: Any, plan: Plan) -> list[Any]:
 
 
 def _guard_lowering(ctx: Any, *operands: Any, plan: Plan) -> Any:
-    return lower_as_jax(ctx, partial(_poisoned if is_for_export(ctx) else _reported, plan=plan), operands)
+    return lower_as_jax(ctx, partial(_poisoned if is_for_export(ctx) else reported, plan=plan), operands)
 
 
 guard_p.def_abstract_eval(_guard_abstract)

@@ -27,7 +27,7 @@ from hlobatch.analysis.allocation import RETURN_ADDRESS
 from hlobatch.analysis.machine_liveness import points
 from hlobatch.analysis.updates import tensors, updated
 from hlobatch.ir.code import MOVE
-from hlobatch.ir.names import is_tape
+from hlobatch.ir.names import is_sum, is_tape
 from hlobatch.ir.ops import Op, PrimOp
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Block, Program
@@ -163,12 +163,12 @@ def stored_alike(one: Type, other: Type) -> bool:
 
 
 def _plainer(one: str, other: str) -> bool:
-    """Whether a name says more to the user than another: not main's, not a temporary."""
+    """Whether a name says more than another: a sum's, by which it is known; not main's, not a temporary."""
     return _obscurity(one) < _obscurity(other)
 
 
-def _obscurity(name: str) -> tuple[bool, bool, bool, str]:
-    return name.startswith("main."), "$" in name, name[-1].isdigit(), name
+def _obscurity(name: str) -> tuple[bool, bool, bool, bool, str]:
+    return not is_sum(name), name.startswith("main."), "$" in name, name[-1].isdigit(), name
 
 
 def _needed(op: Op) -> tuple[Op, ...]:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import hlobatch as hb
-from hlobatch.runtime import derivatives
+from hlobatch.runtime import sums
 
 FORMS = ("case", "kernel", *(pytest.param(form, marks=pytest.mark.slow) for form in ("chain", "guarded", "sweep")))
 
@@ -404,6 +404,33 @@ def test_a_large_batch_runs_in_parts_and_sums_what_all_lanes_share(
         return jax.grad(lambda *xs: sum(jnp.sum(y**2) for y in case.of_varied()(*xs)), (0, 1, 2, 3))(*some)
 
     whole = gradient(*case.point)
-    monkeypatch.setattr(derivatives, "MOST_BYTES_OF_ROWS", 2 * 8 * (8 * 4 + 4 * 8))  # two inputs in a part, of five
+    monkeypatch.setattr(sums, "MOST_BYTES_OF_ROWS", 2 * 8 * (8 * 4 + 4 * 8))  # two inputs in a part, of five
     for found, want in zip((jax.jit(gradient) if traced else gradient)(*case.point), whole, strict=True):
         np.testing.assert_allclose(found, want, rtol=1e-12, atol=1e-14)
+
+
+def many_trees(count: int) -> tuple[Any, ...]:
+    """The arguments of ``tree``: chains of up to 20 nodes that lean to the left, and weights."""
+    random = np.random.default_rng(2)
+    nodes = 41
+    left, right = -np.ones((2, count, nodes), np.int32)
+    for i, depth in enumerate(random.integers(0, 20, count)):
+        left[i, 0 : 2 * depth : 2] = np.arange(2, 2 * depth + 2, 2)
+        right[i, 0 : 2 * depth : 2] = np.arange(1, 2 * depth, 2)
+    return left, right, random.normal(size=(count, nodes, 4)), 0.3 * random.normal(size=(4, 8))
+
+
+@pytest.mark.parametrize("traced", [False, True])
+@pytest.mark.parametrize("threads", [1, 3])
+def test_threads_sum_what_lanes_share_also_where_stacks_grow(threads: int, traced: bool) -> None:
+    *trees, weights = many_trees(50)
+
+    def gradient(**options: Any) -> Any:
+        f = hb.batch(tree.function, in_axes=tree.in_axes, **options)
+        found = jax.grad(lambda leaf, w: (f(*trees[:2], leaf, w) ** 2).sum(), (0, 1))
+        return (jax.jit(found) if traced else found)(trees[2], weights)
+
+    want = gradient(dispatch="case", max_stack_depth=64)
+    sizes = {"max_stack_depth": 64} if traced else {"max_stack_depth": 2, "max_tape": 2}
+    for found, expected in zip(gradient(dispatch="kernel", threads=threads, **sizes), want, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
