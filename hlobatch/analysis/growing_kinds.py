@@ -22,7 +22,8 @@ from hlobatch.analysis.growing_tables import (
 )
 from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.types import Static, TensorType, opened
+from hlobatch.ir.patterns import opened
+from hlobatch.ir.types import Static, is_leaf
 
 KINDS: Final[dict[Any, Any]] = {
     kind.python: kind
@@ -50,7 +51,7 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         held = as_dict(tensors)
         kind = KINDS.get(type(held.value) if isinstance(held, Static) else type(held))
         return tensors if kind is None or not kind.can_hold(held) else kind.type_of(held)
-    if tensors is None or isinstance(tensors, (TensorType, Static, Growing)):
+    if tensors is None or is_leaf(tensors) or isinstance(tensors, Growing):
         return tensors
     parts, structure = opened(tensors)
     parts = [grown(part, depth - 1) for part in parts]

@@ -28,7 +28,7 @@ from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import is_in_own_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
-from hlobatch.ir.types import Static, TensorType
+from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.walk import walked
 
 Path = tuple[int, ...]
@@ -320,7 +320,7 @@ def children_of(value: Any) -> list[Any] | None:
     if is_in_own_order(value):
         return list(value.values())
     try:
-        children: list[Any] = jax.tree.leaves(value, is_leaf=lambda part: part is not value)
+        children, _ = opened(value)
     except ValueError:  # a dict whose keys have no order, which no variable holds
         return list(value.values())
     return None if len(children) == 1 and children[0] is value else children
@@ -332,9 +332,8 @@ def parts_of_type(tree: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
         yield (*path, -1), tree.is_there
         yield from parts_of_type(tree.value, path)
         return
-    children = None if isinstance(tree, (TensorType, Static)) else children_of(tree)
     yield path, tree
-    for index, child in enumerate(children or ()):
+    for index, child in enumerate(parts_of(tree)):
         yield from parts_of_type(child, (*path, index))
 
 

@@ -23,7 +23,8 @@ from hlobatch.analysis.one_of import OneOf, each
 from hlobatch.ir.choice import Choice, moved
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
-from hlobatch.ir.types import Static, TensorType, Type, opened
+from hlobatch.ir.patterns import INSIDE, remade
+from hlobatch.ir.types import Static, TensorType, Type, is_leaf
 
 
 def differs_by_lane(type_: Type) -> bool:
@@ -54,10 +55,14 @@ def _as_stored(leaf: TensorType | Static) -> Any:
 
 def lift(value: Any, held: Type) -> Any:
     """A value as a variable of a type holds it."""
-    return _lifted(value, held.tensors)
+    return _lifted(held.tensors, value)
 
 
-def _lifted(value: Any, held: Any) -> Any:
+def _lifted(held: Any, value: Any) -> Any:
+    return remade(_lifted_part, held, value)
+
+
+def _lifted_part(held: Any, value: Any) -> Any:
     """A part of a value, for the part of a type that stands in its place."""
     match held:
         case Maybe():
@@ -70,16 +75,15 @@ def _lifted(value: Any, held: Any) -> Any:
             return _as_tensor(value, held)
         case Static() | None:
             return value
-    parts, structure = opened(held)
-    return jax.tree.unflatten(structure, map(_lifted, structure.flatten_up_to(value), parts))
+    return INSIDE
 
 
 def _as_maybe(value: Any, held: Maybe) -> Maybe:
     if value is None:
-        return Maybe(jnp.bool_(False), jax.tree.map(_blank, held.value, is_leaf=_is_leaf))
+        return Maybe(jnp.bool_(False), jax.tree.map(_blank, held.value, is_leaf=is_leaf))
     if isinstance(value, Maybe):
-        return Maybe(value.is_there, _lifted(value.value, held.value))
-    return Maybe(jnp.bool_(True), _lifted(value, held.value))
+        return Maybe(value.is_there, _lifted(held.value, value.value))
+    return Maybe(jnp.bool_(True), _lifted(held.value, value))
 
 
 def _as_tensor(value: Any, held: TensorType) -> Any:
@@ -93,7 +97,3 @@ def _as_tensor(value: Any, held: TensorType) -> Any:
 def _blank(leaf: TensorType | Static) -> Any:
     """What stands in the place of a value where there is none."""
     return jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, TensorType) else leaf.value
-
-
-def _is_leaf(part: Any) -> bool:
-    return isinstance(part, (TensorType, Static))

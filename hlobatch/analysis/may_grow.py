@@ -12,7 +12,8 @@ from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.ops import PrimOp
-from hlobatch.ir.types import Static, TensorType, Type, opened
+from hlobatch.ir.patterns import parts_of
+from hlobatch.ir.types import Static, Type
 
 UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
 """What Python says of a value that differs between lanes where it looks for a key."""
@@ -54,6 +55,6 @@ def _depths(pattern: Any, kinds: tuple[type, ...], empty: bool) -> set[int]:
     container = pattern.value if isinstance(pattern, Static) else as_dict(pattern)
     if type(container) in kinds and not (empty and len(container)):
         return {0}
-    if pattern is None or isinstance(pattern, (TensorType, Static, Growing)):
+    if isinstance(pattern, Growing):
         return set()
-    return {depth + 1 for part in opened(pattern)[0] for depth in _depths(part, kinds, empty)}
+    return {depth + 1 for part in parts_of(pattern) for depth in _depths(part, kinds, empty)}

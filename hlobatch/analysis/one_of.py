@@ -31,8 +31,8 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, holds, moved
+from hlobatch.ir.patterns import INSIDE, are_alike, opened, remade
 from hlobatch.ir.sameness import are_same
-from hlobatch.ir.types import opened
 
 MOST_ITEMS: Final = 10_000
 """Items of all objects together that are put into one table."""
@@ -368,6 +368,11 @@ def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
         kind: The type.
         is_sought: Whether it is looked for, so that one that they do not hold is at no place.
     """
+    return remade(partial(_held, is_sought), kind, item)
+
+
+def _held(is_sought: bool, kind: Any, item: Any) -> Any:
+    """A part of an item, for the part of a type that stands in its place."""
     if isinstance(kind, Choice):
         ones = item.hb_objects if isinstance(item, Choice) else (item,)
         if not all(map(_is_object, ones)):
@@ -380,14 +385,7 @@ def held(item: Any, kind: Any, *, is_sought: bool = False) -> Any:
     is_choice = lambda part: isinstance(part, Choice)  # noqa: E731
     if not any(map(is_choice, jax.tree.leaves(kind, is_leaf=is_choice))):
         return item
-    parts, structure = opened(kind)
-    try:
-        inside = structure.flatten_up_to(item)
-    except ValueError:  # it is of another structure
-        return item
-    return jax.tree.unflatten(
-        structure, [held(one, part, is_sought=is_sought) for one, part in zip(inside, parts, strict=True)]
-    )
+    return INSIDE if are_alike(kind, item) else item
 
 
 def ranked(rows: Any) -> Any:

@@ -19,8 +19,9 @@ from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.names import unsplit
+from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN
-from hlobatch.ir.types import Static, Type, opened
+from hlobatch.ir.types import Static, Type
 
 RESULT: Final = "$result"
 """What ``none_or_value`` of an error says where it is about the program's result."""
@@ -92,7 +93,7 @@ def _depth_of_difference(left: Any, right: Any) -> int | None:
     if any(part is None or is_pattern(part) or isinstance(part, Growing) for part in (left, right)):
         kinds = [type(part.value) for part in (left, right) if isinstance(part, Static)]
         return 0 if kinds and kinds[:1] == kinds[1:] and kinds[0] in KINDS else None
-    depths = map(_depth_of_difference, opened(left)[0], opened(right)[0])
+    depths = map(_depth_of_difference, parts_of(left), parts_of(right))
     return next((depth + 1 for depth in depths if depth is not None), None)
 
 
@@ -108,7 +109,7 @@ def _orders_that_differ(left: Any, right: Any) -> Iterator[frozenset[Any]]:
 
 
 def _inside(pattern: Any) -> list[Any]:
-    return list(pattern.values()) if isinstance(pattern, dict) else opened(pattern)[0]
+    return list(pattern.values()) if isinstance(pattern, dict) else parts_of(pattern)
 
 
 def through_calls(

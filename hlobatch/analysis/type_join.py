@@ -20,8 +20,9 @@ from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
 from hlobatch.ir.sameness import are_same
-from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
+from hlobatch.ir.types import Leaf, Static, TensorType, Type, is_leaf
 
 _KINDS: Final = (np.bool_, np.integer, np.floating, np.complexfloating)
 """A Python number adopts every dtype of its own kind and of those that follow, whatever its bits."""
@@ -74,14 +75,16 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
     if left == right:
         return left
     if left.grows or right.grows:
-        left, right = map(Type, _aligned(left.tensors, right.tensors))
+        sides = left.tensors, right.tensors
+        left = Type(remade(lambda one, other: _aligned(one, other, one), *sides))
+        right = Type(remade(lambda other, one: _aligned(one, other, other), *sides[::-1]))
     try:
         return _join_patterns(left, right)
     except DisagreementError as reason:
         if left.treedef == right.treedef and not left.has_pattern_of(right):
             raise  # what differs belongs to nodes, for which there is nothing above both
         try:
-            joined = Type(_above(left.tensors, right.tensors))
+            joined = Type(remade(_above, left.tensors, right.tensors))
         except EndlessError:
             raise
         except DisagreementError:
@@ -91,22 +94,16 @@ def join(left: Type, right: Type, *, optional: bool = False) -> Type:
         return joined
 
 
-def _aligned(left: Any, right: Any) -> tuple[Any, Any]:
-    """Two patterns, in both of which containers that grow in one of them are what can hold either."""
+def _aligned(left: Any, right: Any, own: Any) -> Any:
+    """One of two patterns, in which a container that grows in either is what can hold both."""
     for one, other in ((left, right), (right, left)):
         if isinstance(one, Growing):
             try:
-                above = one.together(other)
+                return one.together(other)
             except BatchTypeError as reason:
                 raise DisagreementError(reason.message) from None
-            return above, above
-    if any(part is None or is_pattern(part) for part in (left, right)):
-        return left, right
-    (parts, structure), (others, other) = map(opened, (left, right))
-    if structure != other:
-        return left, right
-    pairs = [_aligned(part, its) for part, its in zip(parts, others, strict=True)]
-    return tuple(jax.tree.unflatten(structure, side) for side in zip(*pairs, strict=True)) if pairs else (left, right)
+    is_whole = any(part is None or is_pattern(part) for part in (left, right))
+    return own if is_whole or not are_alike(left, right) else INSIDE
 
 
 def _join_patterns(left: Type, right: Type) -> Type:
@@ -130,8 +127,8 @@ def _above(left: Any, right: Any) -> Any:
     sides = [side for side in (left, right) if side is not None]
     values = [side.value if isinstance(side, Maybe) else side for side in sides]
     if len(sides) == 1 or any(isinstance(side, Maybe) for side in sides):
-        value = values[0] if len(values) == 1 else _above(*values)
-        leaves = jax.tree.leaves(value, is_leaf=_is_leaf)
+        value = values[0] if len(values) == 1 else remade(_above, *values)
+        leaves = jax.tree.leaves(value, is_leaf=is_leaf)
         depth = _depth(value)
         if depth > MOST_INSIDE or (depth >= LEAST_INSIDE_OF_A_TREE and len(leaves) > MOST_LEAVES_OF_A_TREE):
             raise EndlessError("one holds a value or None, that another, and so on without end")
@@ -139,25 +136,22 @@ def _above(left: Any, right: Any) -> Any:
             is_scalar(leaf) or (isinstance(leaf, TensorType) and not leaf.is_key) for leaf in leaves
         ):
             raise DisagreementError("there is nothing that can stand for None")
-        return Maybe(TensorType(np.dtype(bool)), jax.tree.map(widened_leaf, value, is_leaf=_is_leaf))
-    if isinstance(left, (TensorType, Static)) and isinstance(right, (TensorType, Static)):
+        return Maybe(TensorType(np.dtype(bool)), jax.tree.map(widened_leaf, value, is_leaf=is_leaf))
+    if is_leaf(left) and is_leaf(right):
         return _join_leaves(left, right)
-    (parts, structure), (others, other) = map(opened, (left, right))
-    if structure != other:
+    if not are_alike(left, right):
         raise DisagreementError("they are of different kinds")
-    return jax.tree.unflatten(structure, map(_above, parts, others))
+    return INSIDE
 
 
 def _depth(pattern: Any) -> int:
     """How many values that may be None lie inside each other in a pattern."""
-    if pattern is None or is_pattern(pattern):
-        return 0
-    return isinstance(pattern, Maybe) + max(map(_depth, opened(pattern)[0]), default=0)
+    return isinstance(pattern, Maybe) + max(map(_depth, parts_of(pattern)), default=0)
 
 
 def is_pattern(part: Any) -> bool:
     """Whether a part of a type is a leaf, or stands for one."""
-    return isinstance(part, (TensorType, Static, Choice))
+    return is_leaf(part) or isinstance(part, Choice)
 
 
 def as_number(pattern: Any) -> Any:
@@ -185,10 +179,6 @@ def _choice(left: Any, right: Any) -> Any:
 
 MOST_CHOICES: Final = 64
 """Python objects that a variable may be one of."""
-
-
-def _is_leaf(part: Any) -> bool:
-    return isinstance(part, (TensorType, Static))
 
 
 def _join_leaves(left: Leaf, right: Leaf) -> Leaf:

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeGuard, TypeVar
 
 import jax
 import jax.numpy as jnp
@@ -91,6 +91,11 @@ class Static:
 Leaf = TensorType | Static
 
 
+def is_leaf(part: Any) -> TypeGuard[Leaf]:
+    """Whether a part of a type is a leaf."""
+    return isinstance(part, (TensorType, Static))
+
+
 @dataclass(frozen=True, init=False, eq=False)
 class Type:
     """The pattern of values a variable holds: a pytree of ``TensorType`` and ``Static`` leaves.
@@ -104,9 +109,9 @@ class Type:
     treedef: Any
 
     def __init__(self, tensors: Any) -> None:
-        leaves, treedef = jax.tree.flatten(tensors, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
+        leaves, treedef = jax.tree.flatten(tensors, is_leaf=is_leaf)
         for leaf in leaves:
-            if not isinstance(leaf, (TensorType, Static)):
+            if not is_leaf(leaf):
                 raise TypeError(f"a leaf of a Type is a TensorType or a Static, not {leaf!r}")
         object.__setattr__(self, "leaves", tuple(leaves))
         object.__setattr__(self, "treedef", treedef)
@@ -213,7 +218,7 @@ MOST_SHOWN: Final = 8
 
 def _pattern(tree: Any) -> str:
     """A pytree of leaves in Python's own notation, without the quotes of a repr."""
-    if isinstance(tree, (TensorType, Static)):
+    if is_leaf(tree):
         return str(tree)
     if tree is None:
         return "None"
@@ -238,16 +243,11 @@ def _pattern(tree: Any) -> str:
         inner = ", ".join(_pattern(v) for v in tree)
         comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
         return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
-    leaves = jax.tree.leaves(tree, is_leaf=lambda x: isinstance(x, (TensorType, Static)))
+    leaves = jax.tree.leaves(tree, is_leaf=is_leaf)
     if isinstance(tree, Growing):
         return f"a {tree.python.__name__} of another length in each lane"
     kind = getattr(type(tree), "python", type(tree))
     return f"{kind.__name__}({', '.join(map(_pattern, leaves))})"
-
-
-def opened(pattern: Any) -> tuple[list[Any], Any]:
-    """The parts of a pytree one level down, and how it is made of them; a leaf is its own only part."""
-    return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
 
 
 def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:

@@ -14,13 +14,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any
 
 import jax
 
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.joined import LEAST_NUMBERS_JOINED
-from hlobatch.ir.types import Leaf, Static, TensorType, Type, opened
+from hlobatch.ir.patterns import INSIDE, remade
+from hlobatch.ir.types import Leaf, TensorType, Type, is_leaf
 
 
 @dataclass(frozen=True)
@@ -43,7 +45,7 @@ class ListLayout:
         if len(type_.leaves) < LEAST_NUMBERS_JOINED:
             return cls(type_, type_, (None,) * len(type_.leaves))
         items = list[int | None]()
-        merged = Type(_merged(type_.tensors, items))
+        merged = Type(remade(partial(_merged, items), type_.tensors))
         return cls(type_, merged, tuple(items))
 
     @property
@@ -73,9 +75,9 @@ class MergedLeaf:
     is_list: bool
 
 
-def _merged(tree: Any, items: list[int | None]) -> Any:
-    """A pytree of leaves with an array for each list of numbers; appends to ``items`` for each leaf of the result."""
-    if isinstance(tree, (TensorType, Static)):
+def _merged(items: list[int | None], tree: Any) -> Any:
+    """The array for a list of numbers in a pytree of leaves; appends to ``items`` for each leaf of the result."""
+    if is_leaf(tree):
         items.append(None)
         return tree
     leaves = _leaves(tree)
@@ -85,8 +87,7 @@ def _merged(tree: Any, items: list[int | None]) -> Any:
     if _is_list_of_numbers(tree, leaves):
         items.append(len(leaves))
         return replace(leaves[0], shape=(len(leaves),))
-    parts, structure = opened(tree)
-    return jax.tree.unflatten(structure, [_merged(part, items) for part in parts])
+    return INSIDE
 
 
 def _is_list_of_numbers(tree: Any, leaves: Sequence[Any]) -> bool:
@@ -106,4 +107,4 @@ def _has_only_sequences(tree: Any) -> bool:
 
 
 def _leaves(tree: Any) -> list[Any]:
-    return jax.tree.leaves(tree, is_leaf=lambda part: isinstance(part, (TensorType, Static)))
+    return jax.tree.leaves(tree, is_leaf=is_leaf)

@@ -34,7 +34,7 @@ from hlobatch.ir.evaluation import evaluated, needed_for, traced, variables_amon
 from hlobatch.ir.names import unused
 from hlobatch.ir.ops import HALT, FunctionCallOp, GotoOp, Op, PrimOp, renaming
 from hlobatch.ir.program import MAIN, Block, ControlFlowGraph, Function, Program
-from hlobatch.ir.types import Static, TensorType, Type, grouped
+from hlobatch.ir.types import TensorType, Type, grouped, is_leaf
 
 Parts = Mapping[str, tuple[str, ...]]
 """For each variable that is split, those that its arrays go to."""
@@ -65,7 +65,7 @@ def _is_aggregate(type_: Type) -> bool:
 
 def _paths(type_: Type) -> list[str]:
     """Where each leaf is in a type, as the end of a name."""
-    found, _ = jax.tree_util.tree_flatten_with_path(type_.tensors, lambda x: isinstance(x, (TensorType, Static)))
+    found, _ = jax.tree_util.tree_flatten_with_path(type_.tensors, is_leaf)
     return ["".join(f":{jax.tree_util.keystr((key,), simple=True)}" for key in path) for path, _ in found]
 
 

@@ -1,10 +1,14 @@
-"""The walk over objects, and what objects consist of."""
+"""The walk over objects and what objects consist of, and the walk over types."""
 
 import functools
 import types
 
+import numpy as np
 import pytest
 
+from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.patterns import INSIDE, are_alike, parts_of, remade
+from hlobatch.ir.types import Static, TensorType
 from hlobatch.ir.walk import around, attributes, code_within, defaults, walked
 
 
@@ -73,3 +77,33 @@ def test_code_is_given_with_all_that_is_in_it(depth: int) -> None:
     text = functools.reduce(lambda inner, _: f"(lambda: {inner})", range(depth), "1")
     assert len(list(code_within(compile(text, "", "eval")))) == depth + 1
     assert all(isinstance(code, types.CodeType) for code in code_within(compile(text, "", "eval")))
+
+
+NUMBER, FLAG = TensorType(np.dtype(np.int32)), TensorType(np.dtype(bool))
+
+
+def test_a_pattern_has_the_parts_that_stand_one_level_down() -> None:
+    inner = Maybe(FLAG, [NUMBER])
+    assert parts_of({"b": inner, "a": None}) == [None, inner]
+    assert parts_of(inner) == [FLAG, [NUMBER]]
+    assert [parts_of(leaf) for leaf in (NUMBER, Static("text"), None, 3, ())] == [[]] * 5
+
+
+def test_a_visitor_makes_another_pattern_of_one_and_sees_what_stands_in_the_same_place() -> None:
+    def visit(part, name):
+        return f"{name} was {part}" if isinstance(part, (TensorType, Maybe)) else INSIDE
+
+    found = remade(visit, [NUMBER, {"k": Maybe(FLAG, NUMBER)}, None], ["n", {"k": [0]}, None])
+    assert found[0] == "n was i32[]"
+    assert found[1]["k"].startswith("[0] was Maybe")
+    assert found[2] is None
+    with pytest.raises(ValueError, match="Expected list"):
+        remade(visit, [NUMBER], (NUMBER,))
+
+
+@pytest.mark.parametrize(
+    ("other", "expected"),
+    [([3, 4], True), ([[3], None], True), ([3], False), ((3, 4), False), (NUMBER, False), ({1: 2, "a": 3}, False)],
+)
+def test_pytrees_are_alike_if_they_are_made_of_their_parts_in_one_way(other: object, *, expected: bool) -> None:
+    assert are_alike([NUMBER, NUMBER], other) is expected
