@@ -22,6 +22,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch import prelude
 from hlobatch._jax import weakly
 from hlobatch.analysis.facts import NotYet
 from hlobatch.analysis.lane_failures import fails
@@ -66,6 +67,13 @@ class Container(Growing):
     parts: ClassVar[str] = "items"
     size: Any
     bound: int | None
+
+    def __init_subclass__(cls) -> None:
+        """Methods of Python's class that stand in the prelude are methods of this one."""
+        super().__init_subclass__()
+        for name, own in prelude.methods(getattr(cls, "python", None)).items():
+            if name not in vars(cls):
+                setattr(cls, name, own)
 
     @property
     def name(self) -> str:

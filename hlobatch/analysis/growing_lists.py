@@ -139,8 +139,8 @@ class GrowingList(Ring):
             order = jnp.arange(self.capacity)
             self.reorder(jnp.where(order < self.size, self.size - 1 - order, order))
 
-    def sort(self, *, key: Any = None, reverse: bool = False) -> None:
-        """Sort the items; equal ones keep their order."""
+    def arrange(self, *, key: Any = None, reverse: bool = False) -> None:
+        """Sort the items at once; equal ones keep their order."""
         if self.items is None:
             return
         keys = self.items if key is None else jax.vmap(key)(self.items)

@@ -300,7 +300,7 @@ class GrowingCounter(GrowingDict):
     def most_common(self, n: int | None = None) -> GrowingList:
         """Pairs of a key and its count, the highest first."""
         pairs = self.items()
-        pairs.sort(key=lambda pair: pair[1], reverse=True)
+        pairs.arrange(key=lambda pair: pair[1], reverse=True)
         return pairs if n is None else pairs.item(slice(None, n))
 
     def total(self) -> Any:

@@ -225,10 +225,10 @@ class Callees:
         if calls is None:
             known = self.by_key.get((value, None)) if isinstance(value, types.FunctionType) else None
             return None if known is None else Called(known)
-        if is_built_in(value):
-            return None  # of what it is called with, a fact about the place says
         if calls.function is value and isinstance(value, types.FunctionType) and not is_users(value):
             return self.of_fact(calls)  # one function of the prelude calls another
+        if is_built_in(value):
+            return None  # of what it is called with, a fact about the place says
         is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed
         if is_batched(calls.function) or calls.function in self.followed or is_known:
             return self.of_fact(calls)

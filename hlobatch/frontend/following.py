@@ -101,8 +101,9 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
     if (own := standing_in(function, args, kwargs)) is not None:
-        check_grows(own, args)
-        raise Learned(site, Calls(own))
+        check_grows(function, own, args)
+        assert target is not None
+        raise Learned(site, target)
     if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
     if (

@@ -304,7 +304,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
 def in_order(items: Growing, key: Callable[[Any], Any] | None, reverse: bool) -> GrowingList:
     """``sorted``."""
     new = in_rows(items).copy()
-    new.sort(key=key, reverse=reverse)
+    new.arrange(key=key, reverse=reverse)
     return new
 
 

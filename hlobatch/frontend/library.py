@@ -25,15 +25,27 @@ from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.source import read_source
 from hlobatch.ir.growing import Growing
-from hlobatch.prelude import standing_for
+from hlobatch.prelude import is_of_prelude, standing_for
 
 
 def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
     """The function of the prelude that a call is one of, if Python's own cannot be called."""
     own = standing_for(function)
-    if own is None or (_is_of_a_list(args) if is_built_in(own) else differs(args, kwargs)):
-        return own
-    return None
+    if own is None:
+        return _method_standing_in(function, args, kwargs)
+    return own if (_is_of_a_list(args) if is_built_in(own) else differs(args, kwargs)) else None
+
+
+def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
+    """The method of the prelude, of a container that grows, or of one of Python's own that has to."""
+    if isinstance(function, types.MethodType) and isinstance(function.__self__, Growing):
+        method = function.__func__
+        is_own = isinstance(method, types.FunctionType) and is_of_prelude(method.__code__.co_filename)
+        return method if is_own else None  # type: ignore[return-value]
+    if not isinstance(function, types.BuiltinMethodType) or not differs(args, kwargs):
+        return None
+    own = standing_for(getattr(type(function.__self__), function.__name__, None))
+    return own if own is not None and changed_in(own) and not is_built_in(own) else None
 
 
 def is_built_in(function: Any) -> bool:
@@ -90,14 +102,20 @@ def _parameters(function: types.FunctionType) -> Sequence[str]:
     return [argument.arg for argument in read_source(function).node.args.args]
 
 
-def check_grows(function: types.FunctionType, args: Sequence[Any]) -> None:
+def check_grows(called: Any, own: types.FunctionType, args: Sequence[Any]) -> None:
     """Find out that what a function of the prelude changes has to be a list of another length in each lane.
+
+    Args:
+        called: What is called, which may be a method.
+        own: The function of the prelude.
+        args: What it is given in order.
 
     Raises:
         BatchTypeError: It is none.
     """
-    for name, value in zip(_parameters(function), args, strict=False):
-        if name in changed_in(function) and not isinstance(value, Growing):
+    is_method = isinstance(called, (types.MethodType, types.BuiltinMethodType)) and standing_for(called) is None
+    for name, value in zip(_parameters(own), (called.__self__, *args) if is_method else args, strict=False):
+        if name in changed_in(own) and not isinstance(value, Growing):
             error = BatchTypeError(
                 f"a {name} is a list, and this is a {type(value).__name__!r}",
                 help=f"make it one: `{name} = list(items)`.",
@@ -109,7 +127,6 @@ def check_grows(function: types.FunctionType, args: Sequence[Any]) -> None:
 def traced(function: Any) -> UnsupportedSyntaxError:
     """The error for a call in code that JAX traces as a whole."""
     return UnsupportedSyntaxError(
-        f"`{function.__module__.lstrip('_')}.{function.__name__}` of values that differ between lanes is called where "
-        "it cannot be followed",
+        f"`{function.__qualname__}` of values that differ between lanes is called where it cannot be followed",
         help="call it in a statement of its own.",
     )

@@ -4,6 +4,8 @@
 
     heapq.heappush(heap, item)      ==>      %heap = call @heappush(%heap, %item)       of ``prelude/heapq.py``
 
+A method of Python's stands in a class of the same name: ``list.sort`` of ``prelude/builtins.py``.
+
 A module of Python's library that CPython has written in C, or with what lanes do not have, stands here under its own
 name, as a user would write it. It is compiled as users' code is, once for each type of its arguments, and runs under
 CPython as it stands. A function stands for the one of the same name in the module of the same name; nothing else has
@@ -36,9 +38,18 @@ def is_of_prelude(file: str) -> bool:
 
 def standing_for(function: Any) -> types.FunctionType | None:
     """The function of this package that lanes run in place of one of Python's library, if there is one."""
-    if not isinstance(function, types.BuiltinFunctionType | types.FunctionType):
+    if not isinstance(function, _KINDS):
         return None
     return _functions().get(function)
+
+
+def methods(kind: Any) -> Mapping[str, types.FunctionType]:
+    """By name, what lanes run in place of methods of a class of Python's."""
+    pairs = ((module, name.split("."), own) for module, found in _modules().items() for name, own in found.items())
+    return {names[1]: own for module, names, own in pairs if names[1:] and _pythons(module, names[0]) is kind}
+
+
+_KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType)
 
 
 def names() -> Mapping[str, Sequence[str]]:
@@ -48,8 +59,7 @@ def names() -> Mapping[str, Sequence[str]]:
 
 @functools.cache
 def _functions() -> Mapping[Any, types.FunctionType]:
-    modules = {name: importlib.import_module(name) for name in _modules()}
-    return {getattr(modules[m], name): own for m, found in _modules().items() for name, own in found.items()}
+    return {_pythons(module, name): own for module, found in _modules().items() for name, own in found.items()}
 
 
 @functools.cache
@@ -59,6 +69,17 @@ def _modules() -> Mapping[str, Mapping[str, types.FunctionType]]:
 
 
 def _standing(module: str) -> Mapping[str, types.FunctionType]:
-    pythons, ours = importlib.import_module(module), vars(importlib.import_module(f"{__name__}.{module}"))
-    own = {name: value for name, value in ours.items() if isinstance(value, types.FunctionType)}
-    return {n: value for n, value in own.items() if is_of_prelude(value.__code__.co_filename) and hasattr(pythons, n)}
+    """What stands for a function or a method of Python's of the same name, such as ``list.sort``."""
+    ours = importlib.import_module(f"{__name__}.{module}")
+    classes = {f"{name}.": kind for name, kind in vars(ours).items() if isinstance(kind, type)}
+    found = {f"{of}{name}": own for of, kind in {"": ours, **classes}.items() for name, own in vars(kind).items()}
+    functions = {name: own for name, own in found.items() if isinstance(own, types.FunctionType)}
+    return {n: f for n, f in functions.items() if is_of_prelude(f.__code__.co_filename) and _pythons(module, n)}
+
+
+def _pythons(module: str, name: str) -> Any:
+    """What a name stands for in Python's own module, if anything."""
+    found: Any = importlib.import_module(module)
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found

@@ -6,11 +6,21 @@ as a whole, such as a ``lambda``.
 
 from __future__ import annotations
 
+import builtins
 from typing import Any
 
 
+class list(builtins.list):  # type: ignore[type-arg]
+    def sort(self, *, key: Any = None, reverse: Any = False) -> None:
+        items = sorted(self, key=key, reverse=reverse)
+        if len(items) != len(self):
+            raise ValueError("list modified during sort")
+        for at, item in enumerate(items):
+            self[at] = item
+
+
 def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
-    items = list(iterable)
+    items = builtins.list(iterable)
     ranks = items if key is None else [key(item) for item in items]
     width = 1
     while width < len(items):
@@ -21,8 +31,8 @@ def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:
 
 def _merged(items: Any, ranks: Any, width: Any, has_key: Any, reverse: Any) -> Any:
     """Items of which runs of some width are in order -> the same in runs twice as wide, and their ranks."""
-    merged: list[Any] = []
-    of_merged: list[Any] = []
+    merged: Any = []
+    of_merged: Any = []
     while len(merged) < len(items):
         left = len(merged)
         middle, last = left + width, left + 2 * width

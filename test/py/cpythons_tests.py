@@ -11,11 +11,11 @@ from pathlib import Path
 from types import FunctionType, ModuleType
 
 CLASSES = {
-    "bisect": ("test_bisect", ("TestBisect", "TestInsort", "TestErrorHandling")),
-    "builtins": ("test_builtin", ("TestSorted",)),
-    "heapq": ("test_heapq", ("TestHeap", "TestErrorHandling")),
+    "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
+    "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
+    "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
 }
-"""By module, that of CPython's tests, and its classes, which test what they have as `module`, or what is global."""
+"""By module, those of CPython's tests, their classes, and how the names of the tests begin."""
 NOT_PUBLIC = {"test_heappop_max"}
 """Tests of functions that are not public."""
 PRELUDE = Path(__file__).parents[2] / "hlobatch" / "prelude"
@@ -32,16 +32,17 @@ def loaded(name: str) -> ModuleType:
 
 
 def tests_of(name: str) -> Iterator[unittest.TestCase]:
-    """Those that are of what the prelude has."""
-    (file, classes), ours = CLASSES[name], loaded(name)
-    theirs = importlib.import_module(f"test.{file}")
-    public = {n: own for n, own in vars(ours).items() if isinstance(own, FunctionType) and n[0] != "_"}
-    if name == "builtins":
-        vars(theirs).update(public)
-    for test in classes:
-        case = type(test, (getattr(theirs, test), unittest.TestCase), {"module": ours})
+    """Those that are of what the prelude has, which is their `module`, an attribute, or stands where Python's does."""
+    ours = loaded(name)
+    own = {name: value for name, value in vars(ours).items() if isinstance(value, (FunctionType, type))}
+    for file, test, prefix in CLASSES[name]:
+        theirs = importlib.import_module(f"test.{file}")
+        if name == "builtins":
+            vars(theirs).update(own)
+        attributes = {**own, "module": ours, "type2test": own.get("list")}
+        case = type(test, (getattr(theirs, test), unittest.TestCase), attributes)
         names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - NOT_PUBLIC
-        yield from map(case, sorted(names))
+        yield from map(case, sorted(one for one in names if one.startswith(prefix)))
 
 
 if __name__ == "__main__":
