@@ -13,6 +13,7 @@ from types import FunctionType, ModuleType
 CLASSES = {
     "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
     "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
+    "collections": [("test_ordered_dict", "OrderedDictTests", ("test_move_to_end", "test_popitem"))],
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
 }
 """By module, those of CPython's tests, their classes, and how the names of the tests begin."""

@@ -6,6 +6,7 @@ import importlib
 import operator
 import subprocess
 import sys
+from collections import OrderedDict
 from collections.abc import Callable
 from importlib.util import find_spec
 from types import FunctionType
@@ -201,6 +202,22 @@ def ordered_in_place(a, n):
     return digest(items), tidied(items) if items else 0, digest(items), digest(queue.heap), fixed[1]
 
 
+def used_last(a, n):
+    used, left = OrderedDict(), 0
+    for x in a:
+        if x % 4 in used:
+            used.move_to_end(x % 4, x % 3 != 1)
+        else:
+            used[x % 4] = x
+            if len(used) > 2:
+                left = left * 5 + used.popitem(last=False)[0]
+    try:
+        used.move_to_end(n)
+    except KeyError:
+        left += 10000
+    return left, digest(used.values())
+
+
 def ordered(a, n):
     items, pairs = [x for x in a if x > n], [(x % 3, i, 0.5 * x) for i, x in enumerate(a) if x > n]
     total = digest(sorted(items)) + digest(sorted(items, reverse=True)) + digest(sorted(items, key=lambda x: x % 7))
@@ -236,6 +253,7 @@ def merged(a, n):
         in_a_lambda,
         ordered,
         ordered_in_place,
+        used_last,
         searched,
         put_in_order,
         beyond_bounds,

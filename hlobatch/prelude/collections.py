@@ -1,0 +1,26 @@
+"""``collections``: what containers that grow do not have by themselves."""
+
+from __future__ import annotations
+
+import collections
+from typing import Any
+
+
+class OrderedDict(collections.OrderedDict):  # type: ignore[type-arg]
+    def popitem(self, last: Any = True) -> Any:
+        if len(self) == 0:
+            raise KeyError("dictionary is empty")
+        keys = list(self)
+        key = keys[-1] if last else keys[0]
+        return key, self.pop(key)
+
+    def move_to_end(self, key: Any, last: Any = True) -> None:
+        value = self.pop(key)
+        if last:
+            self[key] = value
+        else:
+            others = list(self.items())
+            self.clear()
+            self[key] = value
+            for other, kept in others:
+                self[other] = kept
