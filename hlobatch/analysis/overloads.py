@@ -17,7 +17,8 @@ from typing import Any, Final
 from hlobatch.analysis.facts import Site
 from hlobatch.diagnostics import HloBatchError, Location, is_internal
 from hlobatch.ir.boxed import Boxed
-from hlobatch.ir.types import Static, TensorType, Type, opened
+from hlobatch.ir.patterns import parts_of
+from hlobatch.ir.types import Static, Type
 
 LEN: Final = "__len__"
 BOOL: Final = "__bool__"
@@ -83,9 +84,8 @@ def _classes_in(pattern: Any) -> Iterator[type]:
         yield type(pattern.value)
     elif isinstance(pattern, Boxed):
         yield pattern.cls
-    if pattern is not None and not isinstance(pattern, (Static, TensorType)):
-        for part in opened(pattern)[0]:
-            yield from _classes_in(part)
+    for part in parts_of(pattern):
+        yield from _classes_in(part)
 
 
 def _is_special(name: str) -> bool:
