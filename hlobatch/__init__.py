@@ -28,6 +28,7 @@ from hlobatch.diagnostics import (
 from hlobatch.export import Artifact, export, load
 from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
+from hlobatch.prelude import stands_for
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
 from hlobatch.transforms.optimizations import Optimizations
@@ -72,6 +73,7 @@ __all__ = [
     "instructions",
     "load",
     "stackless",
+    "stands_for",
     "sync",
     "truthy",
     "value_and_grad",

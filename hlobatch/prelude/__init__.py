@@ -22,10 +22,11 @@ import importlib
 import os
 import pkgutil
 import types
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Any, Final, TypeVar
 
+F = TypeVar("F", bound=Callable[..., Any])
 BUILTINS: Final = f"{__name__}.builtins"
 """The module of what means something to lanes without this package, too."""
 _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
@@ -37,10 +38,47 @@ def is_of_prelude(file: str) -> bool:
 
 
 def standing_for(function: Any) -> types.FunctionType | None:
-    """The function of this package that lanes run in place of one of Python's library, if there is one."""
+    """The function, of this package or registered, that lanes run in place of one of a library, if there is one."""
     if not isinstance(function, _KINDS):
         return None
-    return _functions().get(function)
+    return _REGISTERED.get(function) or _functions().get(function)
+
+
+def stands_for(function: Callable[..., Any]) -> Callable[[F], F]:
+    """Have lanes run a function in place of one of a library that they cannot run.
+
+    What is called with values that differ between lanes is the function that is decorated; with values that are known
+    when the program is built, it is the library's own. It is compiled as any function of yours is: it may branch, loop,
+    raise, and change what it is given. Plain Python calls the library's.
+
+    Args:
+        function: The library's function, such as one that is written in C.
+
+    Returns:
+        What leaves the function that is decorated as it is.
+
+    Raises:
+        TypeError: It is no function.
+
+    Examples:
+        >>> import hlobatch as hb, jax.numpy as jnp, statistics
+        >>> @hb.stands_for(statistics.median_low)
+        ... def median_low(data):
+        ...     return sorted(data)[(len(data) - 1) // 2]
+        >>> @hb.batch
+        ... def middle(n):
+        ...     return statistics.median_low([x * 7 % 10 for x in range(8) if x < n])
+        >>> middle(jnp.array([1, 3, 5])).tolist()
+        [0, 4, 4]
+    """
+    if not isinstance(function, _KINDS):
+        raise TypeError(f"{function!r} is no function of a library")
+
+    def register(own: F) -> F:
+        _REGISTERED[function] = own  # type: ignore[assignment]
+        return own
+
+    return register
 
 
 def methods(kind: Any) -> Mapping[str, types.FunctionType]:
@@ -49,6 +87,8 @@ def methods(kind: Any) -> Mapping[str, types.FunctionType]:
     return {names[1]: own for module, names, own in pairs if names[1:] and _pythons(module, names[0]) is kind}
 
 
+_REGISTERED: Final[dict[Any, types.FunctionType]] = {}
+"""What users have registered."""
 _KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType)
 
 

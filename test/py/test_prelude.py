@@ -4,10 +4,11 @@ import bisect
 import heapq
 import importlib
 import operator
+import statistics
 import subprocess
 import sys
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from importlib.util import find_spec
 from types import FunctionType
 from typing import Any
@@ -331,3 +332,38 @@ def middle_one(seed):
 def test_code_of_the_prelude_runs_as_a_kernel_by_itself(function: Callable[..., Any]) -> None:
     program = hb.batch(function).trace(np.arange(5, 9, dtype=np.int32)).lowered_program
     assert target_of("cpu").judge(program).by_themselves
+
+
+@pytest.fixture
+def registered() -> Iterator[None]:
+    @hb.stands_for(statistics.median_low)
+    def median_low(data):
+        if not data:
+            raise statistics.StatisticsError("no median for empty data")
+        return sorted(data)[(len(data) - 1) // 2]
+
+    @hb.stands_for(heapq._heapify_max)
+    def turned(heap):
+        for i in range(len(heap) // 2):
+            heap[i], heap[-1 - i] = heap[-1 - i], heap[i]
+
+    yield
+    prelude._REGISTERED.clear()
+
+
+def middles(a, n):
+    items, known = [x for x in a if x > n], statistics.median_low([3, 1, 2])
+    middle = statistics.median_low(items) if items else -1
+    heapq._heapify_max(items)
+    return middle, statistics.median_low(list(a)), [0, 10, 20, 30][known], digest(items)
+
+
+def test_a_function_is_registered_in_place_of_a_library_s(registered: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    found = hb.batch(middles)(A, N)
+    monkeypatch.setattr(heapq, "_heapify_max", prelude.standing_for(heapq._heapify_max))
+    wanted = [middles(a, n) for a, n in zip(A.tolist(), N.tolist(), strict=True)]
+    np.testing.assert_array_equal(np.stack(found, axis=1), wanted)
+    with pytest.raises(hb.LaneError, match="no median for empty data"):
+        hb.batch(lambda n: statistics.median_low([x for x in range(3) if x < n]))(N)
+    with pytest.raises(TypeError):
+        hb.stands_for(3)
