@@ -36,10 +36,10 @@ from hlobatch.diagnostics import HloBatchError
 from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
-from hlobatch.runtime.execute import execute, prepared
-from hlobatch.runtime.opened import derived, opened_at, split, with_captured
+from hlobatch.runtime.execute import execute, prepared, trace
+from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captured
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.primitive import guard_p, run_p, run_within
+from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
 from hlobatch.runtime.sums import results_with_sums
 
 tangents_p = Primitive("hlobatch_tangents")
@@ -123,7 +123,11 @@ def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) 
     """
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
-    return [*_at_once(plan, inputs), np.int32(0), np.zeros(plan.batch_size(inputs), np.int32)]
+    size = plan.batch_size(inputs)
+    logs = (
+        [np.zeros(a.shape, a.dtype) for a in log_avals(plan, size)] if plan.has_effects else []
+    )  # all is done already
+    return [*_at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
 
 def _at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
@@ -138,9 +142,9 @@ def _at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
 
 def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
     """The results of a run; where it is stopped, an error."""
-    outputs = run(plan, captured, inputs, like)
-    end = plan.result_arrays + 2
-    return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else outputs[: end - 2]
+    if any(map(is_tracer, (*captured, *inputs))):
+        return list(trace(plan, inputs, with_captured(plan, like, captured)))
+    return list(_at_once(plan, inputs))
 
 
 def _varied(plan: Plan, has_tangent: Sequence[bool]) -> tuple[int, ...]:
@@ -197,16 +201,18 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
         return outputs, [False] * len(outputs), [], lambda *_: list(map(zero_like, outputs))
     results = _tangents(plan, varied).results
     zeros = list(map(zero_like, outputs))
+    silent = quiet(plan)  # what the program has the host do, it has done then
+    known = [*with_captured(silent, plan, captured), *inputs]
 
     def linear(kept: Sequence[Any], *tangents: Any) -> list[Any]:
         given = [tangents[len(captured) + i] for i in varied]
-        dots = tangents_p.bind(*kept, *given, plan=plan, inputs=varied)
+        dots = tangents_p.bind(*kept, *given, plan=silent, inputs=varied)
         found = list(zeros)
         for place, tangent in zip(results, dots, strict=True):
             found[place] = tangent
         return found
 
-    return outputs, [i in results for i in range(len(outputs))], list(primals), linear
+    return outputs, [i in results for i in range(len(outputs))], known, linear
 
 
 def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[Half, Half] | None:
@@ -219,6 +225,8 @@ def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[
     values, count = len(unknown) - len(inputs), len(without.out_type.tensor_leaves)
     after = count + len(_tangents(without, inputs).results)
     others = range(after, after + without.result_arrays - count + 2)
+    if plan.has_effects:
+        return None
     first = Half(run_p, {"plan": without, **params}, range(values), [*range(count), *others])
     later = Half(tangents_p, {"plan": without, "inputs": inputs}, range(len(unknown)), range(count, after))
     return first, later

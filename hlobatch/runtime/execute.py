@@ -148,16 +148,21 @@ def outcome(course: Course) -> Outcome:
     return Outcome(course.results, _stats(course) if course.division.stats else None)
 
 
-def trace(plan: Plan, inputs: Sequence[Any]) -> Arrays:
+def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> Arrays:
     """The results as part of a computation that JAX is tracing.
 
     Stacks cannot grow there; a stopped run is reported through the host when the computation runs.
+
+    Args:
+        plan: What is run.
+        inputs: Its inputs.
+        captured: The arrays that it captures, as the computation has them; None for those themselves.
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
     if is_kernel(plan):
         kernel_of(plan)  # or the error that says why there is none
-    outputs = run_within(plan, inputs)
+    outputs = run_within(plan, inputs, captured)
     end = plan.result_arrays + 2
     if plan.has_effects:
         emit_within(plan, outputs[end:])

@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, NamedTuple
 
 from hlobatch.gradients.closures import with_captured_as_inputs
+from hlobatch.ir.ops import LogOp, Op
 from hlobatch.ir.program import Program
 from hlobatch.runtime.plan import Plan
 
@@ -18,6 +19,23 @@ def derived(plan: Plan, program: Program, shared: frozenset[str], inputs: tuple[
     """The plan of another program that was made of a plan's; with tangents of some inputs, if these are given."""
     tangents_of = None if inputs is None else (plan, inputs)
     return replace(plan, specialized=program, shared=shared, grown=[], tangents_of=tangents_of)
+
+
+def quiet(plan: Plan) -> Plan:
+    """The plan of the same program, which has the host do nothing."""
+    if not plan.has_effects:
+        return plan
+
+    def made() -> Plan:
+        def kept(op: Op) -> tuple[Op, ...]:
+            return () if isinstance(op, LogOp) else (op,)
+
+        program = plan.specialized
+        silent = program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.expand_instructions(kept)))
+        return derived(plan, silent.replace(effects=()), plan.shared)
+
+    found: Plan = plan.derived("quiet", made)
+    return found
 
 
 def split(plan: Plan, operands: Sequence[Any]) -> tuple[Sequence[Any], Sequence[Any]]:

@@ -93,12 +93,13 @@ def _run_abstract(
         avals += layout.slots.values()
     else:
         avals.append(jax.ShapeDtypeStruct((size,), np.int32))
-        avals += _log_avals(plan, size, room) if plan.has_effects else []
+        avals += log_avals(plan, size, room) if plan.has_effects else []
     return [ShapedArray(aval.shape, aval.dtype, operands) for aval in avals]
 
 
-def _log_avals(plan: Plan, size: Any, room: Room) -> list[jax.ShapeDtypeStruct]:
+def log_avals(plan: Plan, size: Any, room: Room | None = None) -> list[jax.ShapeDtypeStruct]:
     """What lanes log in a run that is part of another computation."""
+    room = room or Room(plan.declared_depth, grows=False)
     strategy = plan.strategy(size, is_alone=False)
     slots = plan.layout(strategy, room.depth, grows=room.grows, drains=False).slots
     return [slots[LOG], slots[LOGGED]]
@@ -250,8 +251,28 @@ def _run_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, *
     count = plan.result_arrays
     results, (stopped, status, *logs) = outputs[:count], outputs[count:]
     results = [r.reshape((outer, inner, *r.shape[1:])) for r in results]
+    status = status.reshape((outer, inner))
     axes = [*[0] * len(results), NOT_MAPPED, 0, *[NOT_MAPPED] * len(logs)]
-    return [*results, stopped, status.reshape((outer, inner)), *logs], axes
+    found = [*results, stopped, status, *logs]
+    return _without_axes_of_values(plan, dims, found, axes)
+
+
+def _without_axes_of_values(
+    plan: Plan, dims: Sequence[Any], outputs: list[Any], axes: list[Any]
+) -> tuple[list[Any], list[Any]]:
+    """The outputs of a run with tangents, of which values are alike for all tangents that are mapped over."""
+    if plan.tangents_of is None:
+        return outputs, axes
+    without, inputs = plan.tangents_of
+    if any(d is not NOT_MAPPED for d in dims[: len(dims) - len(inputs)]):
+        return outputs, axes
+    values = len(without.out_type.tensor_leaves)
+    of_tangents = range(values, values + plan.result_arrays - without.result_arrays)
+    alike = [i for i, axis in enumerate(axes) if axis == 0 and i not in of_tangents]
+    return (
+        [x[0] if i in alike else x for i, x in enumerate(outputs)],
+        [NOT_MAPPED if i in alike else axis for i, axis in enumerate(axes)],
+    )
 
 
 batching.primitive_batchers[run_p] = _run_batching

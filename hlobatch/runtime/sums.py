@@ -26,12 +26,12 @@ from hlobatch._jax import (
     register_derivatives,
 )
 from hlobatch.ir.physical import array_bytes
-from hlobatch.runtime.execute import execute
+from hlobatch.runtime.execute import execute, trace
 from hlobatch.runtime.kernel_plan import KernelRunner, runs_as_kernel, summed_results
 from hlobatch.runtime.opened import split
 from hlobatch.runtime.parts import in_parts
 from hlobatch.runtime.plan import Plan
-from hlobatch.runtime.primitive import call_of_kernel, guard_p, is_kernel_here, reported, run_within
+from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
 
 MOST_BYTES_OF_ROWS: Final = 1 << 24
 """Bytes of results that are summed over the batch, a row for each input, that a run gives back; a larger batch runs in
@@ -92,12 +92,9 @@ def _in_rows(plan: Plan, summed: tuple[int, ...]) -> Callable[..., list[Any]]:
 
 
 def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-    """The results of a run, a row for each input; where it is stopped, an error."""
-    if not any(map(is_tracer, (*captured, *inputs))):
-        return list(execute(plan, inputs).results)
-    outputs = run_within(plan, inputs, captured)
-    end = plan.result_arrays + 2
-    return list(guard_p.bind(*outputs[:end], plan=plan)) if plan.may_stop else outputs[: end - 2]
+    """The results of a run, a row for each input."""
+    is_traced = any(map(is_tracer, (*captured, *inputs)))
+    return list(trace(plan, inputs, captured) if is_traced else execute(plan, inputs).results)
 
 
 def _abstract(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
