@@ -124,9 +124,8 @@ def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) 
     if any(map(is_tracer, (*captured, *inputs))):
         return run_within(plan, inputs, with_captured(plan, like, captured))
     size = plan.batch_size(inputs)
-    logs = (
-        [np.zeros(a.shape, a.dtype) for a in log_avals(plan, size)] if plan.has_effects else []
-    )  # all is done already
+    avals = log_avals(plan, size) if plan.has_effects else []  # whose entries the host has done by then
+    logs = [np.zeros(a.shape, a.dtype) for a in avals]
     return [*_at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
 

@@ -434,3 +434,51 @@ def test_threads_sum_what_lanes_share_also_where_stacks_grow(threads: int, trace
     sizes = {"max_stack_depth": 64} if traced else {"max_stack_depth": 2, "max_tape": 2}
     for found, expected in zip(gradient(dispatch="kernel", threads=threads, **sizes), want, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("outer", [jax.jit, lambda f: f], ids=["jit", "alone"])
+def test_jacobians_and_hessians(outer: Callable[[Any], Any]) -> None:
+    @hb.batch(in_axes=(0, None))
+    def grown(x, rates):
+        while x.sum() < 9:
+            x = x * rates + 0.5
+        return x
+
+    x, rates = jnp.ones((4, 2)), jnp.array([1.3, 1.1])
+    forward, reverse = (outer(jacobian(lambda r: grown(x, r)))(rates) for jacobian in (jax.jacfwd, jax.jacrev))
+    np.testing.assert_allclose(forward, reverse, rtol=1e-12)
+    hessian = outer(jax.hessian(lambda r: (grown(x, r) ** 2).sum()))(rates)
+    np.testing.assert_allclose(hessian, hessian.T, rtol=1e-12)
+    assert hessian.shape == (2, 2)
+
+
+@pytest.mark.parametrize("how", ["grad", "jvp", "value_and_grad", "grad in jit"])
+def test_what_lanes_print_is_printed_once(how: str, capfd: pytest.CaptureFixture[str]) -> None:
+    @hb.batch
+    def square(x):
+        if x > 1:
+            print("large", x)
+        return x * x
+
+    x = jnp.array([1.0, 2.0, 3.0])
+    run: dict[str, Callable[[Any], Any]] = {
+        "grad": jax.grad(lambda x: square(x).sum()),
+        "jvp": lambda x: jax.jvp(square, (x,), (jnp.ones(3),))[1],
+        "value_and_grad": lambda x: hb.value_and_grad(square)(x)[1],
+        "grad in jit": jax.jit(jax.grad(lambda x: square(x).sum())),
+    }
+    assert run[how](x).tolist() == [2.0, 4.0, 6.0]
+    jax.effects_barrier()
+    assert capfd.readouterr().out.count("large") == 2
+
+
+def test_lanes_that_raise_are_said_and_all_else_has_derivatives() -> None:
+    @hb.batch
+    def checked(x):
+        if x < 0:
+            raise ValueError("below zero")
+        return x**3
+
+    with pytest.raises(hb.LaneError, match=r"lane 2 of 'checked' raised ValueError: below zero"):
+        jax.grad(lambda x: checked(x).sum())(jnp.array([1.0, 2.0, -1.0]))
+    assert jax.grad(lambda x: checked(x).sum())(jnp.array([1.0, 2.0])).tolist() == [3.0, 12.0]
