@@ -49,6 +49,12 @@ try:
     from jax.api_util import shaped_abstractify as _shaped
 except ImportError:  # a release that moved them: code is traced as ``jax.make_jaxpr`` does it
     _trace, _DebugInfo = None, None  # type: ignore[assignment]
+
+try:
+    from jax._src.core import auto_insert_reshard as _alike
+except ImportError:  # before JAX 0.10.2
+    from jax._src.core import standard_insert_pvary as _alike  # type: ignore[attr-defined, no-redef]
+
 try:
     from jax._src.random.threefry2x32 import _threefry2x32_lowering_rule as _threefry2x32_unrolled
 except ImportError:  # a release that moved it: random numbers are drawn in a loop
@@ -125,6 +131,7 @@ __all__ = [
     "this_trace",
     "tracing_context",
     "tree_from_node",
+    "varying_alike",
     "weakly",
     "without_shardings",
     "words_of",
@@ -300,10 +307,26 @@ def is_of_this_trace(tracer: Any) -> bool:
 
 def ShapedArray(shape: Any, dtype: Any, operands: Sequence[Any]) -> Any:  # noqa: N802
     """The abstract value of an output; inside ``shard_map`` it varies over the mesh axes that any operand does."""
-    axes = frozenset().union(*(getattr(aval, "vma", frozenset()) for aval in operands))
-    if axes:
-        return _ShapedArray(shape, dtype, vma=axes)  # type: ignore[call-arg]
-    return _ShapedArray(shape, dtype)
+    varying = [aval for aval in operands if _mesh_axes(aval)]
+    if not varying:
+        return _ShapedArray(shape, dtype)
+    like, axes = varying[0], frozenset[Any]().union(*map(_mesh_axes, varying))
+    undivided = like.sharding.update(spec=jax.sharding.PartitionSpec(*[None] * len(shape)))
+    return _ShapedArray(shape, dtype, sharding=undivided, manual_axis_type=type(like.mat)(varying=axes))
+
+
+def _mesh_axes(aval: Any) -> frozenset[Any]:
+    """The mesh axes over which a value varies, inside ``shard_map``."""
+    found: frozenset[Any] = aval.mat.varying if isinstance(aval, _ShapedArray) else frozenset()
+    return found
+
+
+def varying_alike(operands: Sequence[Any]) -> list[Any]:
+    """Operands of one primitive, which inside ``shard_map`` all vary over the axes that any does.
+
+    What turns one into that is known to JAX, which adds up its cotangents over those axes.
+    """
+    return list(_alike(*operands))
 
 
 def default_device() -> Any:

@@ -68,6 +68,11 @@ def disable_batching() -> Iterator[None]:
         _disabled.reset(token)
 
 
+def is_batching_disabled() -> bool:
+    """Whether batched functions run as plain Python."""
+    return _disabled.get()
+
+
 def truthy(value: Any) -> Any:
     """A condition, for programs written for the predecessor.
 
@@ -243,8 +248,6 @@ class BatchedFunction(Generic[P, R]):
         """Call the function: plainly, as part of a trace of JAX's, by a shortcut, or on a batch."""
         if _disabled.get():
             return self.function(*args, **kwargs)
-        if is_one_lane():
-            raise _unseen_call(self)
         if is_tracing():
             call, plan = self._planned(args, kwargs)
             return plan.result(trace(plan, call.physical()))
@@ -327,6 +330,8 @@ class BatchedFunction(Generic[P, R]):
         return Binder(source.node.name, source.signature, self.in_axes, self.static, source.definition, caller)
 
     def _planned(self, args: Any, kwargs: Any, *, abstract: bool = False) -> tuple[Call, Plan]:
+        if is_one_lane():
+            raise _unseen_call(self)
         call = self._bind(args, kwargs, abstract=abstract)
         return call, self._plan(call)
 

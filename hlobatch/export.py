@@ -253,7 +253,10 @@ def export(
         ValueError: There is no such platform.
     """
     if not hasattr(type(f), "__hlobatch_function__"):
-        raise TypeError(f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}")
+        raise TypeError(
+            f"what is exported is a function decorated with @hb.batch, and no more around it, not {f!r}; "
+            "JAX exports a gradient: jax.export.export(jax.jit(hb.value_and_grad(f)))(*args)"
+        )
     named = _platforms(platforms)
     traced: Traced = f.trace(*avals, **keywords)
     plan, call = traced.plan, traced.call

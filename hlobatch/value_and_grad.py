@@ -10,8 +10,8 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.api import BatchedFunction, BoundFunction
-from hlobatch.diagnostics import BatchTypeError, hiding_internal_frames
+from hlobatch.api import BatchedFunction, BoundFunction, is_batching_disabled
+from hlobatch.diagnostics import BatchTypeError, Interrupted, LaneError, hiding_internal_frames
 from hlobatch.gradients.arrays import is_differentiable
 from hlobatch.ir.physical import user_value
 from hlobatch.ir.types import TensorType, Type
@@ -43,6 +43,9 @@ def value_and_grad(
     Raises:
         BatchTypeError: ``fun`` is not batched, its result is no number, or an argument has no derivatives.
         DerivativeError: In a call: something in the function has no derivative.
+        LaneError: In a call: some inputs raised an exception. ``outputs`` is a pair as without: the results of all
+            others, and their gradients, where inputs that raised count as zero; None in their place where the
+            gradient of large shared arguments is summed in parts.
 
     Examples:
         >>> import hlobatch as hb, jax.numpy as jnp
@@ -63,11 +66,27 @@ def value_and_grad(
     @functools.wraps(fun)
     @hiding_internal_frames
     def run(*args: Any, **kwargs: Any) -> Any:
+        if is_batching_disabled():
+            places = tuple(i if i < 0 else len(first) + i for i in numbers)
+            plain = jax.value_and_grad(
+                batched.function, places if several else places[0], has_aux=has_aux, allow_int=True
+            )
+            return plain(*first, *args, **kwargs)
         call, plan = batched._planned((*first, *args), kwargs)
-        wanted = [call.types[i if i < 0 else len(first) + i][0] for i in numbers]
-        values, bars = cotangents_of(plan, plan.captured, call.physical(), _places(call, wanted), _ones(plan, call))
-        gradients = tuple(_gradient(call, name, bars) for name in wanted)
-        return user_value(values, plan.out_type), gradients if several else gradients[0]
+        wanted = [_name(call, i if i < 0 else len(first) + i) for i in numbers]
+
+        def gradients(bars: dict[int, Any]) -> Any:
+            found = tuple(_gradient(call, name, bars) for name in wanted)
+            return found if several else found[0]
+
+        try:
+            values, bars = cotangents_of(plan, plan.captured, call.physical(), _places(call, wanted), _ones(plan, call))
+        except (LaneError, Interrupted) as error:
+            if error.outputs is not None:
+                result, bars = error.outputs
+                error.outputs = result, None if bars is None else gradients(bars)
+            raise
+        return user_value(values, plan.out_type), gradients(bars)
 
     def _ones(plan: Plan, call: Call) -> dict[int, Any]:
         type_ = plan.out_type
@@ -96,6 +115,22 @@ def _number(type_: Type | None) -> TensorType | None:
     return leaf if isinstance(leaf, TensorType) and is_number else None
 
 
+def _name(call: Call, number: int) -> str:
+    """The parameter at a position.
+
+    Raises:
+        BatchTypeError: There is none.
+    """
+    names = [name for name, _ in call.types]
+    if not -len(names) <= number < len(names):
+        raise BatchTypeError(
+            f"argnums names argument {number}, and there are {len(names)}",
+            caller(),
+            help=f"the arguments are {', '.join(names)}, counted from 0.",
+        )
+    return names[number]
+
+
 def _places(call: Call, names: Sequence[str]) -> tuple[int, ...]:
     """The positions of the arrays of some parameters that have derivatives.
 
@@ -122,16 +157,19 @@ def _gradient(call: Call, name: str, bars: dict[int, Any]) -> Any:
     for other, type_ in call.types:
         count = len(type_.tensor_leaves)
         if other == name:
-            arrays = [_like(call, i, bars.get(i)) for i in range(place, place + count)]
+            is_shared = name in call.shared
+            arrays = [_like(call, i, bars.get(i), is_summed=is_shared) for i in range(place, place + count)]
             return type_.rebuild(arrays)
         place += count
     raise AssertionError(name)
 
 
-def _like(call: Call, place: int, bar: Any) -> Any:
-    """The gradient of an array as the user passed it."""
+def _like(call: Call, place: int, bar: Any, *, is_summed: bool) -> Any:
+    """The gradient of an array as the user passed it; what all lanes share inside of a parameter is summed here."""
     array, axis = call.arrays[place], call.axes[place]
     if bar is None:
         is_float = is_differentiable(array)
         bar = jnp.zeros(array.shape, array.dtype) if is_float else np.zeros(array.shape, jax.dtypes.float0)
+    if axis is None:
+        return bar if is_summed else bar[0] if bar.dtype == jax.dtypes.float0 else jnp.sum(bar, 0)
     return jnp.moveaxis(bar, 0, axis) if axis else bar

@@ -23,7 +23,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.gradients.activity import dependences
-from hlobatch.gradients.arrays import Array, arrays_of, is_differentiable, on_arrays, tensor_of
+from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of
 from hlobatch.gradients.errors import explaining
 from hlobatch.gradients.spread import added_in_place
 from hlobatch.ir.code import Select
@@ -69,6 +69,27 @@ class Straight:
             wanted |= {before for before, _ in edges}
         return [array for array in self.reads if array in wanted and array in active]
 
+    def links(self, inputs: Collection[Array], outputs: Collection[Array]) -> list[Link]:
+        """For each primitive, the arrays through which outputs may depend on inputs."""
+        varied, forward = set(inputs), []
+        for op in self.ops:
+            edges = [(a, b) for a, b in dependences(self.program, op) if a in varied]
+            varied = {array for array in varied if array.variable not in op.vars_out} | {b for _, b in edges}
+            forward.append(edges)
+        wanted, found = set(outputs), list[Link]()
+        for op, edges in zip(reversed(self.ops), reversed(forward), strict=True):
+            edges = [(a, b) for a, b in edges if b in wanted]
+            wanted = {array for array in wanted if array.variable not in op.vars_out} | {a for a, _ in edges}
+            found.append(Link(frozenset(a for a, _ in edges), frozenset(b for _, b in edges)))
+        return found[::-1]
+
+
+class Link(NamedTuple):
+    """The arrays that a primitive reads, and those that it writes, through which derivatives go."""
+
+    read: Collection[Array]
+    written: Collection[Array]
+
 
 @dataclass(frozen=True)
 class Pullback:
@@ -91,7 +112,8 @@ class Pullback:
         avals = [_aval(array, types) for array in (*reads, *self.outputs)]
 
         def back(*arrays: Any) -> list[Any]:
-            run = _Recorded(self.straight, dict(zip(reads, arrays, strict=False)))
+            links = self.straight.links(self.inputs, self.outputs)
+            run = _Recorded(self.straight, dict(zip(reads, arrays, strict=False)), links)
             found = run.back(dict(zip(self.outputs, arrays[len(reads) :], strict=True)))
             zero = [jnp.zeros(t.shape, t.dtype) for t in (tensor_of(a, types) for a in self.inputs)]
             return [found.get(array, z) for array, z in zip(self.inputs, zero, strict=True)]
@@ -131,16 +153,16 @@ class _Step(NamedTuple):
 
     Attributes:
         op: The primitive.
-        varied: The positions of the arrays that it read whose cotangents it gives.
-        read: All arrays that it read.
+        varied: The arrays that it read whose cotangents it gives.
+        wanted: The arrays that it wrote whose cotangents it takes.
         written: All arrays that it wrote.
-        pull: What takes the cotangents of the floating-point ones back; None if it reads none.
+        pull: What takes cotangents back; None if there are none to take.
         condition: What a select decided by; None for other primitives.
     """
 
     op: PrimOp
-    varied: tuple[int, ...]
-    read: tuple[Array, ...]
+    varied: tuple[Array, ...]
+    wanted: tuple[Array, ...]
     written: tuple[Array, ...]
     pull: Callable[..., Any] | None
     condition: Any
@@ -156,21 +178,22 @@ class _Recorded:
     Args:
         straight: The primitives.
         values: The arrays before them.
+        links: For each, the arrays through which derivatives go.
     """
 
-    def __init__(self, straight: Straight, values: Mapping[Array, Any]) -> None:
+    def __init__(self, straight: Straight, values: Mapping[Array, Any], links: Sequence[Link]) -> None:
         self.types, self.steps = straight.program.var_defs, list[_Step]()
         known = dict(values)
-        for op in straight.ops:
+        for op, link in zip(straight.ops, links, strict=True):
             with explaining(op):
-                known |= self._run(op, known)
+                known |= self._run(op, known, link)
 
-    def _run(self, op: PrimOp, known: Mapping[Array, Any]) -> dict[Array, Any]:
+    def _run(self, op: PrimOp, known: Mapping[Array, Any], link: Link) -> dict[Array, Any]:
         types, run = self.types, on_arrays(op, self.types)
-        read = tuple(array for v in op.vars_in for array in arrays_of(v, types))
+        read = [array for v in op.vars_in for array in arrays_of(v, types)]
         written = tuple(array for v in op.vars_out for array in arrays_of(v, types))
-        wanted = [i for i, array in enumerate(written) if is_differentiable(tensor_of(array, types))]
-        varied = tuple(i for i, array in enumerate(read) if is_differentiable(tensor_of(array, types)))
+        wanted = [i for i, array in enumerate(written) if array in link.written]
+        varied = [i for i, array in enumerate(read) if array in link.read]
         values = [known[array] for array in read]
 
         def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
@@ -186,7 +209,8 @@ class _Recorded:
         else:
             results = run(*values)
         condition = values[0] if isinstance(op.code, Select) else None
-        self.steps.append(_Step(op, varied, read, written, pull, condition))
+        taken, gives = tuple(written[i] for i in wanted), tuple(read[i] for i in varied)
+        self.steps.append(_Step(op, gives, taken, written, pull, condition))
         return dict(zip(written, results, strict=True))
 
     def back(self, cotangents: Mapping[Array, Any]) -> dict[Array, Any]:
@@ -194,7 +218,6 @@ class _Recorded:
         found = dict(cotangents)
         used: dict[str, Any] = dict.fromkeys((array.variable for array in cotangents), True)
         for step in reversed(self.steps):
-            wanted = [a for a in step.written if is_differentiable(tensor_of(a, self.types))]
             given = {a: found.pop(a) for a in step.written if a in found}
             is_used = _either([used.pop(v) for v in step.op.vars_out if v in used])
             if is_used is None:
@@ -204,9 +227,8 @@ class _Recorded:
             if step.pull is None or not given:
                 continue
             with explaining(step.op):
-                pulled = step.pull([given.get(a, self._zero(a)) for a in wanted])
-            for place, bar in zip(step.varied, pulled, strict=True):
-                array = step.read[place]
+                pulled = step.pull([given.get(a, self._zero(a)) for a in step.wanted])
+            for array, bar in zip(step.varied, pulled, strict=True):
                 bar = bar if is_used is True else jnp.where(is_used, bar, jnp.zeros_like(bar))
                 found[array] = found[array] + bar if array in found else bar
         return found

@@ -69,8 +69,23 @@ def with_tangents(program: Program, inputs: Sequence[Array]) -> WithTangents:
     wanted = [
         array for array in arrays_of(result, program.var_defs) if is_differentiable(tensor_of(array, program.var_defs))
     ]
-    active = active_arrays(program, inputs, wanted)
-    return _Forward(program, tuple(inputs), active | set(inputs)).made()
+    active = with_results_of_calls(program, active_arrays(program, inputs, wanted) | set(inputs))
+    return _Forward(program, tuple(inputs), active).made()
+
+
+def with_results_of_calls(program: Program, active: Collection[Array]) -> frozenset[Array]:
+    """Active arrays, and what functions give back to variables with some: a result that is constant has a zero tangent.
+
+    Else the variable would keep the tangent of what it held before the call.
+    """
+    calls = [op for op in program.ops if isinstance(op, FunctionCallOp)]
+    found, before = frozenset(active), frozenset[Array]()
+    while found != before:
+        before = found
+        for op in calls:
+            pairs = zip(program.function(op.function).vars_out, op.vars_out, strict=True)
+            found |= {Array(own, array.place) for own, v in pairs for array in found if array.variable == v}
+    return found
 
 
 @dataclass

@@ -30,9 +30,10 @@ from hlobatch._jax import (
     register_derivatives,
     register_halves,
     register_transpose,
+    varying_alike,
     zero_like,
 )
-from hlobatch.diagnostics import HloBatchError
+from hlobatch.diagnostics import HloBatchError, Interrupted, LaneError
 from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
@@ -41,6 +42,8 @@ from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captu
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
 from hlobatch.runtime.sums import results_with_sums
+
+Stopped = LaneError | Interrupted
 
 tangents_p = Primitive("hlobatch_tangents")
 tangents_p.multiple_results = True
@@ -205,7 +208,7 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
 
     def linear(kept: Sequence[Any], *tangents: Any) -> list[Any]:
         given = [tangents[len(captured) + i] for i in varied]
-        dots = tangents_p.bind(*kept, *given, plan=silent, inputs=varied)
+        dots = tangents_p.bind(*varying_alike((*kept, *given)), plan=silent, inputs=varied)
         found = list(zeros)
         for place, tangent in zip(results, dots, strict=True):
             found[place] = tangent
@@ -309,17 +312,54 @@ def cotangents_of(
         inputs: Its inputs.
         varied: The positions of the inputs whose cotangents are wanted.
         cotangents: Those of its results, by position.
+
+    Raises:
+        LaneError: Some lanes are stopped; ``outputs`` is a pair of the result and the cotangents, zero for those lanes,
+            or, where the batch runs in parts, None.
+        Interrupted: The user interrupted it; the same, if anything came back.
     """
     given = {i: ct for i, ct in cotangents.items() if not is_zero(ct)}
     made = _cotangents(plan, varied, tuple(given))
     operands = [*inputs, *(given[i] for i in made.results)]
     count = len(plan.out_type.tensor_leaves)
     summed = tuple(count + k for k, i in enumerate(made.inputs) if plan.input_shared[i])
-    if summed:
-        outputs = results_with_sums(made.plan, with_captured(made.plan, plan, captured), operands, summed)
-    else:
-        outputs = _results(made.plan, captured, operands, plan)
+    try:
+        if summed:
+            outputs = results_with_sums(made.plan, with_captured(made.plan, plan, captured), operands, summed)
+        else:
+            outputs = _results(made.plan, captured, operands, plan)
+    except (LaneError, Interrupted) as error:
+        if (found := _with_cotangents(error, plan, made, inputs)) is error:
+            raise
+        raise found from None
     return outputs[:count], dict(zip(made.inputs, outputs[count:], strict=False))
+
+
+def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Sequence[Any]) -> Stopped:
+    """The error of a stopped run, whose results are a pair of those and the cotangents by position."""
+    if error.outputs is None:
+        return error
+    result, bars = error.outputs
+    if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # it is the error of a part
+        return _of_the_whole(error, plan, inputs)
+    rows = np.asarray(error.unfinished, int)
+    finished = [jnp.asarray(x).at[rows].set(0) for x in bars]
+    found = {i: jnp.sum(x, 0) if plan.input_shared[i] else x for i, x in zip(made.inputs, finished, strict=True)}
+    error.outputs = result, found
+    return error
+
+
+def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
+    """The error of a batch, of that of one of its parts: that of a run without a tape, of the whole."""
+    error.outputs = None
+    if not isinstance(error, LaneError):
+        return error
+    try:
+        execute(plan, inputs)
+    except LaneError as whole:
+        whole.outputs = whole.outputs, None
+        return whole
+    return error
 
 
 def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:

@@ -31,6 +31,7 @@ from hlobatch._jax import (
     mapped_size,
     mlir,
     refuse_checks,
+    varying_alike,
 )
 from hlobatch.diagnostics import ArtifactError, HloBatchError
 from hlobatch.kernels.types import NoKernelError
@@ -71,7 +72,7 @@ def run_within(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None
     """
     how = dict.fromkeys(("stats", "shared_given", "resume", "keep_state"), False)
     room = Room(plan.declared_depth, grows=False)
-    operands = (*(plan.captured if captured is None else captured), *inputs)
+    operands = varying_alike((*(plan.captured if captured is None else captured), *inputs))
     return list(run_p.bind(*operands, plan=plan, room=room, strategy=None, **how))
 
 
@@ -338,6 +339,10 @@ def _guard_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan)
     *results, stopped, status = operands
     if dims[-2] is not NOT_MAPPED:
         stopped = jnp.max(stopped)
+    if dims[-1] is NOT_MAPPED:  # a lane's fate is that of all its results, which are behind its axis then
+        along = [NOT_MAPPED if d is NOT_MAPPED else 1 for d in dims[:-2]]
+        moved = [x if d is NOT_MAPPED else jnp.moveaxis(x, d, 1) for x, d in zip(results, dims[:-2], strict=True)]
+        return guard_p.bind(*moved, stopped, status, plan=plan), along
     arrays, axes = (*results, status), (*dims[:-2], dims[-1])
     outer = mapped_size(arrays, axes)
     *results, status = [mapped_first(x, d, outer) for x, d in zip(arrays, axes, strict=True)]

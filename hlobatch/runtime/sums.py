@@ -24,6 +24,7 @@ from hlobatch._jax import (
     lower_as_jax,
     mlir,
     register_derivatives,
+    varying_alike,
 )
 from hlobatch.ir.physical import array_bytes
 from hlobatch.runtime.execute import execute, trace
@@ -51,7 +52,7 @@ def results_with_sums(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]
         summed: The positions of the results that are summed.
     """
     if any(map(is_tracer, (*captured, *inputs))):
-        return list(sums_p.bind(*captured, *inputs, plan=plan, summed=summed))
+        return list(sums_p.bind(*varying_alike((*captured, *inputs)), plan=plan, summed=summed))
     return _at_once(*captured, *inputs, plan=plan, summed=summed)
 
 

@@ -20,7 +20,7 @@ import sys
 import textwrap
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -50,6 +50,8 @@ class Writer:
     features: list[Feature] = field(default_factory=list)
     names: list[str] = field(default_factory=lambda: ["a", "b", "t"])
     within: int = 0
+    turns: ClassVar[Sequence[str]] = ("a", "b", "3")
+    ranges: ClassVar[Sequence[str]] = ("range(3)", "range(a)", "(a, 2, b)", "range(1, b + 1)")
 
     def number(self, depth: int = 1) -> str:
         """An expression for a small integer."""
@@ -91,7 +93,7 @@ class Writer:
             return self._for(depth)
         counter = f"w{self.draw.randint(0, 99)}"
         return [
-            f"{counter} = {self.draw.choice(['a', 'b', '3'])}",
+            f"{counter} = {self.draw.choice(self.turns)}",
             f"while {counter} > 0:",
             f"    {counter} -= 1",
             *indented(self.statements(depth - 1)),
@@ -102,13 +104,17 @@ class Writer:
         self.names.append(name)
         body = self.statements(depth - 1)
         self.names.remove(name)
-        over = self.draw.choice(["range(3)", "range(a)", "(a, 2, b)", "range(1, b + 1)"])
+        over = self.draw.choice(self.ranges)
         early = [f"    if {self.condition()}:", f"        {self.draw.choice(['break', 'continue'])}"]
         return [f"for {name} in {over}:", *(early if self.draw.random() < 0.3 else []), *indented(body)]
 
     def seen(self, value: str) -> str:
         """A statement that lets the result depend on a value."""
         return f"t = (t * 3 + {value}) % 1009"
+
+    def part(self, letter: str) -> str:
+        """What stands in the place of a letter of a feature's text: a number for ``#``, a plain one for ``@``."""
+        return self.number() if letter == "#" else self.number(0) if letter == "@" else letter
 
 
 def indented(lines: Sequence[str]) -> Lines:
@@ -140,9 +146,9 @@ class Feature:
 
 
 def filled(text: str, w: Writer) -> str:
-    """A text with a small integer in the place of each ``#``, and a plain name or constant in that of each ``@``."""
+    """A text with numbers in the places of its marks."""
     w.within += 1
-    parts = [w.number() if letter == "#" else w.number(0) if letter == "@" else letter for letter in text]
+    parts = [w.part(letter) for letter in text]
     w.within -= 1
     return "".join(parts)
 
@@ -228,21 +234,31 @@ class Raising(Feature):
         return x // y
     """
 
-    def value(self, w: Writer) -> str:
-        return filled(w.draw.choice(("check(3 * @ + 1)", "divide(#, @ + 1)")), w)
+    values = ("check(3 * @ + 1)", "divide(#, @ + 1)")
+    risky: tuple[str, ...] = (
+        "t = check(#)",
+        "t += check(@)",
+        "t = # // @",
+        "t = divide(#, @)",
+        "raise KeyError(1)",
+        "check(@)",
+    )
+    caught: tuple[str, ...] = (
+        "ValueError",
+        "ZeroDivisionError",
+        "(ValueError, ZeroDivisionError)",
+        "Exception",
+        "ArithmeticError",
+    )
 
     def statement(self, w: Writer) -> Lines:
-        risky = [filled(w.draw.choice(_RISKY), w)]
+        risky = [filled(w.draw.choice(self.risky), w)]
         others = w.statements(0)
         body = [*risky, *others] if w.draw.random() < 0.5 else [*others, *risky]
         other = ["else:", *indented(w.statements(0))] if w.draw.random() < 0.2 else []
         last = ["finally:", *indented(w.statements(0))] if w.draw.random() < 0.3 else []
-        handler = [f"except {w.draw.choice(_CAUGHT)}:", *indented(w.statements(0))]
+        handler = [f"except {w.draw.choice(self.caught)}:", *indented(w.statements(0))]
         return ["try:", *indented(body), *handler, *other, *last]
-
-
-_RISKY = ("t = check(#)", "t += check(@)", "t = # // @", "t = divide(#, @)", "raise KeyError(1)", "check(@)")
-_CAUGHT = ("ValueError", "ZeroDivisionError", "(ValueError, ZeroDivisionError)", "Exception", "ArithmeticError")
 
 
 class Recursion(Feature):

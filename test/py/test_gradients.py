@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,13 +15,22 @@ import pytest
 import hlobatch as hb
 from hlobatch.runtime import sums
 
-FORMS = ("case", "kernel", *(pytest.param(form, marks=pytest.mark.slow) for form in ("chain", "guarded", "sweep")))
+FORMS = ("case", "kernel", "chain", "guarded", "sweep")
 
 
 @pytest.fixture(autouse=True)
-def double_precision() -> Iterator[None]:
+def double_precision(quick_compilation: None) -> Iterator[None]:
     with jax.enable_x64(True):
         yield
+
+
+def some_by_day(*columns: Any) -> list[Any]:
+    """All combinations of the values of some columns: by day each value of each column, at night all of them."""
+    most = max(map(len, columns))
+    by_day = {tuple(column[i % len(column)] for column in columns) for i in range(most)}
+    return [
+        each if each in by_day else pytest.param(*each, marks=pytest.mark.slow) for each in itertools.product(*columns)
+    ]
 
 
 @hb.batch
@@ -177,8 +187,7 @@ def dot(one: Sequence[Any], other: Sequence[Any]) -> float:
     return float(sum(jnp.sum(a * b) for a, b in zip(one, other, strict=True)))
 
 
-@pytest.mark.parametrize("form", FORMS)
-@pytest.mark.parametrize("name", CASES)
+@pytest.mark.parametrize(("name", "form"), some_by_day(list(CASES), FORMS))
 def test_both_modes_agree_with_differences_and_with_each_other(name: str, form: str) -> None:
     case = CASES[name]
     function = replace(case.function, options=replace(case.function.options, dispatch=form))
@@ -195,8 +204,7 @@ def test_both_modes_agree_with_differences_and_with_each_other(name: str, form: 
     assert dot(pull(cotangents), tangents) == pytest.approx(dot(cotangents, derivatives), rel=1e-12)
 
 
-@pytest.mark.parametrize("name", ["power", "tree", "ode"])
-@pytest.mark.parametrize("size", [0, 1, 2, 17])
+@pytest.mark.parametrize(("name", "size"), some_by_day(["power", "tree", "ode"], [0, 1, 2, 17]))
 def test_batches_of_any_size(name: str, size: int) -> None:
     case = CASES[name]
     is_shared = [axis is None for axis in case.function.in_axes] if case.function.in_axes else [False] * len(case.args)
@@ -238,8 +246,7 @@ TRANSFORMED: dict[str, Callable[[Callable[..., Any], tuple[int, ...]], Callable[
 }
 
 
-@pytest.mark.parametrize("how", TRANSFORMED)
-@pytest.mark.parametrize("name", ["power", "tree", "ode"])
+@pytest.mark.parametrize(("name", "how"), some_by_day(["power", "tree", "ode"], list(TRANSFORMED)))
 def test_within_other_transformations(name: str, how: str) -> None:
     case = CASES[name]
     numbers = tuple(range(len(case.varied)))
@@ -252,7 +259,9 @@ def test_within_other_transformations(name: str, how: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-12)
 
 
-@pytest.mark.parametrize("name", ["newton", "power", "two_calls", "tree"])
+@pytest.mark.parametrize(
+    "name", ["power", "tree", *(pytest.param(n, marks=pytest.mark.slow) for n in ("newton", "two_calls"))]
+)
 def test_second_derivatives(name: str) -> None:
     case, step = CASES[name], 1e-5
     numbers, point = tuple(range(len(case.varied))), case.point

@@ -1111,7 +1111,7 @@ def counted(turns: Array, n: Array, key: Array) -> tuple[Array, Array, Array, Ar
 @program(floats(-2, 2), np.int32(5), np.int32(0), integers(1, 4), in_axes=(0, None, None, 0), ulps=4)
 def as_often_as_shared(x: Array, often: Array, never: Array, rounds: Array) -> tuple[Array, Array, Array]:
     """Loops as long as an argument says that all lanes share; one of them does not turn at all."""
-    total, seen, i = jnp.float32(0.0), x, 9
+    total, seen, i = jnp.zeros_like(x), x, 9
     for _ in range(rounds):
         for i in range(often):
             seen = x * (i + 1)
@@ -1641,7 +1641,7 @@ def hanoi(n: Any, source: Any, target: Any) -> Any:
 def prints(n: Array, x: Array) -> tuple[Any, Any]:
     """Prints in loops, in branches, in a recursion, what is computed and texts of it, more than a log has room for."""
     print("start")
-    total = jnp.float32(0)
+    total = jnp.zeros_like(x[0])
     for i in range(n):
         total += x[i % 3] * 2
         print(f"i={i:2d}", total, "%d of %d" % (i, n), sep=" | ")  # noqa: UP031  # as people write

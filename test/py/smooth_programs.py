@@ -1,0 +1,485 @@
+"""A seed -> a program of floating-point numbers, and whether its derivatives are those of plain Python.
+
+A program is a function ``main(x, y, n, v, w)`` of two numbers, an integer, a vector, and a matrix that all examples
+share. It combines features as those of ``feature_pairs.py`` do, and is smooth but where it branches. Each example is
+judged by plain Python: the value in both modes, the tangent by finite differences in 64 bits, and the gradient by the
+tangent (the dot-product test). An example that raises has no derivative, and the others have theirs.
+
+    python test/py/smooth_programs.py 17            one program: its text, and what came of it
+    python test/py/smooth_programs.py 0 1000        some programs: how many ran, were refused, differ
+"""
+
+from __future__ import annotations
+
+import collections
+import random
+import sys
+import textwrap
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import feature_pairs
+import jax
+import jax.numpy as jnp
+import numpy as np
+from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Feature, Lines, Outcome, indented, made, reduced
+from zoo import optimizing_little
+
+import hlobatch as hb
+
+_RANDOM = np.random.default_rng(53)
+LANES = 6
+ARGUMENTS = (
+    _RANDOM.uniform(0.2, 1.2, LANES),
+    _RANDOM.uniform(-1.0, 1.0, LANES),
+    np.array([0, 1, 2, 3, 5, 4]),
+    _RANDOM.uniform(-1.0, 1.0, (LANES, 3)),
+    _RANDOM.uniform(-0.7, 0.7, (3, 3)),
+)
+"""One row of each for an example, but of the last."""
+IN_AXES = (0, 0, 0, 0, None)
+VARIED = (0, 1, 3, 4)
+DIRECTIONS = tuple(_RANDOM.normal(size=ARGUMENTS[i].shape) for i in VARIED)
+STEP = 1e-6
+
+
+@dataclass
+class Writer(feature_pairs.Writer):
+    """Draws the parts of one program.
+
+    Attributes:
+        floats: The floating-point numbers in scope; ``names`` are the integers.
+    """
+
+    names: list[str] = field(default_factory=lambda: ["n"])
+    floats: list[str] = field(default_factory=lambda: ["x", "y", "t"])
+    turns: ClassVar[Sequence[str]] = ("n", "3")
+    ranges: ClassVar[Sequence[str]] = ("range(3)", "range(n)", "(n, 2)", "range(1, n + 1)")
+
+    def number(self, depth: int = 1) -> str:
+        """An expression for a floating-point number."""
+        kind = self.draw.random()
+        if depth == 0 or kind < 0.35 or self.within > 2:
+            return self.draw.choice([*self.floats, f"{self.draw.uniform(-1, 1):.2f}"])
+        if kind < 0.65:
+            return self.feature().value(self)
+        left, right = self.number(depth - 1), self.number(depth - 1)
+        if kind < 0.72:
+            return f"({left} if {self.condition()} else {right})"
+        return f"({left} {self.draw.choice('+-*')} {right})"
+
+    def whole(self) -> str:
+        """An integer: a name or a constant."""
+        return self.draw.choice([*self.names, str(self.draw.randint(0, 4))])
+
+    def condition(self) -> str:
+        kind = self.draw.random()
+        if kind < 0.25 and self.within <= 2:
+            return self.feature().condition(self)
+        if kind < 0.5:
+            return f"{self.whole()} {self.draw.choice(['<', '==', '!=', '>='])} {self.whole()}"
+        test = f"{self.number(0)} {self.draw.choice('<>')} {self.number(0)}"
+        return f"{test} and {self.whole()} > 1" if kind < 0.6 else test
+
+    def seen(self, value: str) -> str:
+        """A statement that lets the result depend on a value, and keeps it small."""
+        return f"t = 0.6 * t + jnp.sin({value})"
+
+    def part(self, letter: str) -> str:
+        """A floating-point expression for ``#``, a plain integer for ``$``."""
+        return self.number() if letter == "#" else self.whole() if letter == "$" else letter
+
+
+class Smooth(Feature):
+    """A feature of such programs."""
+
+    conditions = ("x > y",)
+
+
+class Elementary(Smooth):
+    values = (
+        "jnp.sin(#)",
+        "jnp.exp(-abs(#))",
+        "jnp.sqrt(1 + # ** 2)",
+        "jnp.log1p((#) ** 2)",
+        "# / (2 + jnp.cos(#))",
+        "abs(#)",
+        "max(#, #)",
+        "min(#, y)",
+        "jnp.where(# > 0.5, #, #)",
+        "x ** ($ % 3)",
+        "(0.5 + x) ** y",
+        "jax.grad(lambda z: jnp.sin(z) * z)(#)",
+        "jnp.floor(#)",
+        "float($)",
+        "jnp.arctan2(#, 1.5)",
+    )
+    changes = ("x, y = y, x", "x = #", "y *= 0.5", "t += #", "x, t = t, 0.5 * x", "y = jnp.tanh(#)")
+
+
+class Integers(Smooth):
+    begins = ("k = n", "k = 2")
+    values = ("k * #", "0.1 * (k + 1)", "(# if k > 1 else y)", "(k % 3 - 1) * #", "x ** k")
+    conditions = ("k > $", "k % 2 == 1")
+    changes = ("k += $", "k = (3 * k + 1) % 7", "k = int(3 * abs(y))", "k, t = k + 1, t * 0.5")
+
+
+class Vector(Smooth):
+    begins = ("r = v", "r = jnp.zeros(3)", "r = v * x")
+    values = ("r[$ % 3]", "r.sum()", "jnp.dot(r, v)", "(w @ r)[$ % 3]", "jnp.max(r)", "r[::-1][0]", "r[-1]")
+    conditions = ("r[0] > #", "r.sum() < 1")
+    changes = (
+        "r = r.at[$ % 3].set(#)",
+        "r = r.at[$ % 3].add(#)",
+        "r = r.at[$ % 3].multiply(#)",
+        "r = jnp.sin(r) + v",
+        "r = w @ r",
+        "r = jnp.where(r > 0.2, r, 0.5 * r)",
+        "r = jnp.concatenate([r[1:], r[:1]])",
+        "r = r.at[1:].set(v[:2] * #)",
+        "for e in r:\n    t = 0.5 * t + e",
+    )
+
+
+class InPlace(Smooth):
+    begins = ("q = np.zeros(3)", "q = np.ones(3)")
+    values = ("q[$ % 3]", "q.sum()", "q[0] * q[1]")
+    conditions = ("q[0] > #",)
+    changes = ("q[$ % 3] = #", "q[1] += #", "q[0], q[1] = q[1], q[0]", "q *= 0.5", "q[1:] = v[:2]", "p = q.copy()")
+
+
+class Weights(Smooth):
+    values = ("w[$ % 3, $ % 3]", "(w @ v)[$ % 3]", "jnp.sum(w) * #", "jnp.tanh(w @ (v * #)).sum()", "w[$ % 3].sum()")
+    helpers = """
+    def layered(w, u, k):
+        while k > 0:
+            u = jnp.tanh(w @ u) + 0.1
+            k -= 1
+        return u
+    """
+    changes = ("v = jnp.tanh(w @ v)", "v = layered(w, v, $)", "t += layered(w, v, n)[$ % 3]", "w = w * 0.9")
+
+
+class List(Smooth):
+    begins = ("l = []", "l = [x, 0.5]", "l = [y] * 3")
+    values = ("sum(l)", "(l[0] if l else x)", "(l[-1] if len(l) > 0 else 0.5)", "len(l) * #", "max([0.1, *l])")
+    conditions = ("len(l) > $", "l")
+    changes = (
+        "l.append(#)",
+        "if l:\n    l.pop()",
+        "if l:\n    t += l.pop(0)",
+        "if len(l) > 1:\n    l[1] = #",
+        "l.insert(0, #)",
+        "l += [#, y]",
+        "l.reverse()",
+        "l = l + [#]",
+        "for e in l:\n    t = 0.5 * t + e",
+        "if len(l) > 1:\n    l[0], l[-1] = l[-1], l[0]",
+    )
+
+
+class Dict(Smooth):
+    begins = ("d = {}", "d = {0: x}", "d = {n: y, 7: x}")
+    values = ("d.get($, #)", "sum(d.values())", "len(d) * #", "d.pop($, 0.2)", "d.setdefault($, #)")
+    conditions = ("$ in d", "len(d) > $")
+    changes = ("d[$] = #", "d[$] = d.get($, 0.5) + #", "d.pop($, None)", "for k, e in d.items():\n    t = 0.5 * t + e")
+
+
+class Object(Smooth):
+    helpers = """
+    class Box:
+        def __init__(self, u):
+            self.u, self.items, self.count = u, [], 0
+
+        def add(self, u):
+            self.u = 0.7 * self.u + u
+            self.count += 1
+            if self.count > 3:
+                self.u = u
+                return u * u
+            return self.u
+
+        def keep(self, u):
+            self.items.append(u * self.u)
+            return len(self.items)
+
+        @property
+        def twice(self):
+            return 2 * self.u
+    """
+    begins = ("o = Box(x)", "o = Box(0.5)")
+    values = ("o.u", "o.add(#)", "o.keep(#) * x", "sum(o.items)", "o.twice", "o.count * 0.1")
+    conditions = ("o.u > #", "o.count > $")
+    changes = ("o.u = #", "o.u *= #", "o.add(#)", "o.keep(#)", "o = Box(#)", "if o.items:\n    t += o.items.pop()")
+
+
+class Nothing(Smooth):
+    begins = ("m = None", "m = None if n > 1 else y")
+    values = ("(0.3 if m is None else m)", "(m if m is not None else #)")
+    conditions = ("m is None", "m is not None and m > 0.1")
+    changes = ("m = #", "m = None", "if m is None:\n    m = #\nelse:\n    t += m * x")
+
+
+class Raising(feature_pairs.Raising):
+    helpers = """
+    def check(u):
+        if u > 0.6:
+            raise ValueError("large")
+        return u * u
+
+    def whole(k):
+        if k == 2:
+            raise KeyError("two")
+        return k
+    """
+    conditions = ("x > y",)
+    values = ("check(-abs(#))", "whole(3 * $ + 1) * y")
+    risky = ("t = check(#)", "t += check(x)", "t = whole($) * #", "t += whole(n) * y", "raise KeyError(1)", "check(#)")
+    caught = ("ValueError", "KeyError", "(ValueError, KeyError)", "Exception", "LookupError")
+
+
+class Recursion(Smooth):
+    helpers = """
+    def down(u, k):
+        if k <= 0:
+            return jnp.sin(u)
+        if u > 0.5:
+            return down(u * 0.7, k - 1) * u
+        return down(u - 0.3, k - 2) + 0.5 * down(u * u, k - 1)
+
+    def node(w, u, k):
+        if k < 1:
+            return u
+        a = node(w, u * 0.5, k - 1)
+        return jnp.tanh(w @ (a + node(w, u, k - 2)))
+
+    def ping(u, k):
+        return u if k <= 0 else pong(u + 0.2, k - 1)
+
+    def pong(u, k):
+        if k <= 0:
+            return jnp.cos(u)
+        s = ping(u * 0.9, k - 1)
+        return s * u
+    """
+    values = ("down(#, $)", "node(w, v, n)[$ % 3]", "ping(#, $)", "pong(y, n)", "down(x, n)")
+
+
+class Helper(Smooth):
+    helpers = """
+    def fill(items, u, k):
+        while k > 0:
+            items.append(u * k)
+            k -= 2
+        return len(items) * u
+
+    def mix(items):
+        items[0], items[-1] = items[-1] * 0.5, items[0] + items[-1]
+
+    def first_above(v, u, z=0.4):
+        for i in range(3):
+            if v[i] > u:
+                return v[i] * z
+        return z * z
+    """
+    begins = ("h = [y]", "h = [0.5, x, 1.0]")
+    values = ("sum(h)", "fill(h, #, $)", "first_above(v, #)", "first_above(v, 0.1, z=#)", "h[0]")
+    changes = ("fill(h, #, $)", "mix(h)", "h = h[:]", "g = h[:]\nmix(g)\nt += g[0]", "t += first_above(v, #, #)")
+
+
+class Comprehension(Smooth):
+    values = (
+        "sum(e * 2 for e in (x, y, #))",
+        "sum([e * e for e in (x, #)])",
+        "sum(x * i for i in range(n))",
+        "sum(e for e in v if e > #)",
+        "max(e - # for e in (x, y))",
+    )
+    conditions = ("any(e > # for e in (x, y))", "all(e > # for e in (x, y))")
+
+
+class Closure(Smooth):
+    begins = (
+        "def bump(u):\n    nonlocal z\n    z = 0.5 * z + u\n    return z * x",
+        "def bump(u):\n    nonlocal z\n    if u > 0.3:\n        z = u\n    return z",
+    )
+    values = ("bump(#)", "bump(x)", "z")
+    changes = ("z = #", "bump(#)", "t += bump(#)")
+
+    def begin(self, w: feature_pairs.Writer) -> Lines:
+        return ["z = 0.5", *w.draw.choice(self.begins).splitlines()]
+
+
+class Until(Smooth):
+    begins = ("a, c = x, 0", "a, c = 1.0, 0")
+    values = ("a", "a * c")
+    conditions = ("a > #", "c > $")
+    changes = (
+        "a, c = #, 0\nwhile jnp.abs(a) > 0.1 and c < 5:\n    a = 0.6 * a * jnp.cos(#)\n    c += 1",
+        "while True:\n    a = 0.5 * a + 0.1 * #\n    c += 1\n    if c > 4 or a < 0.2:\n        break\n    t += a * 0.1",
+        "for c in range(n):\n    if a > 2:\n        break\n    a = a + x * x\nelse:\n    a = a * 0.5",
+    )
+
+
+class Outside(Smooth):
+    helpers = """
+    TABLE = np.linspace(0.5, 1.5, 4)
+    """
+    values = ("TABLE[$ % 4] * #", "jnp.interp(#, TABLE, TABLE ** 2)", "jnp.dot(TABLE[:3], v)")
+
+
+FEATURES: tuple[type[Feature], ...] = (*Smooth.__subclasses__(), Raising)
+
+
+def program(seed: int) -> str:
+    """The text of a program; the same for each seed."""
+    w = Writer(random.Random(seed))
+    w.features = [kind() for kind in w.draw.sample(FEATURES, w.draw.choice((2, 3, 3)))]
+    helpers = [textwrap.dedent(feature.helpers) for feature in w.features]
+    begin = [line for feature in w.features for text in feature.begin(w) for line in text.splitlines()]
+    body = [line for _ in range(w.draw.randint(2, 4)) for line in w.statement(MOST_DEPTH)]
+    leaves = [f"if {w.condition()}:", f"    return {w.number()}"] if w.draw.random() < 0.3 else []
+    values = [w.seen(feature.value(w)) for feature in w.features]
+    lines = ["t = 0.1", *begin, *body, *leaves, *values, "return t * x"]
+    imports = ["import jax", "import jax.numpy as jnp", "import numpy as np"]
+    return "\n".join([*imports, *helpers, "def main(x, y, n, v, w):", *indented(lines), ""])
+
+
+# What Python says
+
+
+def _example(row: int, step: float) -> list[Any]:
+    """The arguments of an example, so many steps along the direction."""
+    moved = [np.asarray(a, a.dtype) for a in ARGUMENTS]
+    for place, direction in zip(VARIED, DIRECTIONS, strict=True):
+        moved[place] = moved[place] + step * STEP * direction
+    own = [a if axis is None else a[row] for a, axis in zip(moved, IN_AXES, strict=True)]
+    return [jnp.asarray(own[0]), jnp.asarray(own[1]), int(own[2]), jnp.asarray(own[3]), jnp.asarray(own[4])]
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What plain Python gives for one example: a value and a slope along the direction, or an exception."""
+
+    value: float = 0.0
+    slope: float = 0.0
+    is_smooth: bool = True
+    raised: type[Exception] | None = None
+
+
+def truth(main: Callable[..., Any], row: int) -> Truth:
+    """The truth for an example; differences of two steps that disagree are none."""
+    try:
+        value = float(main(*_example(row, 0)))
+    except SKIPPED:
+        raise
+    except Exception as error:  # noqa: BLE001  # whatever the program raises
+        return Truth(raised=type(error))
+    try:
+        near, far = (float(main(*_example(row, s)) - main(*_example(row, -s))) / (2 * s * STEP) for s in (1, 3))
+    except (ValueError, LookupError):
+        return Truth(value, is_smooth=False)
+    return Truth(value, near, abs(near - far) <= 1e-5 * max(1.0, abs(near)))
+
+
+# What hlobatch says
+
+
+def _values_and_slopes(found: Callable[[], Any], count: int) -> tuple[Any, dict[int, type]]:
+    """The results of a run, and in lanes that raised the classes of their exceptions."""
+    try:
+        return found(), {}
+    except hb.LaneError as error:
+        if not getattr(error, "errors", None):
+            raise
+        raised = {
+            lane: next(k for k in type(e).__mro__ if k.__module__ == "builtins") for lane, e in error.errors.items()
+        }
+        return error.outputs, raised
+
+
+def derivatives(main: Callable[..., Any], **options: Any) -> Callable[[], str]:
+    """What differs from plain Python in some example; nothing, if all is well."""
+    batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **options)
+    arguments = tuple(map(jnp.asarray, ARGUMENTS))
+
+    def of_varied(*some: Any) -> Any:
+        given = list(arguments)
+        for place, value in zip(VARIED, some, strict=True):
+            given[place] = value
+        return batched(*given)
+
+    def forward() -> Any:
+        return jax.jvp(of_varied, [arguments[i] for i in VARIED], list(map(jnp.asarray, DIRECTIONS)))
+
+    def reverse() -> Any:
+        return hb.value_and_grad(batched, VARIED)(*arguments)
+
+    def differs() -> str:
+        rows = [truth(main, row) for row in range(LANES)]
+        wanted = {row: one.raised for row, one in enumerate(rows) if one.raised is not None}
+        if len(wanted) == LANES:
+            return ""
+        (values, slopes), raised = _values_and_slopes(forward, LANES)
+        (again, gradients), raised_again = _values_and_slopes(reverse, LANES)
+        if not raised == raised_again == wanted:
+            return f"raises {raised} and {raised_again}, not {wanted}"
+        slopes = np.asarray(jax.tree.leaves(slopes)[0] if jax.tree.leaves(slopes) else np.zeros(LANES))
+        for row, one in enumerate(rows):
+            if row in wanted:
+                continue
+            if not np.allclose([values[row], again[row]], one.value, rtol=1e-9, atol=1e-11):
+                return f"lane {row}: values {values[row]} and {again[row]}, not {one.value}"
+            if one.is_smooth and not np.isclose(slopes[row], one.slope, rtol=1e-5, atol=1e-6):
+                return f"lane {row}: slope {slopes[row]}, by differences {one.slope}"
+        total = sum(float(jnp.sum(g * d)) for g, d in zip(gradients, DIRECTIONS, strict=True))
+        sound = [row for row in range(LANES) if row not in wanted]
+        if not np.isclose(total, slopes[sound].sum(), rtol=1e-9, atol=1e-10):
+            return f"the gradient along the direction is {total}, the tangents are {slopes[sound]}"
+        return ""
+
+    return differs
+
+
+def outcome(text: str, **options: Any) -> Outcome:
+    """What hlobatch makes of the derivatives of a program."""
+    with jax.enable_x64(True), optimizing_little():
+        differs = derivatives(made(text), **{"dispatch": "kernel", **options})
+        try:
+            found = differs()
+        except SKIPPED as error:
+            return Outcome("skipped", repr(error))
+        except hb.KernelError as error:  # XLA would take minutes to compile some of these programs
+            return Outcome("refused", str(error))
+        except hb.VerificationError as error:
+            return Outcome("wrong", str(error))
+        except hb.HloBatchError as error:
+            said = next((word for word in OWN_WORDS if word in str(error)), None)
+            return Outcome("refused" if said is None else "wrong", str(error))
+        except Exception as error:  # noqa: BLE001  # whatever comes out of the compiler
+            return Outcome("wrong", repr(error))
+        return Outcome("wrong", found) if found else Outcome("ran")
+
+
+def main(arguments: Sequence[str]) -> None:
+    """What the commands above do."""
+    if len(arguments) == 1:
+        text = program(int(arguments[0]))
+        found = outcome(text)
+        if found.kind == "wrong":
+            text = reduced(text, lambda smaller: outcome(smaller).kind == "wrong")
+            found = outcome(text)
+        print(text, found.kind, found.what, sep="\n")
+        return
+    counts: collections.Counter[str] = collections.Counter()
+    for seed in range(*map(int, arguments)):
+        found = outcome(program(seed))
+        counts[found.kind] += 1
+        if found.kind == "wrong":
+            print(seed, found.what.splitlines()[0][:200], flush=True)
+    print(dict(counts))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
