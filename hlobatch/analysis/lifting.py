@@ -19,12 +19,12 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.one_of import OneOf, each
-from hlobatch.ir.choice import Choice, moved
-from hlobatch.ir.growing import Growing
+from hlobatch.analysis.one_of import each
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.patterns import INSIDE, remade
-from hlobatch.ir.types import Static, TensorType, Type, is_leaf
+from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.value import Value
 
 
 def differs_by_lane(type_: Type) -> bool:
@@ -65,25 +65,13 @@ def _lifted(held: Any, value: Any) -> Any:
 def _lifted_part(held: Any, value: Any) -> Any:
     """A part of a value, for the part of a type that stands in its place."""
     match held:
-        case Maybe():
-            return _as_maybe(value, held)
-        case Choice():
-            return OneOf(jnp.asarray(moved(value, held)), held.hb_objects)
-        case Growing():
-            return held.hold(value)
+        case Value():
+            return held.hb_hold(value, _lifted)
         case TensorType():
             return _as_tensor(value, held)
         case Static() | None:
             return value
     return INSIDE
-
-
-def _as_maybe(value: Any, held: Maybe) -> Maybe:
-    if value is None:
-        return Maybe(jnp.bool_(False), jax.tree.map(_blank, held.value, is_leaf=is_leaf))
-    if isinstance(value, Maybe):
-        return Maybe(value.is_there, _lifted(held.value, value.value))
-    return Maybe(jnp.bool_(True), _lifted(held.value, value))
 
 
 def _as_tensor(value: Any, held: TensorType) -> Any:
@@ -92,8 +80,3 @@ def _as_tensor(value: Any, held: TensorType) -> Any:
     if isinstance(value, enum.IntEnum):
         return jnp.asarray(int(value), held.dtype)
     return value if held.is_key else jnp.asarray(value, held.dtype)
-
-
-def _blank(leaf: TensorType | Static) -> Any:
-    """What stands in the place of a value where there is none."""
-    return jnp.zeros(leaf.shape, leaf.dtype) if isinstance(leaf, TensorType) else leaf.value

@@ -44,6 +44,9 @@ class OneOf(Choice):
 
     __slots__ = ()
 
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        return each(self, truth)
+
     def __getattr__(self, name: str) -> Any:
         return each(self, lambda value: getattr(value, name))
 

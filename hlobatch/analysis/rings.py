@@ -27,8 +27,7 @@ from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails, is_trusted
 from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import unboxed
-from hlobatch.ir.choice import resolved
+from hlobatch.ir.boxed import in_python, unboxed
 from hlobatch.ir.types import Static, Type
 
 
@@ -142,7 +141,7 @@ class Ring(Container):
             return self.python()
         first = 0 if self.start is None else int(self.start)
         places = ((first + number) % self.capacity for number in range(int(self.size)))
-        return self.python(resolved(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
+        return self.python(in_python(jax.tree.map(operator.itemgetter(place), self.items)) for place in places)
 
     def contains(self, item: Any) -> Any:
         return False if self.items is None else rows.first(self.equal(item))[0]

@@ -28,8 +28,7 @@ from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.one_of import held
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.ir.boxed import as_dict
-from hlobatch.ir.choice import resolved
+from hlobatch.ir.boxed import as_dict, in_python
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.types import Static, Type
 
@@ -174,11 +173,11 @@ class Table(Container):
     def as_python(self) -> Any:
         made = self.python() if self.factory is None else self.python(self.factory)
         for place in range(0 if self.keys_ is None else int(self.size)):
-            key = resolved(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
+            key = in_python(jax.tree.map(lambda leaf, place=place: np.asarray(leaf)[place].item(), self.keys_))
             if isinstance(made, set):
                 made.add(key)
             else:
-                made[key] = resolved(jax.tree.map(operator.itemgetter(place), self.values_))
+                made[key] = in_python(jax.tree.map(operator.itemgetter(place), self.values_))
         return made
 
     def with_capacity(self, bound: int | None) -> Self:

@@ -21,12 +21,9 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer
-from hlobatch.analysis.one_of import each
 from hlobatch.analysis.optional import optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
-from hlobatch.ir.carrier import Carrier
-from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import is_value
 
 
 def is_array(value: Any) -> bool:
@@ -52,12 +49,8 @@ def truth(value: Any) -> Any:
 
 
 def _truth(value: Any) -> Any:
-    if isinstance(value, Choice):
-        return each(value, _truth)
-    if isinstance(value, Growing):
-        return value.truth()
-    if isinstance(value, Carrier):
-        return value.hb_truth()
+    if is_value(value):
+        return value.hb_truth(_truth)
     if not is_array(value):
         return _of_object(value)
     return jnp.asarray(scalar(value, "the condition")).astype(jnp.bool_)

@@ -18,11 +18,8 @@ from hlobatch.analysis.boxes import boxed
 from hlobatch.analysis.draws import names_of
 from hlobatch.analysis.optional import with_flags
 from hlobatch.frontend.files import is_users
-from hlobatch.ir.boxed import mapped, unboxed
-from hlobatch.ir.choice import Choice
+from hlobatch.ir.boxed import in_python
 from hlobatch.ir.effects import lane_print
-from hlobatch.ir.growing import Growing
-from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.walk import around, walked
 
 EFFECTS: Final = (jax.debug.print, jax.debug.callback)
@@ -75,7 +72,7 @@ def printed(shows: Shows, *values: Any) -> None:
         shows: Prints, given the values as the host has them.
         *values: Those that it shows.
     """
-    leaves, treedef = jax.tree.flatten(boxed(with_flags(values), ()))
+    leaves, treedef = jax.tree.flatten(boxed(with_flags(values), (), with_flags))
     places = [i for i, leaf in enumerate(leaves) if is_tracer(leaf)]
     are_numbers = [bool(getattr(leaves[i], "weak_type", False)) for i in places]
     operands = [leaves[i] for i in places]
@@ -85,7 +82,7 @@ def printed(shows: Shows, *values: Any) -> None:
         filled = list(known)
         for i, array, is_number in zip(places, arrays, are_numbers, strict=True):
             filled[i] = _as_number(array) if is_number else array
-        shows.function(*(_seen(value) for value in jax.tree.unflatten(treedef, filled)))
+        shows.function(*in_python(jax.tree.unflatten(treedef, filled)))
 
     jax.debug.callback(show, *operands)
 
@@ -101,19 +98,6 @@ def _as_number(array: Any) -> Any:
         return array
     number = np.asarray(array).item()
     return float(str(np.asarray(array))) if isinstance(number, float) else number
-
-
-def _seen(value: Any) -> Any:
-    """A value with the objects in it themselves, of several the one that the lane has, and None where it has none."""
-
-    def seen(part: Any) -> Any:
-        if isinstance(part, Maybe):
-            return _seen(part.value) if part.is_there else None
-        if isinstance(part, Growing):
-            return _seen(part.as_python())
-        return part.hb_objects[int(part.hb_index)] if isinstance(part, Choice) else part
-
-    return mapped(seen, unboxed(value), lambda part: isinstance(part, (Maybe, Choice, Growing)))
 
 
 def speaks(function: Any) -> bool:

@@ -9,7 +9,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar
@@ -51,8 +51,11 @@ class LaneRange(Carrier):
         turns = range_count(self.start, self.stop, self.step)
         return weakly(turns, default(int)) if is_tracer(turns) else turns
 
-    def hb_truth(self) -> Any:
-        """Whether there is an item."""
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return range(*map(int, (known(self.start), known(self.stop), self.step)))
+
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        del truth
         return self.length() != 0
 
     def item(self, index: Any) -> Any:

@@ -118,6 +118,9 @@ class Bits(Carrier):
     python: ClassVar[Any] = str
     value: Any
 
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return bin(int(known(self.value)))
+
     def __getitem__(self, index: Any) -> Any:
         return _no_text(index)
 

@@ -16,10 +16,12 @@ from typing import Any
 
 import jax
 
+from hlobatch.ir.value import Value, is_value
+
 
 @jax.tree_util.register_pytree_node_class
 @dataclass(frozen=True, eq=False)
-class Boxed:
+class Boxed(Value):
     """An object, or a dict whose keys are not sorted.
 
     Attributes:
@@ -31,6 +33,18 @@ class Boxed:
     cls: type
     names: tuple[Any, ...]
     values: tuple[Any, ...]
+
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return object_of(self, known)
+
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        return truth(object_of(self, lambda inner: inner))
+
+    def hb_text(self, text: Callable[[Any], str]) -> str:
+        parts = zip(self.names[-len(self.values) :], map(text, self.values), strict=True) if self.values else ()
+        if issubclass(self.cls, dict):
+            return "{" + ", ".join(f"{name}: {part}" for name, part in parts) + "}"
+        return f"{self.cls.__name__}({', '.join(f'{name}={part}' for name, part in parts)})"
 
     def tree_flatten(self) -> tuple[tuple[Any, ...], tuple[type, tuple[Any, ...]]]:
         return self.values, (self.cls, self.names)
@@ -45,6 +59,11 @@ def unboxed(value: Any) -> Any:
     if not boxes_in(value):
         return value
     return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_boxed)
+
+
+def in_python(value: Any) -> Any:
+    """A pytree of arrays whose values are known, with what Python has in place of our kinds of value."""
+    return mapped(lambda part: part.hb_known(in_python) if is_value(part) else part, value, is_value)
 
 
 def is_boxed(part: Any) -> bool:

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any, ClassVar, Final
 
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.value import Value
 
 BINARY: Final = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
@@ -24,7 +25,7 @@ _ITEMS: Final = ("iter", "reversed", "contains", "getitem", "setitem", "delitem"
 _OTHERS: Final = ("bool", "copy", "deepcopy")
 
 
-class Carrier:
+class Carrier(Value):
     """Something that stands for values of Python's.
 
     Attributes:
@@ -33,8 +34,8 @@ class Carrier:
 
     python: ClassVar[Any]
 
-    def hb_truth(self) -> Any:
-        """Whether the lane's value is true."""
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        del truth
         return bool(self)
 
     def __hash__(self) -> int:

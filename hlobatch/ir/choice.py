@@ -7,14 +7,17 @@ being traced says its only subclass, ``analysis/one_of.py``; here is what types 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.sameness import are_same
+from hlobatch.ir.types import Static
+
+MOST_SHOWN: Final = 8
+"""Objects of a choice that its type names in print."""
 
 
 class Choice(Carrier):
@@ -33,6 +36,19 @@ class Choice(Carrier):
         object.__setattr__(self, "hb_index", index)
         object.__setattr__(self, "hb_objects", objects)
 
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        del known  # the objects are Python's own
+        return self.hb_objects[int(self.hb_index)]
+
+    def hb_text(self, text: Callable[[Any], str]) -> str:
+        more = len(self.hb_objects[MOST_SHOWN:])
+        shown = [text(Static(value)) for value in self.hb_objects[:MOST_SHOWN]]
+        return " or ".join([*shown, *([f"{more} others"] if more else [])])
+
+    def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
+        del hold
+        return type(self)(jnp.asarray(moved(value, self)), self.hb_objects)
+
     def __reduce__(self) -> tuple[Any, ...]:
         return type(self), (self.hb_index, self.hb_objects)
 
@@ -46,15 +62,6 @@ def holds(choice: Choice, question: Callable[[Any], bool]) -> Any:
     """The answer to a question of the lane's object: a bool, or one that differs between lanes."""
     answers = list(map(question, choice.hb_objects))
     return answers[0] if len(set(answers)) == 1 else jnp.asarray(np.array(answers))[choice.hb_index]
-
-
-def resolved(tree: Any) -> Any:
-    """A pytree of what is known with the objects themselves, of several the one that the lane has."""
-
-    def known(part: Any) -> Any:
-        return part.hb_objects[int(part.hb_index)] if isinstance(part, Choice) else part
-
-    return jax.tree.map(known, tree, is_leaf=lambda part: isinstance(part, Choice))
 
 
 def without_none(choice: Choice) -> Any:

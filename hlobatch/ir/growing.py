@@ -7,13 +7,15 @@ conversions ask of any such container.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
+from abc import abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.value import Value
 
 
-class Growing(ABC):
+class Growing(Value):
     """A container that grows, or, with ``TensorType`` in place of arrays, the type of one.
 
     Attributes:
@@ -83,9 +85,20 @@ class Growing(ABC):
     def as_python(self) -> Any:
         """What Python has in its place, of arrays whose values are known, as on the host."""
 
-    def truth(self) -> Any:
-        """Whether there is an item."""
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return known(self.as_python())
+
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        del truth
         return self.length() > 0
+
+    def hb_text(self, text: Callable[[Any], str]) -> str:
+        del text
+        return f"a {self.python.__name__} of another length in each lane"
+
+    def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
+        del hold
+        return self.hold(value)
 
     def __jax_array__(self) -> Any:
         raise BatchTypeError(

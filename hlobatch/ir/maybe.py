@@ -6,15 +6,19 @@ is handed the value, and its questions whether that is None are answered by the 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.numpy as jnp
+
+from hlobatch.ir.value import Value
 
 
 @jax.tree_util.register_dataclass
 @dataclass(frozen=True, eq=False)
-class Maybe:
+class Maybe(Value):
     """A value, or None.
 
     Attributes:
@@ -24,3 +28,19 @@ class Maybe:
 
     is_there: Any
     value: Any
+
+    def hb_known(self, known: Callable[[Any], Any]) -> Any:
+        return known(self.value) if self.is_there else None
+
+    def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
+        return jnp.logical_and(self.is_there, truth(self.value))
+
+    def hb_text(self, text: Callable[[Any], str]) -> str:
+        return f"{text(self.value)} or None"
+
+    def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
+        if value is None:
+            return Maybe(jnp.bool_(False), jax.tree.map(lambda leaf: leaf.blank, self.value))
+        if isinstance(value, Maybe):
+            return Maybe(value.is_there, hold(self.value, value.value))
+        return Maybe(jnp.bool_(True), hold(self.value, value))

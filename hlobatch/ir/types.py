@@ -19,11 +19,10 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_key
-from hlobatch.ir.boxed import Boxed, boxes_in
-from hlobatch.ir.choice import Choice
+from hlobatch.ir.boxed import boxes_in
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.sameness import are_same
+from hlobatch.ir.value import is_value
 
 _Tensor = TypeVar("_Tensor")
 _FLOATS: Final = (float, complex, np.inexact)
@@ -55,6 +54,11 @@ class TensorType:
         """One lane's value, as JAX describes it."""
         return jax.ShapeDtypeStruct(self.shape, self.dtype, weak_type=self.weak)
 
+    @property
+    def blank(self) -> Any:
+        """What stands in the place of a value where there is none."""
+        return jnp.zeros(self.shape, self.dtype)
+
     def __str__(self) -> str:
         name = str(self.dtype)
         if not self.is_key:
@@ -69,6 +73,11 @@ class Static:
     """A Python object that is the same in every lane and known when the program is built."""
 
     value: Any
+
+    @property
+    def blank(self) -> Any:
+        """What stands in the place of a value where there is none."""
+        return self.value
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Static):
@@ -212,28 +221,14 @@ def metadata_of(treedef: Any) -> tuple[Static, ...]:
     return tuple(found)
 
 
-MOST_SHOWN: Final = 8
-"""Objects of a choice that its type names in print."""
-
-
 def _pattern(tree: Any) -> str:
     """A pytree of leaves in Python's own notation, without the quotes of a repr."""
     if is_leaf(tree):
         return str(tree)
     if tree is None:
         return "None"
-    if isinstance(tree, Choice):
-        left = len(tree.hb_objects[MOST_SHOWN:])
-        others = [f"{left} others"] if left else []
-        return " or ".join([*(str(Static(value)) for value in tree.hb_objects[:MOST_SHOWN]), *others])
-    if isinstance(tree, Maybe):
-        return f"{_pattern(tree.value)} or None"
-    if isinstance(tree, Boxed) and issubclass(tree.cls, dict):
-        keys = tree.names[-len(tree.values) :]
-        return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in zip(keys, tree.values, strict=True)) + "}"
-    if isinstance(tree, Boxed):
-        fields = ", ".join(f"{k}={_pattern(v)}" for k, v in zip(tree.names, tree.values, strict=True))
-        return f"{tree.cls.__name__}({fields})"
+    if is_value(tree):
+        return tree.hb_text(_pattern)
     if isinstance(tree, dict):
         return "{" + ", ".join(f"{k}: {_pattern(v)}" for k, v in tree.items()) + "}"
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
@@ -244,10 +239,7 @@ def _pattern(tree: Any) -> str:
         comma = "," if isinstance(tree, tuple) and len(tree) == 1 else ""
         return f"({inner}{comma})" if isinstance(tree, tuple) else f"[{inner}]"
     leaves = jax.tree.leaves(tree, is_leaf=is_leaf)
-    if isinstance(tree, Growing):
-        return f"a {tree.python.__name__} of another length in each lane"
-    kind = getattr(type(tree), "python", type(tree))
-    return f"{kind.__name__}({', '.join(map(_pattern, leaves))})"
+    return f"{type(tree).__name__}({', '.join(map(_pattern, leaves))})"
 
 
 def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:

@@ -193,7 +193,23 @@ def containers(n):
     return len(queue)
 
 
-@pytest.mark.parametrize("function", [texts, positions, objects, failing, recursive, choices])
+class Perhaps:
+    def __init__(self, value):
+        self.value = value
+
+    def __repr__(self):
+        return f"Perhaps({self.value})"
+
+
+def what_stands_for_values_of_python(n):
+    kept = range(1, n)
+    print(kept, bin(n), Perhaps(None if n < 2 else n), [Perhaps("a" if n < 3 else "b")], {"b": kept, "a": None})
+    return n
+
+
+@pytest.mark.parametrize(
+    "function", [texts, positions, objects, failing, recursive, choices, what_stands_for_values_of_python]
+)
 def test_lanes_print_what_their_examples_do(function):
     assert_alike(function, NUMBERS)
 

@@ -1,0 +1,126 @@
+"""The closed set of kinds that a variable may hold beside Python's own: each answers all that the protocol asks."""
+
+import collections
+import inspect
+import re
+from collections.abc import Iterator
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+
+import hlobatch as hb
+from hlobatch.analysis.growing_kinds import KINDS, growing
+from hlobatch.analysis.leaf_types import leaf_type
+from hlobatch.analysis.lifting import lift
+from hlobatch.analysis.one_of import OneOf
+from hlobatch.frontend.builtins import truth
+from hlobatch.frontend.lane_ranges import LaneRange
+from hlobatch.frontend.members import Bits
+from hlobatch.ir.boxed import Boxed, in_python
+from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.types import Type
+from hlobatch.ir.value import Value, is_value
+
+OURS = re.compile(r"\b(OneOf|Choice|LaneRange|Maybe|Boxed|Growing\w+|Carrier|Possible|Bits|\w*Tracer)\b")
+
+
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def __eq__(self, other):
+        return (self.x, self.y) == (other.x, other.y)
+
+    __hash__ = None
+
+
+ONE, TWO = jnp.int32(1), jnp.int32(2)
+COUNTED = collections.Counter({1: 2})
+SAMPLES: list[tuple[Value, Any]] = [
+    (OneOf(ONE, ("a", "b")), "b"),
+    (OneOf(ONE, (3, None)), None),
+    (Maybe(jnp.bool_(True), TWO), 2),
+    (Maybe(jnp.bool_(False), TWO), None),
+    (Maybe(jnp.bool_(True), OneOf(ONE, ("", "b"))), "b"),
+    (Boxed(Point, ("x", "y"), (ONE, Maybe(jnp.bool_(False), TWO))), Point(1, None)),
+    (Boxed(dict, ("b", "a"), (ONE, (TWO,))), {"b": 1, "a": (2,)}),
+    (Boxed(collections.defaultdict, (int, "b"), (ONE,)), collections.defaultdict(int, b=1)),
+    (LaneRange(ONE, jnp.int32(5), 2), range(1, 5, 2)),
+    (LaneRange(ONE, ONE, 1), range(0)),
+    (Bits(TWO), "0b10"),
+    (growing([1, 2]), [1, 2]),
+    (growing([(1, 2.0)]), [(1, 2.0)]),
+    (growing(collections.deque([1, 2])), collections.deque([1, 2])),
+    (growing({3}), {3}),
+    (growing({1: 2}), {1: 2}),
+    (growing(collections.defaultdict(int, {1: 2})), collections.defaultdict(int, {1: 2})),
+    (growing(COUNTED), COUNTED),
+    (growing(collections.OrderedDict({1: 2})), collections.OrderedDict({1: 2})),
+]
+"""A value of each kind, or several, and what Python has in its place."""
+IDS = [f"{type(value).__name__}-{python!r}"[:40] for value, python in SAMPLES]
+
+
+def kinds_of(kind: type) -> Iterator[type]:
+    """The kinds that can be made, among those derived from one."""
+    for one in kind.__subclasses__():
+        if not inspect.isabstract(one) and one.__module__.startswith("hlobatch."):
+            yield one
+        yield from kinds_of(one)
+
+
+def type_of(value: Any) -> Type:
+    return Type(jax.tree.map(leaf_type, value))
+
+
+def test_there_is_a_sample_of_each_kind_that_can_be_made() -> None:
+    sampled = {kind for value, _ in SAMPLES for kind in type(value).__mro__}
+    assert {kind.__name__ for kind in set(kinds_of(Value)) - sampled} == set()
+    assert set(KINDS.values()) <= sampled
+
+
+def test_a_kind_that_leaves_out_what_is_asked_cannot_be_made() -> None:
+    class Careless(Value):
+        def hb_truth(self, truth: Any) -> Any:
+            return True
+
+    with pytest.raises(TypeError, match="hb_known"):
+        Careless()
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_python_has_something_in_its_place(value: Value, python: Any) -> None:
+    found = in_python(value)
+    assert type(found) is type(python) or isinstance(found, jax.Array)
+    assert found == python
+    assert not any(map(is_value, jax.tree.leaves(in_python([value]), is_leaf=is_value)))
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_it_is_true_where_pythons_is(value: Value, python: Any) -> None:
+    if not isinstance(value, Bits):
+        assert bool(truth(value)) is bool(python)
+        return
+    with pytest.raises(hb.HloBatchError):
+        truth(value)
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_its_type_is_printed_in_the_users_words(value: Value, python: Any) -> None:
+    del python
+    assert not OURS.search(str(type_of(value)))
+    assert not OURS.search(str(type_of([value])))
+
+
+@pytest.mark.parametrize(("value", "python"), SAMPLES, ids=IDS)
+def test_a_variable_of_its_type_holds_it_and_what_python_has_in_its_place(value: Value, python: Any) -> None:
+    held = type_of(value)
+    again = lift(value, held)
+    assert jax.tree.structure(again) == jax.tree.structure(value)
+    for one, other in zip(jax.tree.leaves(again), jax.tree.leaves(value), strict=True):
+        np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
+    if not isinstance(value, (Boxed, LaneRange, Bits)):  # which JAX takes for leaves, or which are made where they are
+        assert in_python(lift(python, held)) == python
