@@ -2,6 +2,7 @@
 
 import re
 import runpy
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +51,13 @@ def test_collatz(output: str) -> None:
     busy = [int(share) for share in re.findall(r"^ *[\d,]+ +(\d+)%$", output, re.MULTILINE)]
     assert len(busy) == 3
     assert busy[0] < busy[1] <= busy[2], "fewer lanes are busier"
+
+
+def test_train_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "losses.png"
+    monkeypatch.setattr(sys, "argv", ["train_tree.py", "--steps", "12", "--trees", "60", "--plot", str(plot)])
+    runpy.run_path(str(EXAMPLES / "train_tree.py"), run_name="__main__")
+    losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+),", capsys.readouterr().out, re.MULTILINE)]
+    assert len(losses) == 7
+    assert losses[-1] < 0.8 * losses[0]
+    assert plot.read_bytes().startswith(b"\x89PNG")
