@@ -32,13 +32,13 @@ from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, logical_not
 from hlobatch.frontend.lane_numbers import NUMBERS, as_index, as_number, differs, select
-from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.frontend.own_methods import by_methods
 from hlobatch.frontend.sequences import both, compare, either, equal, less
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
 from hlobatch.ir.joined import are_of_one_dtype, as_one, exact, in_parts, nearest, read_at, written_at
+from hlobatch.ir.value import Collection
 
 _SEQUENCES: Final = (list, tuple, range, collections.deque)
 _BYTES: Final = (bytes, bytearray, array.array)
@@ -76,7 +76,7 @@ def _item(container: Any, index: Any) -> Any:
         return for_each(_item, container, index)
     if isinstance(container, dict) and is_optional(index):
         return for_each(_item, container, index)
-    if isinstance(container, (Growing, LaneRange)):
+    if isinstance(container, Collection):
         return container.item(index)
     if (result := by_methods("getitem", container, index)) is not NotImplemented:
         return result

@@ -41,11 +41,12 @@ from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.items import gathered
-from hlobatch.frontend.lane_ranges import LaneRange, as_range
+from hlobatch.frontend.lane_ranges import as_range
 from hlobatch.frontend.ranges import range_goes_on, range_item
 from hlobatch.frontend.sequences import both, equal
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 
 MOST_STATEMENTS_OF_A_LIST_THAT_GROWS: Final = 128
 """Statements in all turns of a loop up to which they are written out if a list grows in it in all lanes alike; one that
@@ -61,7 +62,7 @@ def items(value: Any) -> Any:
     """Something that has items by their number, of anything that can be gone over."""
     if isinstance(value, Table) and issubclass(value.python, dict):
         return value.in_order()
-    if is_array(value) or isinstance(value, (*_SEQUENCES, Growing, LaneRange)):
+    if is_array(value) or isinstance(value, (*_SEQUENCES, Collection)):
         return value
     if isinstance(value, Choice):
         known = as_range(value)
@@ -110,7 +111,7 @@ def length(value: Any) -> Any:
     sequence = items(value)
     if isinstance(sequence, Choice):
         return Rows.of(sequence).length()
-    return sequence.length() if isinstance(sequence, (Growing, LaneRange)) else len(sequence)
+    return sequence.length() if isinstance(sequence, Collection) else len(sequence)
 
 
 def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
@@ -127,7 +128,7 @@ def item_of(value: Any, turn: Any, site: LoopSite | None) -> Any:
     sequence = items(value)
     if isinstance(sequence, Choice):
         return Rows.of(sequence).item(turn)
-    if isinstance(sequence, (Growing, LaneRange)):
+    if isinstance(sequence, Collection):
         return sequence.turn(turn)
     if not is_tracer(turn) or is_array(sequence):
         return sequence[turn]

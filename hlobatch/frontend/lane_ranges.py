@@ -28,11 +28,12 @@ from hlobatch.frontend.lane_numbers import as_bool, as_index, as_int, as_number,
 from hlobatch.frontend.ranges import range_count, range_item, steps_to
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
+from hlobatch.ir.value import Collection
 
 
 @partial(jax.tree_util.register_dataclass, data_fields=["start", "stop"], meta_fields=["step"])
 @dataclass(frozen=True, eq=False, repr=False)
-class LaneRange(Carrier):
+class LaneRange(Carrier, Collection):
     """A ``range``.
 
     Attributes:
@@ -69,9 +70,9 @@ class LaneRange(Carrier):
     def __getitem__(self, index: Any) -> Any:
         return self.item(index)
 
-    def turn(self, place: Any) -> Any:
+    def turn(self, number: Any) -> Any:
         """The item at a place that is known to be there."""
-        return range_item(place, self.start, self.step, self.stop)
+        return range_item(number, self.start, self.step, self.stop)
 
     def _slice(self, key: slice) -> LaneRange:
         step = 1 if key.step is None else key.step

@@ -44,6 +44,7 @@ from hlobatch.frontend.sequences import MOST_NUMBERS_ONE_BY_ONE, both, either, l
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 
 _NONE: Final = object()
 
@@ -157,7 +158,7 @@ def _sum_of_array(array: Any, start: Any) -> Any:
 def _length(sized: Any, /) -> Any:
     if isinstance(sized, Choice):
         return each(sized, len)
-    if isinstance(sized, (Growing, LaneRange)):
+    if isinstance(sized, Collection):
         return sized.length()
     if isinstance(sized, (list, tuple)) and any(isinstance(item, Possible) for item in sized):
         return functools.reduce(lambda n, item: n + as_int(item.is_there), items_of(sized), 0)

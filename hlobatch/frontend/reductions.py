@@ -26,9 +26,8 @@ from hlobatch.analysis.one_of import table_of
 from hlobatch.frontend.comprehensions import Comprehension, loops_of, nested, placed, renamed
 from hlobatch.frontend.iteration import is_long, length
 from hlobatch.frontend.lane_numbers import differs
-from hlobatch.frontend.lane_ranges import LaneRange
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 
 REDUCERS: Final[Mapping[Any, str]] = {f: f.__name__ for f in (sum, any, all, min, max, len, next)}
 """Functions that go over items once, in order, and keep no more than their result."""
@@ -64,7 +63,7 @@ def gone_over(site: Site, items: Any) -> Any:
     Raises:
         Learned: It has another length in each lane, or very many numbers.
     """
-    differs = isinstance(items, (Growing, LaneRange, Choice)) and is_tracer(length(items))
+    differs = isinstance(items, (Collection, Choice)) and is_tracer(length(items))
     if differs or has_many(items):
         raise Learned(site, Looped())
     return items

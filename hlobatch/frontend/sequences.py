@@ -35,12 +35,13 @@ from hlobatch.frontend import comparisons
 from hlobatch.frontend.builtins import is_array, truth
 from hlobatch.frontend.files import is_users, lines_of
 from hlobatch.frontend.lane_numbers import as_bool, differs
-from hlobatch.frontend.lane_ranges import LaneRange, in_range
+from hlobatch.frontend.lane_ranges import in_range
 from hlobatch.frontend.python_numbers import type_of
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 
 MOST_NUMBERS_ONE_BY_ONE: Final = 8
 """Numbers up to which they are compared or added one by one; more are put into an array first. Chosen by judgement
@@ -60,8 +61,8 @@ def compare(operation: str, left: Any, right: Any) -> Any:
         is_there(right, "an order of")
     if any(isinstance(side, Choice) or is_optional(side) for side in (left, right)):
         return for_each(partial(compare, operation), left, right)
-    if isinstance(left, (Growing, LaneRange)) or isinstance(right, (Growing, LaneRange)):
-        return _of_growing(operation, left, right)
+    if isinstance(left, Collection) or isinstance(right, Collection):
+        return _of_collections(operation, left, right)
     for kind in (tuple, list):
         if isinstance(left, kind) and isinstance(right, kind) and differs((left, right)):
             return _of_sequences(operation, left, right)
@@ -141,13 +142,13 @@ def less(left: Any, right: Any) -> Any:
     return truth(compare("lt", left, right)) if known is None else known
 
 
-def _of_growing(operation: str, left: Any, right: Any) -> Any:
+def _of_collections(operation: str, left: Any, right: Any) -> Any:
     if operation not in ("eq", "ne"):
         raise BatchTypeError(
             "containers whose length differs between lanes are compared by their order",
             help="compare their items, one after the other.",
         )
-    one, other = (left, right) if isinstance(left, (Growing, LaneRange)) else (right, left)
+    one, other = (left, right) if isinstance(left, Collection) else (right, left)
     same = one.equals(other)
     return same if operation == "eq" else _not(same)
 
@@ -196,7 +197,7 @@ def contains(container: Any, item: Any) -> Any:
         return for_each(contains, container, item)
     if is_optional(item) and not isinstance(container, (tuple, list)):
         return for_each(contains, container, item)
-    if isinstance(container, (Growing, LaneRange)):
+    if isinstance(container, Collection):
         return container.contains(item)
     if isinstance(own := getattr(type(container), "__contains__", None), types.FunctionType) and is_users(own):
         return as_bool(as_meant(own, (container, item))(container, item))

@@ -12,10 +12,10 @@ from collections.abc import Callable
 from typing import Any, ClassVar
 
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.value import Value
+from hlobatch.ir.value import Collection
 
 
-class Growing(Value):
+class Growing(Collection):
     """A container that grows, or, with ``TensorType`` in place of arrays, the type of one.
 
     Attributes:
@@ -40,22 +40,6 @@ class Growing(Value):
         """A container of this kind, or of Python's, as a variable of this type holds it."""
 
     @abstractmethod
-    def length(self) -> Any:
-        """How many items there are."""
-
-    @abstractmethod
-    def contains(self, item: Any) -> Any:
-        """``item in container``."""
-
-    @abstractmethod
-    def equals(self, other: Any) -> Any:
-        """``container == other``."""
-
-    @abstractmethod
-    def item(self, key: Any) -> Any:
-        """``container[key]``."""
-
-    @abstractmethod
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
         """The container after ``container[key] = value``.
 
@@ -72,10 +56,6 @@ class Growing(Value):
         Args:
             bound: The number, if the user gave one.
         """
-
-    @abstractmethod
-    def turn(self, number: Any) -> Any:
-        """What a ``for`` comes by in its turn of some number."""
 
     @abstractmethod
     def in_order(self) -> Any:

@@ -59,6 +59,32 @@ class Value(ABC):
         return INSIDE
 
 
+class Collection(Value):
+    """A kind that has items, in another number in each lane."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def length(self) -> Any:
+        """How many items there are."""
+
+    @abstractmethod
+    def contains(self, item: Any) -> Any:
+        """``item in collection``."""
+
+    @abstractmethod
+    def equals(self, other: Any) -> Any:
+        """``collection == other``."""
+
+    @abstractmethod
+    def item(self, key: Any) -> Any:
+        """``collection[key]``."""
+
+    @abstractmethod
+    def turn(self, number: Any) -> Any:
+        """What a ``for`` comes by in its turn of some number, which is known to be one."""
+
+
 def is_value(part: Any) -> TypeGuard[Value]:
     """Whether something is of one of our kinds."""
     return isinstance(part, Value)

@@ -3,7 +3,7 @@
 import collections
 import inspect
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import jax
@@ -22,7 +22,7 @@ from hlobatch.frontend.members import Bits
 from hlobatch.ir.boxed import Boxed, in_python
 from hlobatch.ir.maybe import Maybe
 from hlobatch.ir.types import Type
-from hlobatch.ir.value import Value, is_value
+from hlobatch.ir.value import Collection, Value, is_value
 
 OURS = re.compile(r"\b(OneOf|Choice|LaneRange|Maybe|Boxed|Growing\w+|Carrier|Possible|Bits|\w*Tracer)\b")
 
@@ -61,7 +61,16 @@ SAMPLES: list[tuple[Value, Any]] = [
     (growing(collections.OrderedDict({1: 2})), collections.OrderedDict({1: 2})),
 ]
 """A value of each kind, or several, and what Python has in its place."""
-IDS = [f"{type(value).__name__}-{python!r}"[:40] for value, python in SAMPLES]
+
+
+def names_of(samples: Sequence[tuple[Value, Any]]) -> list[str]:
+    return [f"{type(value).__name__}-{python!r}"[:40] for value, python in samples]
+
+
+IDS = names_of(SAMPLES)
+
+
+COLLECTIONS = [(value, python) for value, python in SAMPLES if isinstance(value, Collection)]
 
 
 def kinds_of(kind: type) -> Iterator[type]:
@@ -124,3 +133,20 @@ def test_a_variable_of_its_type_holds_it_and_what_python_has_in_its_place(value:
         np.testing.assert_array_equal(np.asarray(one), np.asarray(other))
     if not isinstance(value, (Boxed, LaneRange, Bits)):  # which JAX takes for leaves, or which are made where they are
         assert in_python(lift(python, held)) == python
+
+
+@pytest.mark.parametrize(("value", "python"), COLLECTIONS, ids=names_of(COLLECTIONS))
+def test_a_collection_has_the_items_that_pythons_has(value: Collection, python: Any) -> None:
+    items = list(python)
+    assert value.length() == len(items)
+    assert all(bool(value.contains(item)) for item in items)
+    assert not value.contains((7, 7.0) if items[:1] == [(1, 2.0)] else 7)
+    if isinstance(python, dict):
+        assert all(value.item(key) == python[key] for key in python)
+        with pytest.raises(hb.UnsupportedSyntaxError, match="is compared"):
+            value.equals(python)
+        return
+    assert value.equals(python)
+    assert not value.equals({*items, 7} if isinstance(python, set) else range(9))
+    if items and not isinstance(python, set):
+        assert (value.turn(0), value.item(-1)) == (items[0], items[-1])
