@@ -24,6 +24,7 @@ from hlobatch.analysis.whole_numbers import is_small, no_dtype
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.boxed import unboxed
 from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.value import Collection
 
 _INSIDE: Final = jax.lax.GatherScatterMode.PROMISE_IN_BOUNDS
 
@@ -92,8 +93,12 @@ def equal(rows: Any, item: Any) -> Any | None:
     """Which rows are equal to an item: ``bool[capacity]``; None if items are of another structure.
 
     Numbers are compared as Python's, whatever their dtypes; bools are numbers, and None is none.
+
+    Raises:
+        BatchTypeError: They hold collections, which may be equal and consist of other arrays.
     """
     item = boxed(item, ())
+    _refuse_collections(rows)
     trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
     if trees[0] != trees[1]:
         return None
@@ -104,6 +109,20 @@ def equal(rows: Any, item: Any) -> Any | None:
     ):
         return None
     return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
+
+
+def _refuse_collections(rows: Any) -> None:
+    for part in jax.tree.leaves(rows, is_leaf=_is_collection):
+        if isinstance(part, Collection):
+            name = getattr(type(part), "python", object).__name__
+            raise BatchTypeError(
+                f"what is looked for in a container is a {name} of another length in each lane, or holds one",
+                help="keep numbers by which they are known, such as a pair of bounds, and look for these.",
+            )
+
+
+def _is_collection(part: Any) -> bool:
+    return isinstance(part, Collection)
 
 
 def _all_equal(leaf: Any, value: Any) -> Any:

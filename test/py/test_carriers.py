@@ -551,6 +551,21 @@ def test_whether_two_names_stand_for_one_object_is_not_guessed() -> None:
         hb.batch(same)(np.array(LANES, np.int32))
 
 
+def test_a_range_of_the_lane_is_looked_for_nowhere() -> None:
+    def as_a_key(n):
+        return 1 if range(5, 5) in {range(n): 1} else 0  # all empty ranges are equal
+
+    def in_a_list(n):
+        ranges = []
+        if n > 0:
+            ranges.append(range(1, n))
+        return 1 if range(5, 5) in ranges else 0
+
+    for function in (as_a_key, in_a_list):
+        with pytest.raises(hb.BatchTypeError, match="a range of another length in each lane"):
+            hb.batch(function)(np.array(LANES, np.int32))
+
+
 def test_whether_a_number_is_a_member_is_not_guessed() -> None:
     class Op(enum.IntEnum):
         ADD = 1
