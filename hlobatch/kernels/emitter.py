@@ -30,7 +30,7 @@ from hlobatch.ir.outer import adds_outer_product
 from hlobatch.jax_primitives import UPDATES, Batched, batched
 from hlobatch.kernels.negative_indices import counted_from_the_end
 from hlobatch.kernels.processors import Processor
-from hlobatch.kernels.rules import ARRAYS, NUMBERS, OUTER_PRODUCT, USE_ONCE, apply
+from hlobatch.kernels.rules import ARRAYS, CALLS, NUMBERS, OUTER_PRODUCT, USE_ONCE, apply
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index, Text
 from hlobatch.kernels.types import (
     NoKernelError,
@@ -270,7 +270,7 @@ class Emitter(Text):
         """The code of an equation, given the values of its operands."""
         called = called_by(equation)
         if adds_outer_product(equation):
-            return ARRAYS[OUTER_PRODUCT](self, {}, values, [layout(v.aval) for v in equation.outvars])
+            return CALLS[OUTER_PRODUCT](self, {}, values, [layout(v.aval) for v in equation.outvars])
         if called is not None:
             return self.closed(called, values)
         name = equation.primitive.name

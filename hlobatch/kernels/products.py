@@ -8,7 +8,7 @@ from typing import Any, Final
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.reductions import summed
-from hlobatch.kernels.rules import OUTER_PRODUCT, Out, apply, on_arrays
+from hlobatch.kernels.rules import CALLS, OUTER_PRODUCT, Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
 from hlobatch.kernels.types import FLOAT32, is_short_float, number, size
 from hlobatch.kernels.values import Value
@@ -96,8 +96,7 @@ class _Product:
         return new
 
 
-@on_arrays(OUTER_PRODUCT)
-def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+def _with_outer_product(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     """Adds the outer product of two arrays to a third, row by row, where that lies."""
     total, one, other = values
     one, other = e.forced(one), e.forced(other)
@@ -117,6 +116,9 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
     e.for_each_looped(list(one.shape), row)
     return [new]
+
+
+CALLS[OUTER_PRODUCT] = _with_outer_product
 
 
 @on_arrays("dot_general", uses_once=True)

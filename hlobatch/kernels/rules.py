@@ -38,7 +38,8 @@ def on_numbers(*names: str) -> Callable[[Callable[..., str]], Callable[..., str]
 
 
 OUTER_PRODUCT: Final = "with_outer_product"
-"""What the rule for ``ir.outer.with_outer_product`` is registered as."""
+CALLS: Final[dict[str, Rule]] = {}
+"""Rules for functions that a jaxpr calls by their names, as ``ir.outer.with_outer_product``."""
 
 
 def on_arrays(*names: str, uses_once: bool = False) -> Callable[[Rule], Rule]:
