@@ -78,6 +78,14 @@ def _stored(value: Any, tensor: TensorType) -> Any:
     return value if value.dtype == tensor.dtype else value.astype(tensor.dtype)
 
 
+def with_values(values: Sequence[Any], places: Sequence[int], others: Sequence[Any]) -> list[Any]:
+    """Values, with others in some of their places: those that a derivative is taken by."""
+    found = list(values)
+    for place, other in zip(places, others, strict=True):
+        found[place] = other
+    return found
+
+
 def primitive(  # an operation is what it reads, what it writes, and where it comes from
     run: Callable[..., Sequence[Any]],
     reads: Sequence[str],

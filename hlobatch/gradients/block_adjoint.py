@@ -23,7 +23,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.gradients.activity import dependences
-from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of
+from hlobatch.gradients.arrays import Array, arrays_of, on_arrays, tensor_of, with_values
 from hlobatch.gradients.errors import explaining
 from hlobatch.gradients.spread import added_in_place
 from hlobatch.ir.code import Select
@@ -197,10 +197,7 @@ class _Recorded:
         values = [known[array] for array in read]
 
         def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
-            given = list(values)
-            for place, value in zip(varied, some, strict=True):
-                given[place] = value
-            results = run(*given)
+            results = run(*with_values(values, varied, some))
             return [results[i] for i in wanted], results
 
         pull = None

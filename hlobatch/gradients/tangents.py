@@ -29,6 +29,7 @@ from hlobatch.gradients.arrays import (
     own_type,
     primitive,
     tensor_of,
+    with_values,
     zeros,
 )
 from hlobatch.gradients.errors import explaining
@@ -172,10 +173,7 @@ class _Forward:
             values, tangents = list(arrays[: len(read)]), arrays[len(read) :]
 
             def of_varied(*some: Any) -> tuple[list[Any], list[Any]]:
-                given = list(values)
-                for place, value in zip(varied, some, strict=True):
-                    given[place] = value
-                results = run(*given)
+                results = run(*with_values(values, varied, some))
                 return [results[place] for place in wanted], results
 
             given = tuple(values[place] for place in varied)

@@ -11,12 +11,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import jax
 import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import (
-    NOT_MAPPED,
     Half,
     Primitive,
     ShapedArray,
@@ -24,7 +22,6 @@ from hlobatch._jax import (
     is_linear_operand,
     is_tracer,
     is_zero,
-    looked_for,
     lower_as_jax,
     mlir,
     register_derivatives,
@@ -37,7 +34,8 @@ from hlobatch.diagnostics import HloBatchError, Interrupted, LaneError
 from hlobatch.gradients.arrays import Array, is_differentiable
 from hlobatch.gradients.cotangents import with_cotangents
 from hlobatch.gradients.tangents import with_tangents
-from hlobatch.runtime.execute import execute, prepared, trace
+from hlobatch.runtime.as_function import batched, jvp_of
+from hlobatch.runtime.execute import at_once, execute, results_of
 from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captured
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
@@ -129,24 +127,12 @@ def run(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) 
     size = plan.batch_size(inputs)
     avals = log_avals(plan, size) if plan.has_effects else []  # whose entries the host has done by then
     logs = [np.zeros(a.shape, a.dtype) for a in avals]
-    return [*_at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
-
-
-def _at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
-    """The results of a run of arrays, as they are stored; one like an earlier one is prepared already."""
-    is_plain = plan.out_type.is_stored_as_it_is and not plan.specialized.failures and not plan.has_effects
-    if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
-        return execute(plan, inputs).results
-    key = tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in inputs)
-    prepared_run = plan.executable(("at once", key), lambda: prepared(plan, inputs))
-    return plan.out_type.flatten(prepared_run(inputs))
+    return [*at_once(plan, inputs), np.int32(0), np.zeros(size, np.int32), *logs]
 
 
 def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], like: Plan) -> list[Any]:
     """The results of a run; where it is stopped, an error."""
-    if any(map(is_tracer, (*captured, *inputs))):
-        return list(trace(plan, inputs, with_captured(plan, like, captured)))
-    return list(_at_once(plan, inputs))
+    return results_of(plan, with_captured(plan, like, captured), inputs)
 
 
 def _varied(plan: Plan, has_tangent: Sequence[bool]) -> tuple[int, ...]:
@@ -268,15 +254,7 @@ def _tangents_lowering(ctx: Any, *operands: Any, plan: Plan, inputs: tuple[int, 
 
 def _tangents_jvp(primals: Any, tangents: Any, *, plan: Plan, inputs: tuple[int, ...]) -> Any:
     """The derivative of a derivative: that of the program with tangents."""
-    moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
-
-    def of_moving(*some: Any) -> list[Any]:
-        given = list(primals)
-        for place, value in zip(moving, some, strict=True):
-            given[place] = value
-        return _tangents_function(plan, inputs)(*given)
-
-    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+    return jvp_of(_tangents_function(plan, inputs), primals, tangents)
 
 
 def _tangents_transpose(cotangents: Sequence[Any], *operands: Any, plan: Plan, inputs: tuple[int, ...]) -> list[Any]:
@@ -364,9 +342,7 @@ def _of_the_whole(error: Stopped, plan: Plan, inputs: Sequence[Any]) -> Stopped:
 
 def _tangents_batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, inputs: tuple[int, ...]) -> Any:
     """``jax.vmap`` of what is linear in tangents."""
-    count = len(_tangents(plan, inputs).results)
-    mapped = jax.vmap(_tangents_function(plan, inputs), [None if d is NOT_MAPPED else d for d in dims])
-    return mapped(*operands), [0] * count
+    return batched(_tangents_function(plan, inputs), operands, dims)
 
 
 tangents_p.def_impl(_tangents_impl)

@@ -16,7 +16,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch._jax import looked_for
+from hlobatch._jax import is_tracer, looked_for
 from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS
 from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
@@ -146,6 +146,28 @@ def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
 def outcome(course: Course) -> Outcome:
     """What came of a run."""
     return Outcome(course.results, _stats(course) if course.division.stats else None)
+
+
+def results_of(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> Arrays:
+    """The results as they are stored, at once or as part of a computation that JAX is tracing.
+
+    Args:
+        plan: What is run.
+        captured: The arrays that it captures, as a computation has them.
+        inputs: Its inputs.
+    """
+    is_traced = any(map(is_tracer, (*captured, *inputs)))
+    return list(trace(plan, inputs, captured) if is_traced else at_once(plan, inputs))
+
+
+def at_once(plan: Plan, inputs: Sequence[Any]) -> Sequence[Any]:
+    """The results of a run of arrays, as they are stored; a run like an earlier one is prepared already."""
+    is_plain = plan.out_type.is_stored_as_it_is and not plan.specialized.failures and not plan.has_effects
+    if not is_plain or any(looked_for()) or not plan.batch_size(inputs):
+        return execute(plan, inputs).results
+    key = tuple((x.shape, x.dtype, getattr(x, "sharding", None)) for x in inputs)
+    prepared_run = plan.executable(("at once", key), lambda: prepared(plan, inputs))
+    return plan.out_type.flatten(prepared_run(inputs))
 
 
 def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = None) -> Arrays:

@@ -10,16 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
-import jax
 import jax.numpy as jnp
 
 from hlobatch._jax import (
-    NOT_MAPPED,
     Primitive,
     ShapedArray,
     batching,
     is_tracer,
-    is_zero,
     looked_for,
     lower_as_jax,
     mlir,
@@ -27,7 +24,8 @@ from hlobatch._jax import (
     varying_alike,
 )
 from hlobatch.ir.physical import array_bytes
-from hlobatch.runtime.execute import execute, trace
+from hlobatch.runtime.as_function import batched, jvp_of
+from hlobatch.runtime.execute import results_of
 from hlobatch.runtime.kernel_plan import KernelRunner, runs_as_kernel, summed_results
 from hlobatch.runtime.opened import split
 from hlobatch.runtime.parts import in_parts
@@ -80,7 +78,7 @@ def _in_rows(plan: Plan, summed: tuple[int, ...]) -> Callable[..., list[Any]]:
         captured, inputs = split(plan, operands)
 
         def part(some: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            results = _results(plan, captured, some)
+            results = results_of(plan, captured, some)
             own = [x for i, x in enumerate(results) if i not in summed]
             return own, [jnp.sum(results[i], 0) for i in summed]
 
@@ -90,12 +88,6 @@ def _in_rows(plan: Plan, summed: tuple[int, ...]) -> Callable[..., list[Any]]:
         return [next(of_all if i in summed else of_each) for i in range(len(avals))]
 
     return run
-
-
-def _results(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]) -> list[Any]:
-    """The results of a run, a row for each input."""
-    is_traced = any(map(is_tracer, (*captured, *inputs)))
-    return list(trace(plan, inputs, captured) if is_traced else execute(plan, inputs).results)
 
 
 def _abstract(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
@@ -120,20 +112,11 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
 
 
 def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
-    moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
-
-    def of_moving(*some: Any) -> list[Any]:
-        given = list(primals)
-        for place, value in zip(moving, some, strict=True):
-            given[place] = value
-        return _in_rows(plan, summed)(*given)
-
-    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+    return jvp_of(_in_rows(plan, summed), primals, tangents)
 
 
 def _batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
-    mapped = jax.vmap(_in_rows(plan, summed), [None if d is NOT_MAPPED else d for d in dims])
-    return mapped(*operands), [0] * plan.result_arrays
+    return batched(_in_rows(plan, summed), operands, dims)
 
 
 sums_p.def_impl(_at_once)

@@ -1,0 +1,30 @@
+"""What JAX does with a primitive that stands for a function: its derivative and its batch are those of the function."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+
+from hlobatch._jax import NOT_MAPPED, is_zero
+from hlobatch.gradients.arrays import with_values
+
+Function = Callable[..., list[Any]]
+"""From the operands of a primitive to its results."""
+
+
+def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) -> Any:
+    """The results of a function and their tangents; operands without a tangent are constants."""
+    moving = [i for i, t in enumerate(tangents) if not is_zero(t)]
+
+    def of_moving(*some: Any) -> list[Any]:
+        return function(*with_values(primals, moving, some))
+
+    return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+
+
+def batched(function: Function, operands: Sequence[Any], dims: Sequence[Any]) -> Any:
+    """The results of a function that is mapped over an axis of some operands, and that axis of each result."""
+    results = jax.vmap(function, [None if d is NOT_MAPPED else d for d in dims])(*operands)
+    return results, [0] * len(results)
