@@ -18,7 +18,7 @@ import linecache
 import random
 import sys
 import textwrap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -648,6 +648,9 @@ class Outcome:
     what: str = ""
 
 
+Judge = Callable[[str], Outcome]
+
+
 def outcome(text: str, **options: Any) -> Outcome:
     """What hlobatch makes of a program, judged by Python."""
     try:
@@ -731,19 +734,37 @@ def _smaller(tree: ast.Module) -> Iterator[str]:
                 setattr(node, name, body)
 
 
-def main(arguments: Sequence[str]) -> None:
-    """What the commands above do."""
+def check(seeds: Iterable[int], made_of: Callable[[int], str] = program, judge: Judge = outcome) -> None:
+    """Fail at a program that differs, with what is left of it without what does not matter; most programs run."""
+    kinds = []
+    for seed in seeds:
+        text = made_of(seed)
+        kinds.append(judge(text).kind)
+        if kinds[-1] == "wrong":
+            small = reduced(text, lambda smaller: judge(smaller).kind == "wrong")
+            raise AssertionError(f"seed {seed}:\n{small}\n{judge(small).what}")
+    assert kinds.count("ran") > len(kinds) // 2
+
+
+def main(arguments: Sequence[str], made_of: Callable[[int], str] = program, judge: Judge = outcome) -> None:
+    """What the commands above do.
+
+    Args:
+        arguments: Of the command.
+        made_of: Makes the text of a program of a seed.
+        judge: Says what comes of a text.
+    """
     if len(arguments) == 1:
-        text = program(int(arguments[0]))
-        found = outcome(text)
+        text = made_of(int(arguments[0]))
+        found = judge(text)
         if found.kind == "wrong":
-            text = reduced(text, lambda smaller: outcome(smaller).kind == "wrong")
-            found = outcome(text)
+            text = reduced(text, lambda smaller: judge(smaller).kind == "wrong")
+            found = judge(text)
         print(text, found.kind, found.what, sep="\n")
         return
     counts: collections.Counter[str] = collections.Counter()
     for seed in range(*map(int, arguments)):
-        found = outcome(program(seed))
+        found = judge(made_of(seed))
         counts[found.kind] += 1
         if found.kind == "wrong":
             print(seed, found.what.splitlines()[0][:200], flush=True)

@@ -11,7 +11,6 @@ tangent (the dot-product test). An example that raises has no derivative, and th
 
 from __future__ import annotations
 
-import collections
 import random
 import sys
 import textwrap
@@ -23,7 +22,7 @@ import feature_pairs
 import jax
 import jax.numpy as jnp
 import numpy as np
-from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Feature, Lines, Outcome, indented, made, reduced
+from feature_pairs import MOST_DEPTH, OWN_WORDS, SKIPPED, Feature, Lines, Outcome, indented, made
 from zoo import optimizing_little
 
 import hlobatch as hb
@@ -462,24 +461,5 @@ def outcome(text: str, **options: Any) -> Outcome:
         return Outcome("wrong", found) if found else Outcome("ran")
 
 
-def main(arguments: Sequence[str]) -> None:
-    """What the commands above do."""
-    if len(arguments) == 1:
-        text = program(int(arguments[0]))
-        found = outcome(text)
-        if found.kind == "wrong":
-            text = reduced(text, lambda smaller: outcome(smaller).kind == "wrong")
-            found = outcome(text)
-        print(text, found.kind, found.what, sep="\n")
-        return
-    counts: collections.Counter[str] = collections.Counter()
-    for seed in range(*map(int, arguments)):
-        found = outcome(program(seed))
-        counts[found.kind] += 1
-        if found.kind == "wrong":
-            print(seed, found.what.splitlines()[0][:200], flush=True)
-    print(dict(counts))
-
-
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    feature_pairs.main(sys.argv[1:], program, outcome)

@@ -1,7 +1,7 @@
 """Derivatives of programs drawn by a seed are those of plain Python, or are refused in plain words."""
 
 import pytest
-from feature_pairs import reduced
+from feature_pairs import check
 from smooth_programs import outcome, program
 
 BY_DAY = 40
@@ -35,24 +35,12 @@ def test_gradients_that_were_wrong(what):
     assert outcome(WERE_WRONG[what]).kind == "ran"
 
 
-def check(seeds):
-    """Fail at a program that differs, with what is left of it without what does not matter; most programs run."""
-    kinds = []
-    for seed in seeds:
-        text = program(seed)
-        kinds.append(outcome(text).kind)
-        if kinds[-1] == "wrong":
-            small = reduced(text, lambda smaller: outcome(smaller).kind == "wrong")
-            pytest.fail(f"seed {seed}:\n{small}\n{outcome(small).what}")
-    assert kinds.count("ran") > len(kinds) // 2
-
-
 @pytest.mark.parametrize("first", range(0, BY_DAY, 8))
 def test_gradients_of_programs_of_several_features(first):
-    check(range(first, first + 8))
+    check(range(first, first + 8), program, outcome)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("first", range(BY_DAY, BY_NIGHT, 124))
 def test_gradients_of_many_programs_of_several_features(first):
-    check(range(first, min(first + 124, BY_NIGHT)))
+    check(range(first, min(first + 124, BY_NIGHT)), program, outcome)
