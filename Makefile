@@ -22,6 +22,7 @@ package := $(VENV)/.package
 test_group := $(VENV)/.group-test
 lint_group := $(VENV)/.group-lint
 demo_group := $(VENV)/.group-demo
+examples_group := $(VENV)/.group-examples
 bench_group := $(VENV)/.group-benchmarks
 
 .PHONY: help
@@ -36,7 +37,7 @@ demo: $(package) $(demo_group) ## run examples/demo.py
 	$(python) -m examples.demo
 
 .PHONY: examples
-examples: $(package) ## run every example that is a program
+examples: $(package) $(examples_group) ## run every example that is a program
 	@for example in $$(grep -l '__name__ == "__main__"' examples/*.py); do \
 	  name=$$(basename $$example .py); \
 	  echo "== examples.$$name"; \
