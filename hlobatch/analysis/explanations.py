@@ -103,9 +103,6 @@ def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
             return _Explanation(BatchTypeError, what, _NO_CACHE)
         what = "this code looks up, in a dict, a set or a cache, a value that differs between lanes"
         return _Explanation(BatchTypeError, what, _NO_KEY)
-    if _REPEATED.search(str(error)):
-        what = "a list is repeated a number of times that differs between lanes"
-        return _Explanation(BatchTypeError, what, _NO_LENGTH)
     return None
 
 
@@ -136,7 +133,6 @@ LARGE_NUMBERS: Final = (
     "jax.config.update('jax_enable_x64', True) allows numbers of 64 bits."
 )
 """What to do where a Python number has more bits than JAX gives numbers by default."""
-_REPEATED: Final = re.compile(r"for \*: (?:'(?:list|tuple)' and '\w*Tracer'|'\w*Tracer' and '(?:list|tuple)')")
 _NEEDS_VALUE: Final = (jax.errors.ConcretizationTypeError, jax.errors.TracerIntegerConversionError)
 _WANTS_VALUE: Final = ("concrete values", "must be None or an integer")
 _NO_BRANCH: Final = "decorate the function that contains it with @hb.batch, or use jnp.where."
@@ -153,10 +149,6 @@ _NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].ad
 _NO_CACHE: Final = (
     "leave the decorator out, and each call is computed anew; where that takes too long, write what is asked for again "
     "and again to an array, in a loop."
-)
-_NO_LENGTH: Final = (
-    "make it as long as the longest one, as in `[0] * 100`, and use the first n; or begin with an empty list, and "
-    "append in a loop."
 )
 _JAX_ADVICE: Final = (
     "If using `jit`",

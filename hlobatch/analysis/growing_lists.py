@@ -21,10 +21,12 @@ import jax.numpy as jnp
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
 from hlobatch.analysis.containers import SIZE, number
+from hlobatch.analysis.identity import holds
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.one_of import held, ranked
 from hlobatch.analysis.rings import Ring
-from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.diagnostics import BatchTypeError
+from hlobatch.ir.value import Collection
 
 
 @jax.tree_util.register_pytree_node_class
@@ -116,13 +118,13 @@ class GrowingList(Ring):
         self.remove_at(place, found)
 
     def extend(self, values: Any) -> None:
-        if not isinstance(values, GrowingList):
+        if not isinstance(values, Collection):
             for value in values:
                 self.put_at_end(value)
             return
+        values = self._listed(values).copy()
         if values.items is None:
             return
-        values = values.copy()
         self.make_room(values.kind, values.capacity)
         given, places = values.place(jnp.arange(values.capacity)), jnp.arange(values.capacity)
         self.check_room(self.size + values.size > self.capacity)
@@ -161,10 +163,7 @@ class GrowingList(Ring):
 
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> GrowingList:
         if isinstance(key, slice):
-            raise UnsupportedSyntaxError(
-                f"a slice of a {self.name} is assigned to whose length differs between lanes",
-                help="assign to one item after the other.",
-            )
+            return self._with_slice(key, value)
         self.need(f"{self.name} assignment index out of range")
         place, value = (
             self.place(self.index_of(key, f"{self.name} assignment index out of range")),
@@ -184,7 +183,7 @@ class GrowingList(Ring):
 
     def __setitem__(self, key: Any, value: Any) -> None:
         new = self.with_item(key, value, is_other=True)
-        self.items = new.items
+        self.items, self.size = new.items, new.size
 
     def __delitem__(self, key: Any) -> None:
         if isinstance(key, slice):
@@ -204,21 +203,13 @@ class GrowingList(Ring):
 
     def __mul__(self, times: Any) -> GrowingList:
         new = self.copy()
-        new *= times
+        new._repeated(times)
         return new
 
     __rmul__ = __mul__
 
     def __imul__(self, times: Any) -> Self:
-        if is_tracer(times):
-            raise BatchTypeError(
-                f"how often a {self.name} is repeated differs between lanes", help="write a loop with `extend`."
-            )
-        once = self.copy()
-        if times <= 0:
-            self.clear()
-        for _ in range(times - 1):
-            self.extend(once)
+        self._repeated(times)
         return self
 
     def __radd__(self, values: Any) -> GrowingList:
@@ -226,42 +217,111 @@ class GrowingList(Ring):
         new.extend(self)
         return new
 
+    def _repeated(self, times: Any) -> None:
+        """Let it hold its items a number of times, one after the other."""
+        kind = jnp.result_type(times)
+        if kind != jnp.bool_ and not jnp.issubdtype(kind, jnp.integer):
+            raise TypeError(f"can't multiply sequence by non-int of type '{kind}'")
+        if self.items is None:
+            return
+        once, room = jnp.maximum(self.size, 1), self.capacity // jnp.maximum(self.size, 1)
+        times = jnp.clip(times, 0, self.capacity + 1).astype(jnp.int32)
+        self.check_room((self.size > 0) & (times > room))
+        before = self.items
+        self.reorder(jnp.arange(self.capacity) % once)
+        holds(self.items, [before, before])
+        self.size = jnp.minimum(times, room) * self.size
+
     def _take_out_slice(self, key: slice) -> None:
         """``del items[first:last]``: what comes behind moves up."""
-        if key.step not in (None, 1):
-            raise UnsupportedSyntaxError(
-                f"a slice with a step is taken out of a {self.name} whose length differs between lanes",
-                help="take out one item after the other in a loop.",
-            )
-        if self.items is not None:
-            first, last = (self._bound(value, default) for value, default in ((key.start, 0), (key.stop, self.size)))
-            count, order = jnp.maximum(last - first, 0), jnp.arange(self.capacity)
+        if self.items is None:
+            return
+        first, step, count = self._span(key)
+        order = jnp.arange(self.capacity)
+        if _is_one(key.step):
             self.reorder(jnp.minimum(jnp.where(order >= first, order + count, order), self.capacity - 1))
-            self.size = self.size - count
+        else:
+            turn = (order - first) // step
+            stays = ((order - first) % step != 0) | (turn < 0) | (turn >= count)
+            self.reorder(jnp.argsort(~(stays & self.in_use()), stable=True))
+        self.size = self.size - count
 
     def _slice(self, key: slice) -> GrowingList:
         new = self.copy()
-        if self.items is None:
-            return new
-        step = 1 if key.step is None else key.step
-        if type(step) is not int or step not in (1, -1) or (step == -1 and (key.start, key.stop) != (None, None)):
-            raise UnsupportedSyntaxError(
-                f"a slice with a step of a {self.name} whose length differs between lanes",
-                help="take one item after the other in a loop.",
-            )
-        if step == -1:
-            new.reverse()
-            return new
-        first, last = (self._bound(value, default) for value, default in ((key.start, 0), (key.stop, self.size)))
-        order = jnp.minimum(jnp.arange(self.capacity) + first, self.capacity - 1)
-        new.reorder(order)
-        new.size = jnp.maximum(last - first, 0)
+        if self.items is not None:
+            first, step, count = self._span(key)
+            new.reorder(jnp.clip(first + step * jnp.arange(self.capacity), 0, self.capacity - 1))
+            new.size = count
         return new
 
-    def _bound(self, value: Any, default: Any) -> Any:
+    def _with_slice(self, key: slice, values: Any) -> GrowingList:
+        """The list after ``items[first:last:step] = values``."""
+        values = self._listed(values).copy()
+        whole = self._with_another_part(key, values)
+        if _is_one(key.step):
+            return whole
+        first, step, count = self._span(key)
+        text = "attempt to assign a sequence to an extended slice of another size"
+        fails(ValueError, text, jnp.asarray((step != 1) & (count != values.length())))
+        if values.items is None or self.items is None:
+            return whole
+        new, turns = self.copy(), jnp.arange(values.capacity)
+        new.make_room(values.kind)
+        values.make_room(new.kind)
+        places = jnp.where(turns < count, self.place(first + step * turns), self.capacity)
+        changed = rows.put(new.items, places, rows.rearranged(values.items, values.place(turns)))
+        new.set_items(changed, [values.items])
+        if not is_tracer(key.step):
+            return new
+        either: GrowingList = jax.tree.map(lambda one, other: jnp.where(step == 1, one, other), whole, new)
+        return either
+
+    def _listed(self, values: Any) -> GrowingList:
+        """What a list takes the items of, as one that grows."""
+        if not isinstance(values, Collection):
+            return type(self).of(values)
+        if issubclass(values.python, set):
+            values.turn(0)  # whose order nobody knows
+        items: GrowingList = values.in_order()
+        return items
+
+    def _with_another_part(self, key: slice, values: GrowingList) -> GrowingList:
+        """The list with other items, as many as there are, in place of those of a slice without a step."""
+        if self.items is None:
+            return values
+        first, _, count = self._span(slice(key.start, key.stop))
+        new, behind = self.copy(), self._slice(slice(first + count, None))
+        new.size = first
+        new.extend(values)
+        new.extend(behind)
+        return new
+
+    def _span(self, key: slice) -> tuple[Any, Any, Any]:
+        """The number of the first item of a slice, how far it is to the next, and how many there are."""
+        step = 1 if key.step is None else key.step
+        if not is_tracer(step) and step == 0:
+            raise ValueError("slice step cannot be zero")
+        if is_tracer(step):
+            fails(ValueError, "slice step cannot be zero", step == 0)
+            step = jnp.where(step == 0, 1, step)
+        step = jnp.clip(step, -self.capacity - 1, self.capacity + 1).astype(jnp.int32)
+        forwards = step > 0
+        least, most = jnp.where(forwards, 0, -1), jnp.where(forwards, self.size, self.size - 1)
+        first = self._bound(key.start, jnp.where(forwards, least, most), least, most)
+        last = self._bound(key.stop, jnp.where(forwards, most, least), least, most)
+        way = jnp.where(forwards, last - first, first - last)
+        return first, step, jnp.maximum((way + jnp.abs(step) - 1) // jnp.abs(step), 0)
+
+    def _bound(self, value: Any, default: Any, least: Any = 0, most: Any = None) -> Any:
         if value is None:
             return jnp.asarray(default, jnp.int32)
-        return jnp.clip(jnp.where(value < 0, value + self.size, value), 0, self.size).astype(jnp.int32)
+        place = jnp.where(value < 0, value + self.size, value)
+        return jnp.clip(place, least, self.size if most is None else most).astype(jnp.int32)
+
+
+def _is_one(step: Any) -> bool:
+    """Whether a slice is known to take one item after the other."""
+    return step is None or (not is_tracer(step) and step == 1)
 
 
 @jax.tree_util.register_pytree_node_class

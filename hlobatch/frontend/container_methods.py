@@ -5,6 +5,7 @@
     prices.get(key, 0)        the lane's item, or 0 if no key is equal
     names.index(n)            the place of the first item that is equal; a ValueError in lanes where none is
     items.sort()              the list, in order
+    del items[n:]             the list, of another length in each lane
 """
 
 from __future__ import annotations
@@ -67,6 +68,19 @@ def count(items: Sequence[Any], value: Any, /) -> Any:
     if (alike := alike_numbers(items, value)) is not None:
         return as_int(jnp.sum(alike))
     return sum(as_int(equal(other, value)) for other in items)
+
+
+def take_out(container: Any, key: Any) -> None:
+    """``del container[key]``."""
+    parts = (key.start, key.stop, key.step) if isinstance(key, slice) else key
+    if type(container) is list and differs(parts):
+        error = BatchTypeError(
+            "`del` changes a list, at another place in each lane",
+            help="give the list a name, and write `del` of a part of that.",
+        )
+        error.about = places_of(container) or type(container)
+        raise error
+    del container[key]
 
 
 def _sort(items: list[Any], /, *, key: Any = None, reverse: bool = False) -> None:

@@ -115,7 +115,7 @@ def as_list(iterable: Any = (), /) -> Any:
         known: Any = as_range(iterable)
         iterable = items_of(iterable) if known is None else known
     if isinstance(iterable, LaneRange):
-        return iterable.as_list()
+        return iterable.in_order()
     items = list(iterable)
     return those_there(items) if any(isinstance(item, Possible) for item in items) else items
 

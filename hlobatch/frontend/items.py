@@ -25,6 +25,7 @@ from jax import lax
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
 from hlobatch.analysis.one_of import chosen, for_each, from_table, numbers, table_of, together
@@ -80,8 +81,8 @@ def _item(container: Any, index: Any) -> Any:
         return container.item(index)
     if (result := by_methods("getitem", container, index)) is not NotImplemented:
         return result
-    if isinstance(index, slice):
-        _check_slice(index)
+    if isinstance(index, slice) and differs((index.start, index.stop, index.step)):
+        return _lane_slice(container, index)
     if isinstance(index, list) and is_array(container):
         index = jnp.asarray(index)
     return _lane_item(container, index) if differs(index) else _known_item(container, index)
@@ -141,13 +142,20 @@ def _check_range(index: Any, size: int) -> None:
         fails(IndexError, "index out of range", (index < -size) | (index >= size))
 
 
-def _check_slice(index: slice) -> None:
-    if differs((index.start, index.stop, index.step)):
+def _lane_slice(container: Any, key: slice) -> Any:
+    """A slice whose bounds, or whose step, differ between lanes: a list of another length in each lane."""
+    if type(container) is list:
+        return growing(container).item(key)
+    if isinstance(container, (tuple, range)):
         raise BatchTypeError(
-            "the bounds of this slice differ between lanes, and so would the length of what it gives",
-            help="keep the length, and mask what is beyond, as in `jnp.where(jnp.arange(len(x)) < n, x, 0)`; of a "
-            "known length n it is `jax.lax.dynamic_slice(x, (start,), (n,))`.",
+            f"the bounds of this slice of a {type(container).__name__} differ between lanes, and so would its length",
+            help="make a list of it first, as in `list(items)[:n]`: a list may have another length in each lane.",
         )
+    raise BatchTypeError(
+        "the bounds of this slice differ between lanes, and so would the length of what it gives",
+        help="keep the length, and mask what is beyond, as in `jnp.where(jnp.arange(len(x)) < n, x, 0)`; or make a "
+        "list of it, as in `list(x)[:n]`; of a known length n it is `jax.lax.dynamic_slice(x, (start,), (n,))`.",
+    )
 
 
 # Sequences

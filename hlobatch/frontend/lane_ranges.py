@@ -9,6 +9,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
@@ -31,7 +32,7 @@ from hlobatch.ir.choice import Choice
 from hlobatch.ir.value import Collection
 
 
-@partial(jax.tree_util.register_dataclass, data_fields=["start", "stop"], meta_fields=["step"])
+@partial(jax.tree_util.register_dataclass, data_fields=["start", "stop", "step"], meta_fields=[])
 @dataclass(frozen=True, eq=False, repr=False)
 class LaneRange(Carrier, Collection):
     """A ``range``.
@@ -39,13 +40,13 @@ class LaneRange(Carrier, Collection):
     Attributes:
         start: Its first item, if it has one.
         stop: Where it ends, at the latest.
-        step: How far it is from one item to the next, the same in all lanes.
+        step: How far it is from one item to the next.
     """
 
     python: ClassVar[Any] = range
     start: Any
     stop: Any
-    step: int
+    step: Any
 
     def length(self) -> Any:
         """How many items there are, as a number of Python's."""
@@ -53,7 +54,7 @@ class LaneRange(Carrier, Collection):
         return weakly(turns, default(int)) if is_tracer(turns) else turns
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        return range(*map(int, (known(self.start), known(self.stop), self.step)))
+        return range(*map(int, map(known, (self.start, self.stop, self.step))))
 
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
         del truth
@@ -77,15 +78,12 @@ class LaneRange(Carrier, Collection):
     def _slice(self, key: slice) -> LaneRange:
         step = 1 if key.step is None else key.step
         if is_tracer(step):
-            raise BatchTypeError(
-                "the step of a slice of a range differs between lanes",
-                help="write a number, or pass it through static_argnames.",
-            )
-        if step == 0:
+            fails(ValueError, "slice step cannot be zero", step == 0)
+        elif step == 0:
             raise ValueError("slice step cannot be zero")
-        length = self.length()
-        least, most = (0, length) if step > 0 else (-1, length - 1)
-        first, last = (least, most) if step > 0 else (most, least)
+        length, forwards = self.length(), step > 0
+        least, most = _either(forwards, 0, -1), _either(forwards, length, length - 1)
+        first, last = _either(forwards, least, most), _either(forwards, most, least)
         begin = first if key.start is None else _bound(key.start, length, least, most)
         end = last if key.stop is None else _bound(key.stop, length, least, most)
         return LaneRange(self.turn(begin), self.turn(end), self.step * step)
@@ -123,11 +121,11 @@ class LaneRange(Carrier, Collection):
         length = self.length()
         if not otherwise:
             fails(ValueError, f"{name}() iterable argument is empty", length == 0)
-        first = (name == "min") is (self.step > 0)
-        best = self.turn(0 if first else length - 1)
+        forwards = self.step > 0 if name == "min" else self.step < 0
+        best = self.turn(_either(forwards, 0, length - 1))
         return select(as_bool(length != 0), best, otherwise[0]) if otherwise else best
 
-    def as_list(self) -> GrowingList:
+    def in_order(self) -> GrowingList:
         """Its items as a list."""
         new = GrowingList.of([self.turn(0)])
         order, size = jnp.arange(new.capacity), jnp.asarray(self.length(), jnp.int32)
@@ -155,22 +153,30 @@ class LaneRange(Carrier, Collection):
 
 
 def as_range(choice: Choice) -> Any:
-    """One of several ranges as one whose bounds differ between lanes; None if they are none, or have several steps."""
-    ranges = choice.hb_objects
-    if not all(isinstance(one, range) for one in ranges) or len({one.step for one in ranges}) > 1:
+    """One of several ranges as one whose bounds differ between lanes; None if they are none."""
+    if not all(isinstance(one, range) for one in choice.hb_objects):
         return None
-    return LaneRange(each(choice, lambda one: one.start), each(choice, lambda one: one.stop), ranges[0].step)
+    return LaneRange(*(each(choice, operator.attrgetter(name)) for name in ("start", "stop", "step")))
 
 
 def in_range(item: Any, start: Any, stop: Any, step: Any) -> Any:
     """Whether a value is one of a range's numbers."""
     if not is_number(item) or jnp.issubdtype(jnp.result_type(item), jnp.complexfloating):
         return False
-    before, behind = ("le", "lt") if step > 0 else ("ge", "gt")
-    inside = jnp.logical_and(compare(before, start, item), compare(behind, item, stop))
+    up, down = (
+        jnp.logical_and(compare(before, start, item), compare(behind, item, stop))
+        for before, behind in (("le", "lt"), ("ge", "gt"))
+    )
+    inside = _either(step > 0, up, down)
     if not is_integer(item) or not (is_array(item) or is_array(start)):
         return as_bool(inside & (item % 1 == 0) & ((item - start) % abs(step) == 0))
-    return as_bool(inside if abs(step) == 1 else inside & steps_to(item, start, step))
+    is_single = not is_array(step) and abs(step) == 1
+    return as_bool(inside if is_single else inside & steps_to(item, start, step))
+
+
+def _either(test: Any, one: Any, other: Any) -> Any:
+    """One of two numbers."""
+    return jnp.where(test, one, other) if is_array(test) else one if test else other
 
 
 def _bound(value: Any, length: Any, least: Any, most: Any) -> Any:

@@ -188,6 +188,8 @@ class Meanings:
                 pairs = zip(keys, values, strict=True)
                 parts = [part for key, value in pairs for part in (key or load("__hb_unpacked", node), value)]
                 return helper("__hb_dict", parts, node)
+            case ast.Delete([ast.Subscript(value, index)]):
+                return ast.copy_location(ast.Expr(helper("__hb_take_out", [value, index], node)), node)
             case ast.Assign([ast.Tuple(parts) | ast.List(parts)], value) if not isinstance(
                 value, (ast.Tuple, ast.List)
             ):

@@ -21,6 +21,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import (
     calls,
     choices,
+    container_methods,
     effects,
     failures,
     following,
@@ -119,6 +120,7 @@ HELPERS: Final = {
     "__hb_is_traced_alone": traced_functions.is_traced_alone,
     "__hb_matched": traced_functions.matched,
     "__hb_item": items.item,
+    "__hb_take_out": container_methods.take_out,
     "__hb_member": members.member,
     "__hb_method": special_methods.method,
     "__hb_result": special_methods.as_result,

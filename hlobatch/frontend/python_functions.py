@@ -120,7 +120,7 @@ def _all(iterable: Any, /) -> Any:
 
 def _listed(iterable: Any) -> Any:
     """What is gone over; a range whose length differs between lanes as a list."""
-    return iterable.as_list() if isinstance(iterable, LaneRange) else iterable
+    return iterable.in_order() if isinstance(iterable, LaneRange) else iterable
 
 
 def _not(value: Any) -> Any:
@@ -252,12 +252,7 @@ def _sorted(iterable: Any, /, *, key: Any = None, reverse: bool = False) -> Any:
 
 def _range(*bounds: Any) -> Any:
     start, stop, step = {1: (0, *bounds, 1), 2: (*bounds, 1), 3: bounds}[len(bounds)]
-    if is_tracer(step):
-        raise BatchTypeError(
-            "the step of a range has to be known when the program is built",
-            help="write a number, pass it through static_argnames, or write a `while`.",
-        )
-    return LaneRange(as_number(as_index(start, "range")), as_number(as_index(stop, "range")), step)
+    return LaneRange(*(as_number(as_index(bound, "range")) for bound in (start, stop, step)))
 
 
 def _filter(function: Any, iterable: Any, /) -> list[Any]:

@@ -24,6 +24,8 @@ import numpy as np
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import identity, lane_failures
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.growing_kinds import growing
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.one_of import for_each
 from hlobatch.analysis.optional import optional
@@ -76,6 +78,9 @@ def operate(operation: str, *operands: Any) -> Any:
         return for_each(functools.partial(operate, operation), *operands)
     if (result := by_methods(operation, *operands)) is not NotImplemented:
         return result
+    if _repeats_a_list(operation, *operands):
+        items, times = operands if is_tracer(operands[1]) else operands[::-1]
+        operands = _growing_list(items), times
     if operation.removeprefix("i") in _DIVISIONS:
         check_divisor(*operands)
     if operation.removeprefix("i") in _SHIFTS:
@@ -96,6 +101,23 @@ def operate(operation: str, *operands: Any) -> Any:
     return ~operands[0]
 
 
+def _repeats_a_list(operation: str, *operands: Any) -> bool:
+    """Whether a list, or a tuple, is repeated a number of times that differs between lanes."""
+    is_product = operation.removeprefix("i") == "mul"
+    are_items = any(type(one) in (list, tuple) or isinstance(one, GrowingList) for one in operands)
+    return is_product and are_items and any(map(is_tracer, operands))
+
+
+def _growing_list(items: Any) -> Any:
+    """What is repeated, as a list that may have another length in each lane."""
+    if isinstance(items, tuple):
+        raise BatchTypeError(
+            "a tuple is repeated a number of times that differs between lanes",
+            help="write a list, `[x] * n`, which may have another length in each lane.",
+        )
+    return growing(items)
+
+
 def _is_flag(value: Any) -> bool:
     """Whether a value stands for one of Python's bools: it is one, or a single one of a lane's."""
     if isinstance(value, (jax.Array, np.ndarray, np.bool_)):
@@ -113,7 +135,8 @@ def augment(operation: str, target: Any, value: Any) -> Any:
 
     A list or a dict becomes another object, which stands for the one that it was; ``identity.py`` is told.
     """
-    if isinstance(target, (list, dict, set)) and isinstance(value, Growing):
+    grows = isinstance(value, Growing) or _repeats_a_list(operation, target, value)
+    if isinstance(target, (list, dict, set)) and grows:
         error = BatchTypeError(
             f"a {type(target).__name__} becomes one of another length in each lane",
             help="give it a name, and change it in a statement of its own.",

@@ -14,6 +14,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.lane_failures import fails
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import is_array, scalar, truth
 
@@ -26,10 +27,7 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
     wraps around as a signed number is the right one as an unsigned one.
     """
     if is_array(step):
-        raise BatchTypeError(
-            "the step of a range has to be known when the program is built",
-            help="write a number, pass it through static_argnames, or write a `while`.",
-        )
+        return _count_of_steps(start, stop, step)
     if step == 0:
         raise BatchTypeError("the step of a range must not be zero", help="count by 1 or -1.")
     if not is_array(start) and not is_array(stop):
@@ -46,6 +44,27 @@ def range_count(start: Any, stop: Any, step: Any) -> Any:
         span = jax.lax.bitcast_convert_type(span, f"uint{8 * span.dtype.itemsize}")
     turns = span if abs(step) == 1 else (span - 1) // abs(step) + 1
     return jnp.where(high > low, turns, 0)
+
+
+def _count_of_steps(start: Any, stop: Any, step: Any) -> Any:
+    """Number of turns where the step differs between lanes: up or down by single steps, and of those a part."""
+    dtypes = [jnp.result_type(scalar(value, "the bound of a range")) for value in (start, stop)]
+    for dtype in (*dtypes, jnp.result_type(step)):
+        _check_bound(dtype)
+    if any(jnp.issubdtype(dtype, jnp.unsignedinteger) and dtype.itemsize >= 4 for dtype in dtypes):
+        raise BatchTypeError(
+            "a range whose step differs between lanes has a bound without a sign",
+            help="convert the bound, as in `range(0, n.astype(int), k)`.",
+        )
+    fails(ValueError, "range() arg 3 must not be zero", step == 0)
+    ways = [jnp.asarray(range_count(start, stop, way)) for way in (1, -1)]
+    span = jnp.where(step > 0, ways[0], ways[1])
+    return jnp.where(span > 0, (span - 1) // _size(step, span.dtype) + 1, 0)
+
+
+def _size(step: Any, dtype: Any) -> Any:
+    """How far a step goes that differs between lanes, which is not 0."""
+    return jnp.abs(jnp.where(step == 0, 1, _at_least_32_bits(step))).astype(dtype)
 
 
 def _mixed_count(low: Any, high: Any, step: int) -> Any:
@@ -116,13 +135,20 @@ def _at_least_32_bits(value: Any) -> Any:
     return value.astype(jnp.int32)
 
 
-def steps_to(item: Any, start: Any, step: int) -> Any:
+def steps_to(item: Any, start: Any, step: Any) -> Any:
     """Whether whole steps lead from the start of a range to a number that does not lie before it."""
-    bits = max(32, *(8 * value.dtype.itemsize for value in (start, item) if is_array(value)))
-    dtype = jnp.dtype(f"uint{bits}")
-    low, high = (_as_unsigned(value, dtype) for value in ((start, item) if step > 0 else (item, start)))
-    span = high - low
-    return span % jnp.asarray(abs(step), dtype) == 0 if abs(step) < 1 << bits else span == 0
+    if is_array(step):
+        span = jnp.where(step > 0, _span(start, item), _span(item, start))
+        return span % _size(step, span.dtype) == 0
+    span = _span(start, item) if step > 0 else _span(item, start)
+    return span % jnp.asarray(abs(step), span.dtype) == 0 if abs(step) < 1 << 8 * span.dtype.itemsize else span == 0
+
+
+def _span(low: Any, high: Any) -> Any:
+    """How far it is from one number up to another, as one without a sign."""
+    bits = max(32, *(8 * value.dtype.itemsize for value in (low, high) if is_array(value)))
+    low, high = (_as_unsigned(value, jnp.dtype(f"uint{bits}")) for value in (low, high))
+    return high - low
 
 
 def range_goes_on(turn: Any, turns: Any) -> Any:
@@ -136,14 +162,14 @@ def range_item(turn: Any, start: Any, step: Any, stop: Any) -> Any:
     Of ``stop`` only its type matters, and its value where that is known: whether the range may lead below zero, and how
     many bits it takes.
     """
-    item = turn if not is_array(step) and step == 1 else turn * step
+    item = turn if not is_array(step) and step == 1 else turn * _at_least_32_bits(step)
     if not is_array(start) and start == 0:
         return item
     start = _at_least_32_bits(start)
     return item + (_able_to_reach(stop, start, step) if is_array(start) else start)
 
 
-def _able_to_reach(stop: Any, start: Any, step: int) -> Any:
+def _able_to_reach(stop: Any, start: Any, step: Any) -> Any:
     """The start of a range, of a dtype that has all items; from an ``int32`` to a ``uint32`` if there is one."""
     largest = jax.dtypes.canonicalize_dtype("int64")
     decides = is_array(stop) and not getattr(stop, "weak_type", False)
@@ -151,7 +177,7 @@ def _able_to_reach(stop: Any, start: Any, step: int) -> Any:
     if not _is_unsigned(start):
         size = min(size * (1 + (decides and _is_unsigned(stop))), max(largest.itemsize, size))
         dtype = jnp.dtype(f"int{8 * size}")
-    elif step > 0 or not (_may_be_negative(stop) if is_array(stop) else stop < -1):
+    elif (not is_array(step) and step > 0) or not (_may_be_negative(stop) if is_array(stop) else stop < -1):
         dtype = jnp.dtype(f"uint{8 * size}")
     elif largest.itemsize > start.dtype.itemsize:
         dtype = largest

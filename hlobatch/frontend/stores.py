@@ -194,7 +194,7 @@ def _with_part(base: Any, step: Step, value: Any, *, is_other: bool = False) -> 
         check_index(key, base)
         return array_stores.stored(jnp.asarray(base), key, value)
     if isinstance(base, Growing):
-        return base.with_item(key, value, is_other=is_other)
+        return base.with_item(_as_python(key), value, is_other=is_other)
     if isinstance(base, (list, tuple)):
         return _with_list_item(base, key, value, is_other=is_other)
     if isinstance(base, dict):
@@ -217,10 +217,12 @@ def _with_attribute(base: Any, name: str, value: Any) -> Any:
 
 def _with_list_item(base: list[Any] | tuple[Any, ...], key: Any, value: Any, *, is_other: bool) -> Any:
     if isinstance(key, (Span, Stretch)):
-        raise BatchTypeError(
+        error = BatchTypeError(
             "a slice of a list begins or ends where the lane says",
-            help="assign to one item after the other in a loop, or keep an array: `jnp.array(items)`.",
+            help="give the list a name, and assign to the slice in a statement of its own.",
         )
+        error.about = places_of(base) or type(base)
+        raise error
     new = list(base)
     if not is_lane_index(key):
         with by_python():
@@ -302,7 +304,9 @@ def _has_span(key: Any) -> bool:
 def _as_python(key: Any) -> Any:
     """A key with slices that differ between lanes as they are written, which is for the value to refuse."""
     if isinstance(key, tuple):
-        return tuple(map(_as_python, key)) if any(isinstance(k, Stretch) for k in key) else key
+        return tuple(map(_as_python, key)) if any(isinstance(k, (Span, Stretch)) for k in key) else key
+    if isinstance(key, Span):
+        return slice(key.start, key.start + key.size)
     return slice(key.lower, key.upper, key.step) if isinstance(key, Stretch) else key
 
 

@@ -9,20 +9,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any, ClassVar
+from typing import Any
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.value import Collection
 
 
 class Growing(Collection):
-    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one.
-
-    Attributes:
-        python: The class of Python's that it stands for.
-    """
-
-    python: ClassVar[Any]
+    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one."""
 
     @abstractmethod
     def together(self, other: Any) -> Growing:
@@ -56,10 +50,6 @@ class Growing(Collection):
         Args:
             bound: The number, if the user gave one.
         """
-
-    @abstractmethod
-    def in_order(self) -> Any:
-        """Its items, or the keys of a set or a dict, as the list in whose order a ``for`` goes over them."""
 
     @abstractmethod
     def as_python(self) -> Any:

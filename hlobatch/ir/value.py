@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
-from typing import Any, TypeGuard
+from typing import Any, ClassVar, TypeGuard
 
 import jax
 
@@ -60,9 +60,14 @@ class Value(ABC):
 
 
 class Collection(Value):
-    """A kind that has items, in another number in each lane."""
+    """A kind that has items, in another number in each lane.
+
+    Attributes:
+        python: The class of Python's that it stands for.
+    """
 
     __slots__ = ()
+    python: ClassVar[Any]
 
     @abstractmethod
     def length(self) -> Any:
@@ -79,6 +84,10 @@ class Collection(Value):
     @abstractmethod
     def item(self, key: Any) -> Any:
         """``collection[key]``."""
+
+    @abstractmethod
+    def in_order(self) -> Any:
+        """Its items, or the keys of a set or a dict, as the list in whose order a ``for`` goes over them."""
 
     @abstractmethod
     def turn(self, number: Any) -> Any:
