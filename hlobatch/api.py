@@ -517,7 +517,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         lanes: Number of inputs in flight at once; all others wait in a queue. None for as many as keep the machine
             busy.
         threads: Number of parts of the batch that run side by side, each in a thread, when the function is called by
-            itself and not inside another JAX transformation. None for one per core on a CPU, if that pays, else one.
+            itself and not inside another JAX transformation, or runs as code of its own for each lane. None for one per
+            core on a CPU, if that pays, else one.
         schedule: Which block runs next: ``"auto"``, ``"earliest"``, ``"most_lanes"``, ``"cost"`` or ``"sweep"``.
         dispatch: How the loop over all lanes gets to a block: ``"auto"``, ``"case"``, ``"chain"``, ``"guarded"`` or
             ``"sweep"``; or ``"kernel"``, on a CPU, for code of its own for each lane in place of that loop.

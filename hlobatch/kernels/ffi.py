@@ -66,8 +66,11 @@ class Record:
     LOCAL: Final = 3
     """Bytes of a thread's arrays."""
     THREADS: Final = 4
+    """That run lanes at the same time, at most."""
     CHUNKS: Final = 5
     """Times that each thread takes inputs, at least."""
     FIRST: Final = 6
     """The first job for which a thread is started: 1 if the thread that calls has stack enough for one, else 0."""
-    FIELDS: Final = 7
+    PATIENCE: Final = 7
+    """Nanoseconds after which a call gives up what is left; 0 for never."""
+    FIELDS: Final = 8

@@ -1,18 +1,21 @@
-"""The handler of XLA's foreign function interface by which XLA calls kernels within other computations, as LLVM IR.
+"""The handler of XLA's foreign function interface by which XLA calls kernels, as LLVM IR.
 
 One handler serves all kernels. A call has the attribute ``kernel``, a key, by which the handler finds the kernel among
 those that this process has made (``ffi.py``); it refuses a call of any other. Its operands are a kernel's arrays, its
-results those of the kernel and what became of each input.
+results those of the kernel and ``i32[1 + inputs]``: what stopped any input, and what became of each.
 
-XLA calls the handler without Python's interpreter. The handler starts threads of the operating system beside the one
-that calls it.
+XLA calls the handler without Python's interpreter. The thread that calls runs lanes. It looks at the clock from time to
+time, and starts threads of the operating system beside it as soon as what is left is worth them: a small batch has
+none. A kernel that was given a time gives up when that is over, and whoever called it sees which inputs are left.
 """
 
 from __future__ import annotations
 
 import ctypes
+import time
 from typing import Any, Final
 
+from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.kernels.ffi import Directory, Record
 from hlobatch.kernels.ffi_structs import (
     Api,
@@ -37,8 +40,39 @@ _INVALID: Final = 3
 _NO_MEMORY: Final = 8
 _ATTRIBUTE_BYTES: Final = 128
 """Bytes for the attributes of a thread, with room to spare: 56 in glibc, 64 on macOS."""
-_JOB: Final = 3 + Call.FIELDS
-"""Words of 64 bits that a job has: the table of arrays, the kernel, the thread, and the record of ``Call``."""
+_TEAM: Final = 3 + Call.FIELDS
+"""The word of a job that has its team."""
+_JOB: Final = _TEAM + 1
+"""Words of 64 bits that a job has: the table of arrays, the kernel, the thread, the record of ``Call``, the team."""
+_CLOCK: Final = getattr(time, "CLOCK_MONOTONIC", 1)
+NANOSECONDS_BETWEEN_LOOKS: Final = 20_000
+"""That the first thread works, about, between two looks at the clock."""
+FIRST_TURNS: Final = 16
+"""Turns that it makes before the first of them; they double until they take as long as that."""
+MOST_TURNS: Final = 1 << 20
+TURNS_BETWEEN_LOOKS: Final = 1 << 10
+"""Turns of other threads between two looks whether they are to stop."""
+WORTH_NANOSECONDS: Final = 150_000
+"""Of the work that is left, for which another thread is started."""
+
+
+class _Team:
+    """What the first thread of a call knows of all of them: words of 64 bits, by their positions."""
+
+    MOST: Final = 0
+    """Threads beside the first one, at most."""
+    JOBS: Final = 1
+    """Their jobs; null as long as there are none."""
+    STARTED: Final = 2
+    """How many of them were started."""
+    BEGAN: Final = 3
+    """When, in nanoseconds."""
+    LOOKED: Final = 4
+    """When the clock was looked at last."""
+    PATIENCE: Final = 5
+    MEMORY: Final = 6
+    LOCAL: Final = 7
+    FIELDS: Final = 8
 
 
 def handler(directory: Directory, api: tuple[int, int]) -> str:
@@ -48,8 +82,8 @@ def handler(directory: Directory, api: tuple[int, int]) -> str:
         directory: Where keys are found.
         api: The version of XLA's interface.
     """
-    before = [_failure(), _thread(), _stages(api), _look_up(directory)]
-    return "".join([*before, _arrays(), _sizes(), _jobs(), _threads(), _end()])
+    before = [_failure(), _thread(), _prepared(), _started(), _helped(), _looked(), _stages(api), _look_up(directory)]
+    return "".join([*before, _arrays(), _sizes(), _first(), _end()])
 
 
 def _load(name: str, of: str, offset: int, kind: str = "ptr") -> str:
@@ -69,6 +103,11 @@ def _field(position: int, value: str) -> str:
     return f"  %f{position} = getelementptr i64, ptr %call, i64 {position}\n  store i64 {value}, ptr %f{position}\n"
 
 
+def _of_team(name: str, position: int) -> str:
+    """A word of the team."""
+    return _load(name, "%team", 8 * position, "i64")
+
+
 def _failure() -> str:
     """What a failed call gives back, and what is declared."""
     return f"""
@@ -82,6 +121,21 @@ declare i32 @pthread_attr_setstacksize(ptr, i64)
 declare i32 @pthread_attr_destroy(ptr)
 declare i32 @pthread_create(ptr, ptr, ptr, ptr)
 declare i32 @pthread_join(i64, ptr)
+declare i32 @clock_gettime(i32, ptr)
+declare i64 @llvm.smax.i64(i64, i64)
+declare i64 @llvm.smin.i64(i64, i64)
+declare void @llvm.memcpy.p0.p0.i64(ptr, ptr, i64, i1)
+
+define internal i64 @now() {{
+  %time = alloca [2 x i64], align 8
+  call i32 @clock_gettime(i32 {_CLOCK}, ptr %time)
+  %seconds = load i64, ptr %time
+  %rest.at = getelementptr i64, ptr %time, i64 1
+  %rest = load i64, ptr %rest.at
+  %whole = mul i64 %seconds, 1000000000
+  %all = add i64 %whole, %rest
+  ret i64 %all
+}}
 
 define internal ptr @failed(ptr %frame, ptr %message, i32 %code) {{
   %args = alloca [{ctypes.sizeof(ErrorArgs)} x i8], align 8
@@ -108,6 +162,147 @@ define internal ptr @thread(ptr %job) {{
   ret ptr null
 }}
 """
+
+
+def _prepared() -> str:
+    """Give a job memory of its own; 0 if there is none."""
+    return f"""
+define internal i1 @prepared(ptr %job) {{
+{_load("team", "%job", 8 * _TEAM)}{_of_team("memory", _Team.MEMORY)}{_of_team("local", _Team.LOCAL)}\
+  %call = getelementptr i64, ptr %job, i64 3
+  %room = add i64 %memory, 64
+  %own = call ptr @malloc(i64 %room)
+  %own.n = ptrtoint ptr %own to i64
+  %aligned.up = add i64 %own.n, 63
+  %aligned = and i64 %aligned.up, -64
+  %stacks = add i64 %aligned, %local
+{_field(Call.LOCAL, "%aligned")}{_field(Call.STACKS, "%stacks")}{_field(Call.COUNTS, "%own.n")}\
+  %is_there = icmp ne ptr %own, null
+  ret i1 %is_there
+}}
+"""
+
+
+def _started() -> str:
+    """Start a thread for a job that has no memory yet; 0 if that cannot be."""
+    return f"""
+define internal i1 @started(ptr %job) {{
+  %has_memory = call i1 @prepared(ptr %job)
+  br i1 %has_memory, label %start, label %fail
+start:
+  %how = alloca [{_ATTRIBUTE_BYTES} x i8], align 16
+  call i32 @pthread_attr_init(ptr %how)
+  call i32 @pthread_attr_setstacksize(ptr %how, i64 {STACK_BYTES})
+  %id = getelementptr i64, ptr %job, i64 2
+  %code = call i32 @pthread_create(ptr %id, ptr %how, ptr @thread, ptr %job)
+  call i32 @pthread_attr_destroy(ptr %how)
+  %is_running = icmp eq i32 %code, 0
+  br i1 %is_running, label %done, label %free
+done:
+  ret i1 1
+free:
+{_load("own", "%job", 8 * (3 + Call.COUNTS))}  call void @free(ptr %own)
+  br label %fail
+fail:
+  ret i1 0
+}}
+"""
+
+
+def _looked() -> str:
+    """What the first thread calls from time to time: whether it is to stop.
+
+    It sees to it that it calls again after as many turns as take some microseconds.
+    """
+    return f"""
+define internal i32 @looked(ptr %call) {{
+top:
+  %job = getelementptr i64, ptr %call, i64 -3
+{_load("team", "%job", 8 * _TEAM)}{_of_team("began", _Team.BEGAN)}{_of_team("looked", _Team.LOOKED)}\
+  %now = call i64 @now()
+  store i64 %now, ptr %looked.at
+  %since = sub i64 %now, %looked
+  %spent = sub i64 %now, %began
+{_load("turns", "%call", 8 * Call.REFILL, "i64")}\
+  %twice = shl i64 %turns, 1
+  %more = call i64 @llvm.smin.i64(i64 %twice, i64 {MOST_TURNS})
+  %half = lshr i64 %turns, 1
+  %fewer = call i64 @llvm.smax.i64(i64 %half, i64 1)
+  %is_early = icmp slt i64 %since, {NANOSECONDS_BETWEEN_LOOKS}
+  %is_late = icmp sgt i64 %since, {2 * NANOSECONDS_BETWEEN_LOOKS}
+  %not_more = select i1 %is_late, i64 %fewer, i64 %turns
+  %next.turns = select i1 %is_early, i64 %more, i64 %not_more
+  store i64 %next.turns, ptr %turns.at
+{_of_team("patience", _Team.PATIENCE)}\
+  %has_limit = icmp sgt i64 %patience, 0
+  %is_over = icmp sgt i64 %spent, %patience
+  %gives_up = and i1 %has_limit, %is_over
+  br i1 %gives_up, label %stop, label %weigh
+stop:
+{_load("word", "%call", 8 * Call.STOP)}  store atomic i32 1, ptr %word monotonic, align 4
+  ret i32 1
+weigh:
+  call void @helped(ptr %job, i64 %spent)
+  ret i32 0
+}}
+"""
+
+
+def _helped() -> str:
+    """Start other threads if the first one has come so far, in some time, that what is left is worth them."""
+    return f"""
+define internal void @helped(ptr %job, i64 %spent) {{
+top:
+  %call = getelementptr i64, ptr %job, i64 3
+{_load("team", "%job", 8 * _TEAM)}{_of_team("most", _Team.MOST)}{_load("next.p", "%call", 8 * Call.NEXT)}\
+{_load("count", "%call", 8 * Call.COUNT, "i64")}\
+  %next = load atomic i64, ptr %next.p monotonic, align 8
+  %taken = call i64 @llvm.smax.i64(i64 %next, i64 1)
+  %left = sub i64 %count, %next
+  %each = sdiv i64 %spent, %taken
+  %rest = mul i64 %each, %left
+  %worth.all = sdiv i64 %rest, {WORTH_NANOSECONDS}
+  %worth = call i64 @llvm.smin.i64(i64 %worth.all, i64 %most)
+{_of_team("so_far", _Team.STARTED)}  %are_few = icmp slt i64 %so_far, %worth
+  br i1 %are_few, label %begin, label %go_on
+begin:
+{_load("jobs.before", "%team", 8 * _Team.JOBS)}  %is_first = icmp eq ptr %jobs.before, null
+  br i1 %is_first, label %make, label %each.job
+make:
+  %jobs.made = call ptr @calloc(i64 %most, i64 {8 * _JOB})
+  store ptr %jobs.made, ptr %jobs.before.at
+  %are_none = icmp eq ptr %jobs.made, null
+  br i1 %are_none, label %never, label %each.job
+each.job:
+  %jobs = phi ptr [ %jobs.before, %begin ], [ %jobs.made, %make ], [ %jobs, %counted ]
+  %k = phi i64 [ %so_far, %begin ], [ %so_far, %make ], [ %k.next, %counted ]
+  %is_next = icmp slt i64 %k, %worth
+  br i1 %is_next, label %one, label %go_on
+one:
+  %k.words = mul i64 %k, {_JOB}
+  %other = getelementptr i64, ptr %jobs, i64 %k.words
+  call void @llvm.memcpy.p0.p0.i64(ptr %other, ptr %job, i64 {8 * _JOB}, i1 0)
+  %k.next = add i64 %k, 1
+{_of_other(Call.ROW, "%k.next")}{_of_other(Call.LOOK, "0")}\
+{_of_other(Call.FUEL, str(TURNS_BETWEEN_LOOKS))}{_of_other(Call.REFILL, str(TURNS_BETWEEN_LOOKS))}\
+  %runs = call i1 @started(ptr %other)
+  br i1 %runs, label %counted, label %never
+counted:
+  store i64 %k.next, ptr %so_far.at
+  br label %each.job
+never:
+  store i64 0, ptr %most.at
+  br label %go_on
+go_on:
+  ret void
+}}
+"""
+
+
+def _of_other(position: int, value: str) -> str:
+    """Give a field of another job's record its value."""
+    at = f"%o{position}"
+    return f"  {at} = getelementptr i64, ptr %other, i64 {3 + position}\n  store i64 {value}, ptr {at}\n"
 
 
 def _stages(api: tuple[int, int]) -> str:
@@ -178,7 +373,7 @@ begin:
 {_load("run", "%record", 8 * Record.RUN)}{_load("frames", "%record", 8 * Record.FRAMES, "i64")}\
 {_load("memory", "%record", 8 * Record.MEMORY, "i64")}{_load("local", "%record", 8 * Record.LOCAL, "i64")}\
 {_load("threads", "%record", 8 * Record.THREADS, "i64")}{_load("chunks", "%record", 8 * Record.CHUNKS, "i64")}\
-{_load("first.job", "%record", 8 * Record.FIRST, "i64")}\
+{_load("first.job", "%record", 8 * Record.FIRST, "i64")}{_load("patience", "%record", 8 * Record.PATIENCE, "i64")}\
 {_part("n.args", "args", "size", "i64")}{_part("n.rets", "rets", "size", "i64")}\
 {_part("args", "args", "args")}{_part("rets", "rets", "rets")}\
   %shared = alloca [2 x i64], align 64
@@ -210,135 +405,115 @@ filled:
 
 
 def _sizes() -> str:
-    """Find how many inputs there are, and how many of them a thread takes at a time."""
+    """Find how many inputs there are and how many of them a thread takes at a time; none of them has started."""
     return f"""\
 sized:
-  %status.p = getelementptr ptr, ptr %rets, i64 %n.results
-  %status.b = load ptr, ptr %status.p
-{_load("status", "%status.b", Buffer.data.offset)}{_load("dims", "%status.b", Buffer.dims.offset)}\
-  %count = load i64, ptr %dims
-  %status.n = ptrtoint ptr %status to i64
-  %shared.n = ptrtoint ptr %shared to i64
-  %stop.n = ptrtoint ptr %stop to i64
+  %told.p = getelementptr ptr, ptr %rets, i64 %n.results
+  %told.b = load ptr, ptr %told.p
+{_load("told", "%told.b", Buffer.data.offset)}{_load("dims", "%told.b", Buffer.dims.offset)}\
+  %status = getelementptr i32, ptr %told, i64 1
+  %words = load i64, ptr %dims
+  %count = sub i64 %words, 1
   %parts = mul i64 %threads, %chunks
   %chunk.any = sdiv i64 %count, %parts
   %chunk.low = call i64 @llvm.smax.i64(i64 %chunk.any, i64 1)
   %chunk = call i64 @llvm.smin.i64(i64 %chunk.low, i64 64)
-  %jobs = call ptr @calloc(i64 %threads, i64 {8 * _JOB})
-  %no_jobs = icmp eq ptr %jobs, null
-  br i1 %no_jobs, label %short, label %prepare
+  br label %each
+each:
+  %i = phi i64 [ 0, %sized ], [ %i.next, %unstarted ]
+  %is_input = icmp slt i64 %i, %count
+  br i1 %is_input, label %unstarted, label %prepare
+unstarted:
+  %i.at = getelementptr i32, ptr %status, i64 %i
+  store i32 {int(Fate.UNSTARTED)}, ptr %i.at
+  %i.next = add i64 %i, 1
+  br label %each
 """
 
 
-def _jobs() -> str:
-    """Make a job for each thread, with memory of its own; threads for which there is none are left out."""
+def _first() -> str:
+    """Make the first job and do it, here or in a thread with a larger stack, and wait for those that it has started."""
     return f"""\
 prepare:
-  %t = phi i64 [ 0, %sized ], [ %t.next, %prepared ]
-  %is_all = icmp eq i64 %t, %threads
-  br i1 %is_all, label %start, label %prepare.one
-prepare.one:
-  %job.place = mul i64 %t, {_JOB}
-  %job = getelementptr i64, ptr %jobs, i64 %job.place
+  %team = alloca [{_Team.FIELDS} x i64], align 8
+  %others.most = sub i64 %threads, 1
+{_in_team(_Team.MOST, "%others.most")}{_in_team(_Team.JOBS, "0")}{_in_team(_Team.STARTED, "0")}\
+{_in_team(_Team.PATIENCE, "%patience")}{_in_team(_Team.MEMORY, "%memory")}{_in_team(_Team.LOCAL, "%local")}\
+  %job = alloca [{_JOB} x i64], align 8
   store ptr %table, ptr %job
   %job.run = getelementptr i64, ptr %job, i64 1
   store ptr %run, ptr %job.run
+  %job.team = getelementptr i64, ptr %job, i64 {_TEAM}
+  store ptr %team, ptr %job.team
   %call = getelementptr i64, ptr %job, i64 3
-  %room = add i64 %memory, 64
-  %own = call ptr @malloc(i64 %room)
-  %own.n = ptrtoint ptr %own to i64
+  %status.n = ptrtoint ptr %status to i64
+  %shared.n = ptrtoint ptr %shared to i64
+  %stop.n = ptrtoint ptr %stop to i64
 {_field(Call.STATUS, "%status.n")}{_field(Call.NEXT, "%shared.n")}{_field(Call.STOP, "%stop.n")}\
-{_field(Call.COUNT, "%count")}{_field(Call.CHUNK, "%chunk")}{_field(Call.FRAMES, "%frames")}\
-  %aligned.up = add i64 %own.n, 63
-  %aligned = and i64 %aligned.up, -64
-  %stacks = add i64 %aligned, %local
-{_field(Call.LOCAL, "%aligned")}{_field(Call.STACKS, "%stacks")}{_field(Call.COUNTS, "%own.n")}\
-{_field(Call.ROW, "%t")}{_field(Call.FUEL, str(1 << 40))}{_field(Call.REFILL, str(1 << 40))}\
-  %no_own = icmp eq ptr %own, null
-  br i1 %no_own, label %start, label %prepared
-prepared:
-  %t.next = add i64 %t, 1
-  br label %prepare
-"""
-
-
-def _threads() -> str:
-    """Start the other threads, do the first job if no thread was started for it, and wait for them."""
-    return f"""\
-start:
-  %ready = phi i64 [ %t, %prepare ], [ %t, %prepare.one ]
-  %is_none = icmp eq i64 %ready, 0
-  br i1 %is_none, label %clean.short, label %size
-size:
-  %how = alloca [{_ATTRIBUTE_BYTES} x i8], align 16
-  call i32 @pthread_attr_init(ptr %how)
-  call i32 @pthread_attr_setstacksize(ptr %how, i64 {STACK_BYTES})
-  br label %spawn
-spawn:
-  %s = phi i64 [ %first.job, %size ], [ %s.next, %spawned ]
-  %s.more = icmp slt i64 %s, %ready
-  br i1 %s.more, label %spawn.one, label %self
-spawn.one:
-  %s.place = mul i64 %s, {_JOB}
-  %s.job = getelementptr i64, ptr %jobs, i64 %s.place
-  %s.id = getelementptr i64, ptr %s.job, i64 2
-  %s.code = call i32 @pthread_create(ptr %s.id, ptr %how, ptr @thread, ptr %s.job)
-  %s.failed = icmp ne i32 %s.code, 0
-  br i1 %s.failed, label %self, label %spawned
-spawned:
-  %s.next = add i64 %s, 1
-  br label %spawn
-self:
-  %running = phi i64 [ %s, %spawn ], [ %s, %spawn.one ]
-  call i32 @pthread_attr_destroy(ptr %how)
+{_field(Call.TODO, "0")}{_field(Call.COUNT, "%count")}{_field(Call.CHUNK, "%chunk")}{_field(Call.FRAMES, "%frames")}\
+{_field(Call.IS_LAST, "0")}{_field(Call.FUEL, str(FIRST_TURNS))}{_field(Call.REFILL, str(FIRST_TURNS))}\
+{_field(Call.ROW, "0")}{_field(Call.LOOK, "ptrtoint (ptr @looked to i64)")}\
+  %began = call i64 @now()
+{_in_team(_Team.BEGAN, "%began")}{_in_team(_Team.LOOKED, "%began")}\
   %is_mine = icmp eq i64 %first.job, 1
-  br i1 %is_mine, label %self.one, label %join
-self.one:
-  call ptr @thread(ptr %jobs)
+  br i1 %is_mine, label %do.here, label %do.there
+do.here:
+  %has_memory = call i1 @prepared(ptr %job)
+  br i1 %has_memory, label %do, label %short
+do:
+  call ptr @thread(ptr %job)
+  br label %join
+do.there:
+  %is_running = call i1 @started(ptr %job)
+  br i1 %is_running, label %wait, label %short
+wait:
+{_load("id", "%job", 16, "i64")}  call i32 @pthread_join(i64 %id, ptr null)
   br label %join
 join:
-  %j = phi i64 [ %first.job, %self ], [ %first.job, %self.one ], [ %j.next, %join.one ]
-  %j.more = icmp slt i64 %j, %running
-  br i1 %j.more, label %join.one, label %clean
-join.one:
+{_load("own", "%job", 8 * (3 + Call.COUNTS))}  call void @free(ptr %own)
+{_of_team("started", _Team.STARTED)}{_load("jobs", "%team", 8 * _Team.JOBS)}  br label %others
+others:
+  %j = phi i64 [ 0, %join ], [ %j.next, %other.one ]
+  %j.more = icmp slt i64 %j, %started
+  br i1 %j.more, label %other.one, label %end
+other.one:
   %j.place = mul i64 %j, {_JOB}
   %j.job = getelementptr i64, ptr %jobs, i64 %j.place
-  %j.id.at = getelementptr i64, ptr %j.job, i64 2
-  %j.id = load i64, ptr %j.id.at
-  call i32 @pthread_join(i64 %j.id, ptr null)
+{_load("j.id", "%j.job", 16, "i64")}  call i32 @pthread_join(i64 %j.id, ptr null)
+{_load("j.own", "%j.job", 8 * (3 + Call.COUNTS))}  call void @free(ptr %j.own)
   %j.next = add i64 %j, 1
-  br label %join
+  br label %others
 """
+
+
+def _in_team(position: int, value: str) -> str:
+    """Give a word of the team its value."""
+    return f"  %t{position} = getelementptr i64, ptr %team, i64 {position}\n  store i64 {value}, ptr %t{position}\n"
 
 
 def _end() -> str:
-    """Free all memory; without memory, or a thread, for even one job, the call fails."""
+    """Say what stopped any input; without memory, or a thread, for even one job, the call fails."""
     return f"""\
-clean:
-  %c = phi i64 [ 0, %join ], [ %c.next, %clean.one ]
-  %c.more = icmp slt i64 %c, %ready
-  br i1 %c.more, label %clean.one, label %end
-clean.one:
-  %c.place = mul i64 %c, {_JOB}
-  %c.job = getelementptr i64, ptr %jobs, i64 %c.place
-  %c.own.at = getelementptr i64, ptr %c.job, i64 {3 + Call.COUNTS}
-  %c.own = load ptr, ptr %c.own.at
-  call void @free(ptr %c.own)
-  %c.next = add i64 %c, 1
-  br label %clean
 end:
   call void @free(ptr %jobs)
-  %has_run = icmp sgt i64 %running, 0
-  br i1 %has_run, label %done, label %short
+  br label %ask
+ask:
+  %m = phi i64 [ 0, %end ], [ %m.next, %asked ]
+  %so_far = phi i32 [ 0, %end ], [ %fates, %asked ]
+  %m.more = icmp slt i64 %m, %count
+  br i1 %m.more, label %asked, label %done
+asked:
+  %m.at = getelementptr i32, ptr %status, i64 %m
+  %said = load i32, ptr %m.at
+  %fate = and i32 %said, {(1 << NUMBER) - 1}
+  %fates = or i32 %so_far, %fate
+  %m.next = add i64 %m, 1
+  br label %ask
 done:
+  store i32 %so_far, ptr %told
   ret ptr null
-clean.short:
-  call void @free(ptr %jobs)
-  br label %short
 short:
   %shorted = call ptr @failed(ptr %frame, ptr @no_memory, i32 {_NO_MEMORY})
   ret ptr %shorted
 }}
-declare i64 @llvm.smax.i64(i64, i64)
-declare i64 @llvm.smin.i64(i64, i64)
 """

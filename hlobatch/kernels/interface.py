@@ -80,4 +80,6 @@ class Call:
     """How often each block ran, ``i64[blocks]``."""
     ROW: Final = 13
     """The thread's row of sums."""
-    FIELDS: Final = 14
+    LOOK: Final = 14
+    """A function of the record that answers in place of ``IS_LAST``, and may change ``REFILL``; or null."""
+    FIELDS: Final = 15

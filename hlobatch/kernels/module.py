@@ -126,6 +126,12 @@ top:
   %stops = icmp ne i32 %word, 0
   br i1 %stops, label %yes, label %on
 on:
+{_field("look", Call.LOOK)}  %is_none = icmp eq ptr %look, null
+  br i1 %is_none, label %itself, label %ask
+ask:
+  %said = call i32 %look(ptr %call)
+  ret i32 %said
+itself:
 {_field("last", Call.IS_LAST, "i64")}  %answer = trunc i64 %last to i32
   ret i32 %answer
 yes:

@@ -22,6 +22,7 @@ from hlobatch.runtime import nans
 from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
+from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
 from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of, runs_as_kernel
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
@@ -89,11 +90,16 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
 
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches by a kernel."""
-    runner, out_type = KernelRunner.of(plan, inputs), plan.out_type
+    out_type = plan.out_type
+    if plan.has_effects or any(looked_for()) or not is_called_so():
+        return lambda inputs: plan.result(execute(plan, inputs).results)
+    call, count = by_itself(plan, inputs), len(out_type.tensor_leaves)
     if not out_type.is_stored_as_it_is:
-        return lambda inputs: plan.result(runner(inputs)[0])
-    unflatten, count = out_type.treedef.unflatten, len(out_type.tensor_leaves)
-    return lambda inputs: unflatten(runner(inputs)[0][:count])
+        return lambda inputs: plan.result(call(inputs))
+    if jax.tree_util.treedef_is_leaf(out_type.treedef):
+        return lambda inputs: call(inputs)[0]
+    unflatten = out_type.treedef.unflatten
+    return lambda inputs: unflatten(call(inputs)[:count])
 
 
 def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:

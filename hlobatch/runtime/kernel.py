@@ -122,6 +122,10 @@ class Kernel:
         stacks = range(max(self.module.stack_of, default=-1) + 1)
         return Frames(self.module, tuple(self.tape_depth if k in self.module.tapes else self.depth for k in stacks))
 
+    def takes_long(self, inputs: int, threads: int) -> bool:
+        """Whether a batch is known to take longer than the thread that calls may wait."""
+        return self.seconds is not None and self.seconds * inputs > OWN_SECONDS * threads
+
     def threads_for(self, inputs: int, most: int) -> int:
         """How many threads a batch is worth."""
         worth = most if self.seconds is None else 1 + int(self.seconds * inputs / LEAST_SECONDS_FOR_A_THREAD)
@@ -137,16 +141,16 @@ class Kernel:
         """Learn how long an input takes."""
         self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
 
-    def run(self, arrays: Table, owners: Any, size: int, threads: int) -> Run:
-        """Run a batch.
+    def run(self, arrays: Table, owners: Any, status: np.ndarray[Any, Any], threads: int) -> Run:
+        """Run a batch, or what is left of it.
 
         Args:
             arrays: Pointers to captured arrays, inputs, shared values and results, in this order.
             owners: Of the memory that these point to.
-            size: Inputs in the batch.
+            status: What has become of each input so far.
             threads: That run at the same time, at most.
         """
-        run = Run(self, arrays, owners, size, threads, self.frames)
+        run = Run(self, arrays, owners, status, threads, self.frames)
         run.finish()
         if not run.status.any():
             self.frames = run.frames
@@ -161,10 +165,9 @@ class Run:
         kernel: What is run.
         arrays: On what.
         owners: Of that memory; who runs lanes keeps them, whatever becomes of who waits for it.
-        size: Inputs in the batch.
+        status: What becomes of each input, ``i32[inputs]``; of one that was too deep, also which stack it was.
         threads: At most.
         frames: On the stacks.
-        status: What becomes of each input, ``i32[inputs]``; of one that was too deep, also which stack it was.
         counts: How often each block ran.
         growths: How often stacks have grown.
         is_full: Whether there is no memory for larger ones.
@@ -176,10 +179,9 @@ class Run:
     kernel: Kernel
     arrays: Table
     owners: Any
-    size: int
+    status: np.ndarray[Any, Any]
     threads: int
     frames: Frames
-    status: np.ndarray[Any, Any] = field(init=False)
     counts: np.ndarray[Any, Any] = field(init=False)
     growths: int = 0
     is_full: bool = False
@@ -188,27 +190,30 @@ class Run:
     own_seconds: float = 0.0
 
     def __post_init__(self) -> None:
-        self.status = np.full(self.size, Fate.UNSTARTED, np.int32)
         self.counts = np.zeros(self.kernel.module.blocks, np.int64)
         module = self.kernel.module  # what is left off and begins anew would be counted twice
         self.is_long = bool(module.blocks) or module.sums or not module.fits_any_stack
 
+    @property
+    def size(self) -> int:
+        """Inputs in the batch."""
+        return len(self.status)
+
     def finish(self) -> None:
-        """Run all of it."""
-        todo: np.ndarray[Any, Any] | None = None
-        while self.size:
-            self._pass(todo)
+        """Run all that is left of it."""
+        while (left := self._left()).size:
+            self.status[left] = Fate.UNSTARTED
+            self._pass(left.astype(np.int64) if left.size < self.size else None)
             if self.is_interrupted:
                 return
-            left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
-            if not left.size and not (left := self._deeper()).size:
-                break
-            if self.kernel.module.sums:
-                left = self._all_anew()
-            self.status[left] = Fate.UNSTARTED
-            todo = left.astype(np.int64)
         if (self.status & _MASK == FAULT).any():
             raise AssertionError("a lane would have left its arrays")
+
+    def _left(self) -> np.ndarray[Any, Any]:
+        """The inputs that are to run: those that have not, or were left off; then those that want larger stacks."""
+        left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
+        left = left if left.size else self._deeper()
+        return self._all_anew() if left.size and self.kernel.module.sums else left
 
     def _all_anew(self) -> np.ndarray[Any, Any]:
         """All inputs, where what those left off have added to sums is forgotten."""

@@ -21,7 +21,7 @@ import numpy as np
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.kernels import ffi, ffi_handler, ffi_structs, jit
 from hlobatch.kernels.types import NoKernelError
-from hlobatch.runtime.kernel import CHUNKS, Kernel
+from hlobatch.runtime.kernel import CHUNKS, Frames, Kernel
 from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function, summed_results
 from hlobatch.runtime.plan import Plan
 
@@ -73,19 +73,28 @@ class Record:
     key: int
 
     @classmethod
-    def of(cls, kernel: Kernel, threads: int) -> Record:
-        """The record of a kernel, which is made once."""
-        if threads not in kernel.records:
-            kernel.records[threads] = made = cls._made(kernel, threads)
+    def of(cls, kernel: Kernel, threads: int, *, patience: float = 0, frames: Frames | None = None) -> Record:
+        """The record of a kernel, which is made once.
+
+        Args:
+            kernel: The kernel.
+            threads: That run lanes, at most.
+            patience: Seconds after which a call gives up what is left; 0 for never.
+            frames: On the stacks; by default as declared.
+        """
+        frames = frames or kernel.declared_frames
+        key = threads, patience, frames.depths
+        if key not in kernel.records:
+            kernel.records[key] = made = cls._made(kernel, threads, patience, frames)
             _kept.append(made)
             _directory.add(made.key, made.fields.ctypes.data)
-        found = kernel.records[threads]
+        found = kernel.records[key]
         assert isinstance(found, Record)
         return found
 
     @classmethod
-    def _made(cls, kernel: Kernel, threads: int) -> Record:
-        entries, stacks = kernel.declared_frames.entries
+    def _made(cls, kernel: Kernel, threads: int, patience: float, frames: Frames) -> Record:
+        entries, stacks = frames.entries
         fields = np.zeros(ffi.Record.FIELDS, np.int64)
         fields[ffi.Record.RUN] = kernel.code.address
         fields[ffi.Record.FRAMES] = entries.ctypes.data
@@ -94,6 +103,7 @@ class Record:
         fields[ffi.Record.THREADS] = threads
         fields[ffi.Record.CHUNKS] = CHUNKS
         fields[ffi.Record.FIRST] = int(kernel.module.fits_any_stack)
+        fields[ffi.Record.PATIENCE] = int(1e9 * patience)
         parts = (kernel.module.text, fields[ffi.Record.MEMORY :].tolist(), entries.tolist())
         digest = hashlib.sha256(repr(parts).encode()).digest()
         return cls(fields, kernel, entries, int.from_bytes(digest[:8], "little") >> 1 | 1)
@@ -107,25 +117,41 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
         record: Its kernel.
         size: Inputs in the batch.
     """
-    shared = shared_function(plan)
-    sums = summed_results(plan) if record.kernel.module.sums else ()
-    rows = dict.fromkeys(sums, int(record.fields[ffi.Record.THREADS]))
-    types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(result_types(plan))]
-    status_type = jax.ShapeDtypeStruct((size,), np.int32)
-
-    def call(*given: Any) -> list[Any]:
-        aliases = {len(given) + i: k for i, k in enumerate(sums)}  # each thread adds to a row of zeros
-        kernel = jax.ffi.ffi_call(TARGET, [*types, status_type], input_output_aliases=aliases)
-        zeros = (jnp.zeros(types[k].shape, types[k].dtype) for k in sums)
-        return list(kernel(*given, *zeros, kernel=np.int64(record.key)))
+    call = all_of_call(plan, record, size)
 
     def run(*operands: Any) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
-        operands = (*plan.kernel_captures.operands(known), *operands[count:])
-        *results, said = call(*operands, *shared(*operands))
+        *results, told = call(*plan.kernel_captures.operands(known), *operands[count:])
+        stopped, said = told[0], told[1:]
         fates = said & np.int32(_FATE)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
-        return [*kept_results(plan, results), jnp.max(fates), status]
+        return [*kept_results(plan, results), stopped, status]
+
+    return run
+
+
+def all_of_call(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
+    """A function of the arrays that a kernel captures, and inputs, to all that it gives back, for JAX to trace.
+
+    That is all of its results and what is told: ``i32[1 + inputs]``, what stopped any input and what became of each.
+
+    Args:
+        plan: What is run.
+        record: Its kernel.
+        size: Inputs in the batch.
+    """
+    shared = shared_function(plan)
+    sums = summed_results(plan) if record.kernel.module.sums else ()
+    rows = dict.fromkeys(sums, int(record.fields[ffi.Record.THREADS]))
+    types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(result_types(plan))]
+    told = jax.ShapeDtypeStruct((1 + size,), np.int32)
+
+    def run(*operands: Any) -> list[Any]:
+        given = (*operands, *shared(*operands))
+        aliases = {len(given) + i: k for i, k in enumerate(sums)}  # each thread adds to a row of zeros
+        kernel = jax.ffi.ffi_call(TARGET, [*types, told], input_output_aliases=aliases)
+        zeros = (jnp.zeros(types[k].shape, types[k].dtype) for k in sums)
+        return list(kernel(*given, *zeros, kernel=np.int64(record.key)))
 
     return run

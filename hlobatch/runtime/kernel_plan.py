@@ -212,20 +212,41 @@ class KernelRunner:
             Interrupted: The user interrupted it.
         """
         plan = self.plan
-        given = [*map(_memory, (*plan.kernel_captured, *inputs)), *map(_memory, shared_values(plan, inputs))]
         threads = self.kernel.threads_for(self.size, most_threads(plan))
         rows = dict.fromkeys(summed_results(plan), threads) if self.kernel.module.sums else {}
         types = enumerate(result_types(plan))
         results = [_aligned((rows.get(k, self.size), *leaf.shape), leaf.dtype) for k, leaf in types]
-        pointers = [_pointer(array) for array in (*given, *(results[k] for k in rows), *results)]
-        run = self.kernel.run(table(pointers), (given, results), self.size, threads)
-        kept = kept_results(plan, results)
+        run = self._run(inputs, results, np.full(self.size, Fate.UNSTARTED, np.int32), threads, list(rows))
+        kept = self._as_jax(kept_results(plan, results))
         if run.status.any():
-            raise self._error(run, kept)
-        return self._as_jax(kept), run
+            raise self.error(run, kept)
+        return kept, run
 
-    def _error(self, run: Run, results: Sequence[np.ndarray[Any, Any]]) -> LaneError | KeyboardInterrupt:
-        stored = self._as_jax(results)
+    def go_on(self, inputs: Sequence[Any], results: Sequence[Any], status: np.ndarray[Any, Any]) -> None:
+        """Run the inputs that a call by XLA has left, into the memory of its results.
+
+        Args:
+            inputs: Arrays as they are stored.
+            results: What the call gave back, which nobody else has seen yet.
+            status: What has become of each input.
+
+        Raises:
+            LaneError: Some inputs have no result.
+            Interrupted: The user interrupted it.
+        """
+        run = self._run(inputs, results, status, most_threads(self.plan))
+        if run.status.any():
+            raise self.error(run, kept_results(self.plan, results))
+
+    def _run(
+        self, inputs: Sequence[Any], results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
+    ) -> Run:
+        given = [*map(_memory, (*self.plan.kernel_captured, *inputs)), *map(_memory, shared_values(self.plan, inputs))]
+        pointers = [_pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
+        return self.kernel.run(table(pointers), (given, results), status, threads)
+
+    def error(self, run: Run, stored: Sequence[Any]) -> LaneError | KeyboardInterrupt:
+        """The error for a run that did not finish all inputs, given its results as JAX's arrays."""
         if run.is_interrupted:
             return interruption(self.plan, run.status, stored)
         status = np.where(run.status & _FATE == Fate.PARKED, Fate.PARKED, run.status)

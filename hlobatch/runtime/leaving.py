@@ -10,7 +10,7 @@ import atexit
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import monotonic, sleep
 from typing import Final
 
@@ -21,12 +21,16 @@ _at_work: Final[set[int]] = set()
 _has_begun: Final = threading.Event()
 
 
-@contextmanager
-def in_a_stretch() -> Iterator[None]:
+def in_a_stretch() -> AbstractContextManager[None]:
     """A context of a stretch, which the exit of the process waits for if the stretch is in a daemon thread."""
-    if not threading.current_thread().daemon:
-        yield
-        return
+    return _of_a_daemon() if threading.current_thread().daemon else _OF_OTHERS
+
+
+_OF_OTHERS: Final = nullcontext()
+
+
+@contextmanager
+def _of_a_daemon() -> Iterator[None]:
     _hold_still_at_exit()
     me = threading.get_ident()
     _at_work.add(me)

@@ -201,7 +201,7 @@ def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Ca
         check_registered()
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
-    threads = min(most_threads(plan), plan.programs.policies.several.threads_for(size)) if is_for_one_cpu(ctx) else 1
+    threads = most_threads(plan) if is_for_one_cpu(ctx) else 1
     record = Record.of(kernel, threads)
     return calling(plan, record, size)
 

@@ -1,0 +1,91 @@
+"""A plan -> what calls its kernel by itself, as ``jax.jit`` calls what it has compiled.
+
+Compiled code finds the executable, makes the arrays of results and calls the kernel. It comes back to Python with one
+number besides, which says whether there is anything to be said: a lane failed, a stack is full, or the time is over
+that a signal may wait. Only then is the kernel called from Python, which runs what is left, into the same results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from itertools import starmap
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.ir.fate import Fate
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.kernel import OWN_SECONDS, Frames
+from hlobatch.runtime.kernel_call import Record, all_of_call, check_registered
+from hlobatch.runtime.kernel_plan import KernelRunner, kept_results, most_threads
+from hlobatch.runtime.leaving import in_a_stretch
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.stops import interruption
+
+Arrays = Sequence[Any]
+_NOTHING: Final = np.int32(0).tobytes()
+
+
+def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
+    """What calls the kernel of a plan on batches like one: of arrays as they are stored to its results, and more.
+
+    What it gives raises ``LaneError`` if some inputs have no result, and ``Interrupted`` if the user interrupted it.
+    """
+    runner, captured = KernelRunner.of(plan, inputs), _on_device(plan.kernel_captured)
+    kernel, size, threads = runner.kernel, runner.size, most_threads(plan)
+    entries: dict[tuple[int, ...], Callable[..., Any]] = {}
+
+    def run(inputs: Arrays) -> Arrays:
+        if kernel.takes_long(size, threads):
+            return runner(inputs)[0]
+        entry = entries.get(kernel.frames.depths) or made(kernel.frames)
+        outputs = list[Arrays]()
+        try:
+            with in_a_stretch():
+                outputs.extend(starmap(entry, ((*captured, *inputs),)))  # as in `division.Stretch`
+                is_stopped = memoryview(outputs[0][-1])[:1].tobytes() != _NOTHING  # the shortest way to read a number
+        except KeyboardInterrupt:
+            raise _interruption(plan, size, outputs) from None
+        if is_stopped:
+            *results, told = outputs[0]
+            runner.go_on(inputs, results, np.array(told)[1:])
+        return outputs[0]
+
+    def made(frames: Frames) -> Callable[..., Any]:
+        record = Record.of(kernel, threads, patience=OWN_SECONDS, frames=frames)
+        entry = jax.jit(all_of_call(plan, record, size))
+        are_there = all(isinstance(x, jax.Array) for x in inputs)
+        return entries.setdefault(frames.depths, entry if are_there else partial(_handing_over, entry))
+
+    return run
+
+
+def _on_device(captured: Arrays) -> Arrays:
+    """Captured arrays, handed over once and for all calls."""
+    with jax.transfer_guard("allow"):
+        return tuple(x if isinstance(x, jax.Array) else jax.device_put(x) for x in captured)
+
+
+def _handing_over(entry: Callable[..., Any], *operands: Any) -> Any:
+    """What a jitted function gives for arrays of which some are NumPy's, whatever transfers the user has forbidden."""
+    with jax.transfer_guard("allow"):
+        return entry(*operands)
+
+
+def _interruption(plan: Plan, size: int, outputs: Sequence[Arrays]) -> KeyboardInterrupt:
+    """The error for a call that was interrupted before anybody knew what it gave back, or had it."""
+    if not outputs:
+        return interruption(plan, np.full(size, Fate.RUNNING), None)
+    *results, told = outputs[0]
+    return interruption(plan, np.array(told)[1:], kept_results(plan, results))
+
+
+def is_called_so() -> bool:
+    """Whether XLA can call kernels here."""
+    try:
+        check_registered()
+    except NoKernelError:
+        return False
+    return True

@@ -1,0 +1,342 @@
+"""Calls like an earlier one: compiled code calls the kernel, and Python has a say only where there is something to say.
+
+What is promised of a first call holds of the third, and in ``jax.jit``: the first one runs the kernel from Python, the
+second prepares the way that the third one goes.
+"""
+
+import ctypes
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from own_code import needs_llvm
+from test_kernels import FIBONACCI, NUMBERS, SIZE, alarm, deep, down, fibonacci, kernel, picky
+
+import hlobatch as hb
+from hlobatch.ir.fate import Fate
+from hlobatch.kernels import ffi_handler, ffi_structs, jit
+from hlobatch.kernels.ffi import Directory
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime import kernel_by_itself, kernel_call
+from hlobatch.runtime.kernel import Run
+
+pytestmark = needs_llvm
+THREE: Any = jnp.asarray([0, 1, 2], jnp.int32)
+
+
+def familiar(batched: hb.BatchedFunction, *args: Any, **kwargs: Any) -> hb.BatchedFunction:
+    """A function that was called with arguments like these, as often as it takes to call it the short way."""
+    for _ in range(3):
+        jax.block_until_ready(batched(*args, **kwargs))
+    return batched
+
+
+@pytest.fixture
+def from_python(monkeypatch: pytest.MonkeyPatch) -> list[Run]:
+    """The runs that were made, or gone on with, from Python."""
+    runs = list[Run]()
+    finish = Run.finish
+    monkeypatch.setattr(Run, "finish", lambda run: runs.append(run) or finish(run))
+    return runs
+
+
+def scaled(x, factor):
+    while x.sum() < 100:
+        x = x * factor
+    return {"x": x, "y": (x + 1, factor)}
+
+
+def drawn(key, n):
+    while n > 3:
+        key, other = jax.random.split(key)
+        n = n - 1 - jax.random.randint(other, (), 0, 2)
+    return key, n
+
+
+def arguments() -> dict[str, tuple[Callable[..., Any], dict[str, Any], tuple[Any, ...]]]:
+    x, keys = np.linspace(1, 2, 12, dtype=np.float32).reshape(4, 3), jax.random.split(jax.random.key(3), 4)
+    return {
+        "jax's arrays": (fibonacci, {}, (jnp.asarray(NUMBERS),)),
+        "numpy's arrays": (fibonacci, {}, (NUMBERS,)),
+        "numpy's arrays of 64 bits": (fibonacci, {}, (NUMBERS.astype(np.int64),)),
+        "weak": (fibonacci, {}, (jnp.asarray([3, 4]) * 0 + jnp.full(2, 3),)),
+        "a shared number": (scaled, {"in_axes": (0, None)}, (x, 1.5)),
+        "a shared array": (scaled, {"in_axes": (0, None)}, (jnp.asarray(x), jnp.float32(1.5))),
+        "another axis": (scaled, {"in_axes": (1, None)}, (jnp.asarray(x.T), 1.5)),
+        "keys": (drawn, {}, (keys, jnp.arange(4))),
+    }
+
+
+@pytest.mark.parametrize("name", arguments())
+def test_a_call_gives_what_the_first_one_gave(name: str) -> None:
+    """The same values, of the same types, in the same pytree."""
+    function, options, args = arguments()[name]
+    batched = kernel(function, **options)
+    first = batched(*args)
+    for _ in range(3):
+        again = batched(*args)
+        assert jax.tree.structure(again) == jax.tree.structure(first)
+        for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(first), strict=True):
+            assert jax.typeof(a) == jax.typeof(b)
+            if jnp.issubdtype(a.dtype, jax.dtypes.prng_key):
+                a, b = jax.random.key_data(a), jax.random.key_data(b)
+            np.testing.assert_array_equal(a, b)
+
+
+def test_python_has_no_part_in_it(from_python: list[Run]) -> None:
+    batched = familiar(kernel(fibonacci), NUMBERS)
+    from_python.clear()
+    assert [batched(NUMBERS).tolist() for _ in range(3)] == [FIBONACCI] * 3
+    assert not from_python
+    assert batched(np.full(SIZE, 2, np.int32)).tolist() == [2] * SIZE
+
+
+def test_where_xla_calls_no_kernel(from_python: list[Run], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another version of XLA may call foreign functions in a way that is not known: Python does it then."""
+    monkeypatch.setattr(kernel_by_itself, "check_registered", mock.Mock(side_effect=NoKernelError("not known")))
+    assert [kernel(fibonacci)(NUMBERS).tolist() for _ in range(2)] == [FIBONACCI] * 2
+    batched = familiar(kernel(fibonacci), NUMBERS)
+    from_python.clear()
+    assert batched(NUMBERS).tolist() == FIBONACCI
+    assert len(from_python) == 1
+
+
+def test_errors() -> None:
+    """What the third call of a kind says of lanes that fail is what the first one says."""
+    first, short = kernel(picky), familiar(kernel(picky), THREE)
+    for n, kind in (([0, 3, 2], ValueError), ([0, 1, 9], KeyError)):
+        said = []
+        for batched in (first, short):
+            with pytest.raises(kind) as info:
+                batched(jnp.asarray(n, jnp.int32))
+            error = info.value
+            said.append((str(error), error.lanes, error.unfinished, np.asarray(error.outputs)[0].item()))
+        assert said[0] == said[1]
+        assert short(THREE).tolist() == [0, 2, 4]
+
+
+def test_the_users_line_is_the_first_in_a_traceback() -> None:
+    short = familiar(kernel(picky), THREE)
+    with pytest.raises(ValueError, match="not 3") as info:
+        short(THREE + 2)
+    frames = [frame.path for frame in info.traceback]
+    assert all("hlobatch/runtime" not in str(path) for path in frames)
+
+
+def test_steps() -> None:
+    short = familiar(kernel(down, max_steps=50), THREE)
+    with pytest.raises(hb.StepLimitError, match="after 50 blocks") as info:
+        short(jnp.asarray([3, 5, 1000], jnp.int32))
+    assert list(info.value.lanes) == [2]
+    assert info.value.outputs.tolist()[:2] == [5, 5]
+
+
+def test_stacks_grow(from_python: list[Run]) -> None:
+    """They grow while it runs, and what was enough is what later calls have from the start."""
+    short = familiar(kernel(deep, max_stack_depth=4), THREE)
+    from_python.clear()
+    assert short(jnp.asarray([1, 300, 20], jnp.int32)).tolist() == [1, 300, 20]
+    assert [run.growths for run in from_python] == [4]
+    assert short(jnp.asarray([1, 300, 20], jnp.int32)).tolist() == [1, 300, 20]
+    assert len(from_python) == 1
+    with pytest.raises(hb.StackOverflowError):
+        short(jnp.asarray([1, 10_000_000, 20], jnp.int32))
+    assert short(THREE).tolist() == [0, 1, 2]
+
+
+@pytest.mark.parametrize("threads", [1, 2])
+def test_what_takes_too_long_is_left_to_others(
+    threads: int, from_python: list[Run], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The call gives up after its time. Inputs that it had finished are not run again; all others are."""
+    monkeypatch.setattr(kernel_by_itself, "OWN_SECONDS", 1e-5)
+    n = np.full(SIZE, 3, np.int32)
+    n[[5, 20]] = 40_000_000
+    batched = familiar(kernel(down, threads=threads), NUMBERS)
+    from_python.clear()
+    passed = list[Any]()
+    finish = Run.finish  # of the fixture
+    with mock.patch.object(Run, "finish", lambda run: passed.append(run.status.copy()) or finish(run)):
+        assert batched(n).tolist() == [5] * SIZE
+    ((status,),) = [passed]
+    assert set(np.unique(status)) <= {Fate.FINISHED, Fate.RUNNING, Fate.UNSTARTED}
+    assert status[0] == Fate.FINISHED
+    assert status[5] == Fate.RUNNING
+
+
+def test_a_run_that_is_known_to_be_long_is_given_to_threads_at_once(from_python: list[Run]) -> None:
+    batched, n = kernel(down, threads=2), np.full(SIZE, 20_000_000, np.int32)
+    for _ in range(4):
+        assert batched(n).tolist() == [5] * SIZE
+    assert len(from_python) == 4
+
+
+def test_interrupted() -> None:
+    """Ctrl-C ends a call that goes the short way, with what was finished until then."""
+    batched = familiar(kernel(down), NUMBERS)
+    n = np.where(NUMBERS == 4, -1, NUMBERS).astype(np.int32)
+    began = time.perf_counter()
+    with pytest.raises(hb.Interrupted) as info, alarm():
+        batched(n)
+    assert time.perf_counter() - began < 2
+    assert set(info.value.unfinished) <= set(range(SIZE))
+    done = [i for i in range(SIZE) if i not in info.value.unfinished]
+    assert done
+    assert all(info.value.outputs[i].item() == 5 for i in done)
+    assert batched(NUMBERS).tolist() == [5] * SIZE
+
+
+@pytest.mark.parametrize("is_back", [False, True])
+def test_interrupted_on_the_way(is_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal that comes before anybody knows what the call gave back."""
+    batched, where = kernel(down), "memoryview" if is_back else "starmap"
+    batched(NUMBERS)
+    monkeypatch.setattr(kernel_by_itself, where, mock.Mock(side_effect=KeyboardInterrupt), raising=False)
+    with pytest.raises(hb.Interrupted) as info:
+        batched(NUMBERS)
+    assert len(info.value.unfinished) == (0 if is_back else SIZE)
+    assert not is_back or info.value.outputs.tolist() == [5] * SIZE
+
+
+def test_settings_of_jax() -> None:
+    """A call under other settings is not like an earlier one, and what is looked for is found."""
+
+    def halved(x):
+        while x > 1:
+            x = x / 2
+        return jnp.log(x)
+
+    x = np.asarray([5.0, 0.5])
+    batched = familiar(kernel(halved), x)
+    assert batched(x).dtype == jnp.float32
+    with jax.enable_x64(True):
+        assert familiar(batched, x)(x).dtype == jnp.float64
+    assert batched(x).dtype == jnp.float32
+    negative = np.asarray([5.0, -0.5])
+    assert np.isnan(batched(negative)).tolist() == [False, True]
+    with jax.debug_nans(True):
+        for _ in range(3):
+            with pytest.raises(FloatingPointError, match="gives NaN in lane 1"):
+                batched(negative)
+        assert np.isfinite(batched(x)).all()
+    with jax.disable_jit():
+        assert np.isfinite(batched(x)).all()
+
+
+FACTOR = 2
+TABLE = np.arange(5, dtype=np.int32)
+
+
+def test_what_it_reads_outside() -> None:
+    """Globals, and arrays that are changed in place, are read anew in each call."""
+
+    def times(n):
+        total = 0
+        while n > 0:
+            total = total + FACTOR * TABLE[n]
+            n = n - 1
+        return total
+
+    batched = familiar(kernel(times), THREE)
+    assert batched(THREE).tolist() == [0, 2, 6]
+    with mock.patch.dict(globals(), FACTOR=3):
+        assert familiar(batched, THREE)(THREE).tolist() == [0, 3, 9]
+    TABLE[1] = 10
+    try:
+        assert familiar(batched, THREE)(THREE).tolist() == [0, 20, 24]
+    finally:
+        TABLE[1] = 1
+    assert batched(THREE).tolist() == [0, 2, 6]
+
+
+def test_threads_of_the_users() -> None:
+    """Calls in several threads at once, each of which may have something to say."""
+    batched = familiar(kernel(deep, max_stack_depth=2), THREE)
+
+    def call(k: int) -> Any:
+        if k % 7 == 3:
+            with pytest.raises(hb.StackOverflowError):
+                batched(jnp.asarray([0, 1 << 30, k], jnp.int32))
+            return [0, 1, 2]
+        return (batched(jnp.asarray([k, 2 * k, k % 3], jnp.int32)) - jnp.asarray([k, 2 * k - 1, k % 3 - 2])).tolist()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert list(threads.map(call, range(20))) == [[0, 1, 2]] * 20
+
+
+def test_a_daemon_thread_of_the_users() -> None:
+    batched, found = familiar(kernel(fibonacci), NUMBERS), list[Any]()
+    thread = threading.Thread(target=lambda: found.append(batched(NUMBERS).tolist()), daemon=True)
+    thread.start()
+    thread.join()
+    assert found == [FIBONACCI]
+
+
+def test_results_are_not_written_on_again() -> None:
+    """What a call gave back stays as it is, whatever later calls have left to Python."""
+    short = familiar(kernel(deep, max_stack_depth=2), THREE)
+    before = [short(jnp.asarray([1, 40 * k, 2], jnp.int32)) for k in range(5)]
+    short(jnp.asarray([7, 3000, 7], jnp.int32))
+    assert [x.tolist() for x in before] == [[1, 40 * k, 2] for k in range(5)]
+
+
+# Threads that the handler starts
+
+
+@pytest.fixture
+def started(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[int]]:
+    """A number for each thread that a handler of its own wants to start; it cannot start any."""
+    wanted = list[int]()
+
+    def create(*_: Any) -> int:
+        wanted.append(1)
+        return 11  # EAGAIN
+
+    pointer = ctypes.c_void_p
+    callback = ctypes.CFUNCTYPE(ctypes.c_int, pointer, pointer, pointer, pointer)(create)
+    llvm = pytest.importorskip("llvmlite.binding")
+    llvm.add_symbol("hlobatch_test_create", ctypes.cast(callback, pointer).value)
+    monkeypatch.setattr(jit, "_is_here", lambda _: True)
+    header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
+    version = ffi_structs.version(header.read_text())
+    assert version is not None
+    text = ffi_handler.handler(kernel_call._directory, version).replace("@pthread_create", "@hlobatch_test_create")
+    code = jit.loaded(text)
+    address = ctypes.c_void_p(code.get_function_address(ffi_handler.HANDLER))
+    jax.ffi.register_ffi_target(f"of_{id(wanted)}", jax.ffi.pycapsule(address), platform="cpu")
+    monkeypatch.setattr(kernel_call, "TARGET", f"of_{id(wanted)}")
+    yield wanted
+    _alive.extend([code, callback])
+
+
+_alive: list[Any] = []
+"""What XLA may call as long as the process lives."""
+
+
+@pytest.mark.parametrize("is_in_jit", [False, True])
+def test_threads_are_woken_where_a_run_is_worth_it(started: list[int], *, is_in_jit: bool) -> None:
+    """A small batch runs in the thread that calls; so does a large one if there is no other."""
+    batched = kernel(down, threads=4)
+    call = jax.jit(batched) if is_in_jit else batched
+    small, large = jnp.full(SIZE, 10, jnp.int32), jnp.full(SIZE, 1_000_000, jnp.int32)
+    for _ in range(5):
+        assert call(small).tolist() == [5] * SIZE
+    assert not started
+    assert call(large).tolist() == [5] * SIZE
+    assert len(started) == 1  # after the first attempt it has no hope
+
+
+def test_a_key_that_nobody_knows() -> None:
+    """The handler refuses it, whatever it is asked to give back."""
+    assert Directory().address
+    call = jax.ffi.ffi_call(kernel_call.TARGET, [jax.ShapeDtypeStruct((4,), np.int32)])
+    with pytest.raises(jax.errors.JaxRuntimeError, match="has not made this kernel"):
+        jax.block_until_ready(call(THREE, kernel=np.int64(16)))
