@@ -88,6 +88,7 @@ __all__ = [
     "is_debug_effect",
     "is_for_export",
     "is_for_one_cpu",
+    "is_for_one_device",
     "is_jit_disabled",
     "is_key",
     "is_linear_operand",
@@ -497,13 +498,13 @@ def is_for_export(ctx: Any) -> bool:
 
 def is_for_one_cpu(ctx: Any) -> bool:
     """Whether what a lowering rule is part of is compiled for a single CPU, here and now."""
-    around = ctx.module_context
-    return (
-        tuple(around.platforms) == ("cpu",)
-        and isinstance(around.axis_context, _ShardingContext)
-        and around.axis_context.num_devices == 1
-        and not is_for_export(ctx)
-    )
+    return tuple(ctx.module_context.platforms) == ("cpu",) and is_for_one_device(ctx)
+
+
+def is_for_one_device(ctx: Any) -> bool:
+    """Whether what a lowering rule is part of is compiled for a single device, here and now."""
+    around = ctx.module_context.axis_context
+    return isinstance(around, _ShardingContext) and around.num_devices == 1 and not is_for_export(ctx)
 
 
 def lower_to_stablehlo(traced: Any, platforms: tuple[str, ...], *, random_in_loops: bool = False) -> Any:

@@ -316,7 +316,7 @@ def cotangents_of(
 def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Sequence[Any]) -> Stopped:
     """The error of a stopped run, whose results are a pair of those and the cotangents by position."""
     if error.outputs is None:
-        return error
+        return _of_the_whole(error, plan, inputs)
     result, bars = error.outputs
     if made.inputs and len(bars[0]) < plan.batch_size(inputs):  # it is the error of a part
         return _of_the_whole(error, plan, inputs)

@@ -335,7 +335,7 @@ class Division:
     def _join(self) -> Any:
         """The code that joins the parts' results, lowered, to be compiled beside the run; JAX keeps it for its call."""
         part = self.plan.result_avals(self.part_size)
-        return _joined.lower(self.size, [part] * self.threads)
+        return _joined.lower(self.size, self.plan.summed_results, [part] * self.threads)
 
     def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
         """The run of a part, given its number and the whole batch."""
@@ -353,7 +353,7 @@ class Division:
 
     def join(self, parts: Sequence[Arrays]) -> list[Any]:
         """The whole batch's arrays from those of its parts."""
-        return list(parts[0] if self.threads == 1 else _joined(self.size, parts))
+        return list(parts[0] if self.threads == 1 else _joined(self.size, self.plan.summed_results, parts))
 
 
 def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
@@ -369,6 +369,8 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
+    while plan.summed and size % threads:  # an input that is run twice would be in a sum twice
+        threads -= 1
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
 
 
@@ -378,10 +380,15 @@ def _shared_values(plan: Plan) -> Callable[..., list[Any]]:
     return jax.jit(lambda *operands: given.shared(plan.captures, operands[:count], operands[count:]))
 
 
-@partial(jax.jit, static_argnums=0)
-def _joined(size: int, parts: Sequence[Arrays]) -> list[Any]:
-    leaves = [jnp.stack(each, axis=1) for each in zip(*parts, strict=True)]
-    return [x.reshape((-1, *x.shape[2:]))[:size] for x in leaves]
+@partial(jax.jit, static_argnums=(0, 1))
+def _joined(size: int, summed: tuple[int, ...], parts: Sequence[Arrays]) -> list[Any]:
+    def joined(place: int, each: Arrays) -> Any:
+        if place in summed:
+            return jnp.sum(jnp.stack(each), 0)
+        together = jnp.stack(each, axis=1)
+        return together.reshape((-1, *together.shape[2:]))[:size]
+
+    return [joined(place, each) for place, each in enumerate(zip(*parts, strict=True))]
 
 
 @cache

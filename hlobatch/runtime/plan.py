@@ -19,7 +19,8 @@ from hlobatch.analysis.cost import block_cost
 from hlobatch.analysis.libraries import shared_library_calls
 from hlobatch.analysis.machine_flow import never_goes_back
 from hlobatch.analysis.slow_operations import SECONDS_A_TURN, seconds_of, turns_counted
-from hlobatch.ir.names import is_tape
+from hlobatch.analysis.sums_over_lanes import summed_in_place
+from hlobatch.ir.names import is_sum, is_tape, summed_for
 from hlobatch.ir.physical import array_bytes, physical, user_value
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -87,6 +88,7 @@ class Plan:
         grown: Holds the stack depth that was enough for the runs so far, once one of them has grown its stacks.
         tangents_of: If it computes tangents, the plan of the program without, and the positions of the inputs that have
             some.
+        sums_in_loop: Whether results that are sums over lanes are had as such, where the loop can have them.
         x64: Whether 64-bit types are on, as they were when the program was typed.
     """
 
@@ -96,6 +98,7 @@ class Plan:
     options: Options
     grown: list[int] = field(default_factory=list)
     tangents_of: tuple[Plan, tuple[int, ...]] | None = None
+    sums_in_loop: bool = False
     x64: bool = field(default_factory=is_x64)
     _kept: weakref.WeakValueDictionary[str, Executables] = field(default_factory=weakref.WeakValueDictionary)
 
@@ -114,7 +117,23 @@ class Plan:
     @cached_property
     def states(self) -> States:
         """The states that runs have."""
-        return States(self.programs.machine, self.options)
+        return States(self.programs.machine, self.options, self.summed)
+
+    @cached_property
+    def summed(self) -> frozenset[str]:
+        """The results that all lanes have together: cotangents of what they share."""
+        program = self.programs.machine
+        wanted = {v for v in program.vars_out if is_sum(v) and summed_for(v) in self.shared}
+        return summed_in_place(program, wanted) if self.sums_in_loop else frozenset()
+
+    @cached_property
+    def summed_results(self) -> tuple[int, ...]:
+        """Their positions among the arrays of the results, which have no axis of inputs there."""
+        if not self.summed:
+            return ()
+        program = self.programs.machine
+        places = [v for v in program.vars_out for _ in program.var_defs[v].tensor_leaves]
+        return tuple(k for k, v in enumerate(places) if v in self.summed)
 
     def strategy(self, inputs: Any, *, is_alone: bool) -> Strategy:
         """How a batch of so many inputs runs; alone on a device of this machine, or wherever it is lowered for."""
@@ -256,11 +275,13 @@ class Plan:
         return tuple(v in self.shared for v, t in pairs for _ in t.tensor_leaves)
 
     def result_avals(self, inputs: Any) -> list[jax.ShapeDtypeStruct]:
-        """The results as they are stored."""
+        """The results as they are stored; sums over all inputs without their axis."""
         program = self.specialized
         kept = (*program.vars_out[:-2], program.vars_out[-1]) if program.failures else program.vars_out
         leaves = [physical(t) for v in kept for t in program.var_defs[v].tensor_leaves]
-        return [jax.ShapeDtypeStruct((inputs, *t.shape), t.dtype) for t in leaves]
+        summed = self.summed_results
+        batches = (() if i in summed else (inputs,) for i in range(len(leaves)))
+        return [jax.ShapeDtypeStruct((*batch, *t.shape), t.dtype) for batch, t in zip(batches, leaves, strict=True)]
 
     @cached_property
     def result_arrays(self) -> int:

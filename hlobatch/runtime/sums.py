@@ -2,12 +2,14 @@
 
 ``sums_p`` takes ``[captured…, inputs…]`` and gives back ``[results…]``, those of each input ``[batch, *event]``, sums
 ``[*event]``. Where lanes run by code of their own, each thread adds to sums of its own as it goes, and the sums of the
-threads are added in the end; elsewhere each input has a row, and the batch runs in parts.
+threads are added in the end. Where they run in a loop of several kernels, all lanes add to one array. Elsewhere each
+input has a row, and the batch runs in parts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -16,6 +18,8 @@ from hlobatch._jax import (
     Primitive,
     ShapedArray,
     batching,
+    is_for_one_cpu,
+    is_for_one_device,
     is_tracer,
     looked_for,
     lower_as_jax,
@@ -23,12 +27,14 @@ from hlobatch._jax import (
     register_derivatives,
     varying_alike,
 )
+from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.physical import array_bytes
 from hlobatch.runtime.as_function import batched, jvp_of
 from hlobatch.runtime.execute import results_of
-from hlobatch.runtime.kernel_plan import KernelRunner, runs_as_kernel, summed_results
-from hlobatch.runtime.opened import split
+from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, runs_as_kernel, summed_results
+from hlobatch.runtime.opened import split, with_captured
 from hlobatch.runtime.parts import in_parts
+from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
 
@@ -54,36 +60,87 @@ def results_with_sums(plan: Plan, captured: Sequence[Any], inputs: Sequence[Any]
     return _at_once(*captured, *inputs, plan=plan, summed=summed)
 
 
+def _is_plain(plan: Plan) -> bool:
+    """Whether inputs that have no result end the run, so that a sum need not do without what they have added."""
+    return not plan.specialized.failures and not plan.has_effects and plan.options.max_steps is None
+
+
 def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...]) -> bool:
     """Whether the kernel of a plan, if that is how it runs, can sum these results."""
-    is_plain = not plan.specialized.failures and not plan.has_effects and plan.options.max_steps is None
-    return is_plain and bool(summed) and summed == summed_results(plan)
+    return _is_plain(plan) and bool(summed) and summed == summed_results(plan)
+
+
+def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1) -> Plan:
+    """The plan whose loop over all lanes has sums over them as such; the plan itself where a row for each is as well.
+
+    In a run that is one kernel, where all arrays are small and lanes are worked on as vectors, it is. Nor do threads
+    sum that would have to run one of the inputs twice.
+
+    Args:
+        plan: What is run.
+        size: Inputs in the batch.
+        is_alone: Whether the run has one device to itself.
+        threads: Parts that the batch is divided into.
+    """
+    if not (_is_plain(plan) and isinstance(size, int) and size and size % threads == 0):
+        return plan
+    if plan.strategy(size // threads, is_alone=is_alone).one_kernel:
+        return plan
+    found: Plan = plan.derived("sums in loop", lambda: replace(plan, grown=[], sums_in_loop=True))
+    return found if found.summed else plan
 
 
 def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
     """The results of concrete arrays."""
     _, inputs = split(plan, operands)
     by_kernel = _is_summed_by_kernel(plan, summed) and runs_as_kernel(plan, inputs) and plan.batch_size(inputs)
-    if not by_kernel or any(looked_for()):
+    if any(looked_for()):
         return _in_rows(plan, summed)(*operands)
+    if not by_kernel:
+        return _by_loop(plan, summed, operands)
     results, _ = KernelRunner.of(plan, inputs, sums=True)(inputs)
     return [jnp.sum(x, 0) if i in summed else x for i, x in enumerate(results)]
 
 
-def _in_rows(plan: Plan, summed: tuple[int, ...]) -> Callable[..., list[Any]]:
-    """The function of captured arrays and inputs that has a row for each input, which it sums."""
-    avals = plan.result_avals(1)
+def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
+    """The results of concrete arrays, where lanes run in a loop."""
+    _, inputs = split(plan, operands)
+    if len(devices_of(plan, inputs)) > 1 or is_kernel(plan):
+        return _in_rows(plan, summed)(*operands)
+    size = plan.batch_size(inputs)
+    threads = plan.programs.policies.several.threads_for(size)
+    wanted = _summing_in_loop(plan, size, is_alone=True, threads=threads)
+    try:
+        return _in_rows(plan, summed, wanted)(*operands)
+    except (LaneError, Interrupted) as error:
+        if wanted is not plan:
+            error.outputs = None  # sums have something of inputs that were stopped
+        raise
+
+
+def _in_rows(plan: Plan, summed: tuple[int, ...], wanted: Plan | None = None) -> Callable[..., list[Any]]:
+    """The function of captured arrays and inputs that has a row for each input, which it sums.
+
+    Args:
+        plan: What is run.
+        summed: The positions of the results that are summed.
+        wanted: The plan that runs, which may have some of the sums already.
+    """
+    wanted = wanted or plan
+    avals, are_there = wanted.result_avals(1), wanted.summed_results
 
     def run(*operands: Any) -> list[Any]:
         captured, inputs = split(plan, operands)
+        captured = with_captured(wanted, plan, captured)
 
         def part(some: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-            results = results_of(plan, captured, some)
+            results = results_of(wanted, captured, some)
             own = [x for i, x in enumerate(results) if i not in summed]
-            return own, [jnp.sum(results[i], 0) for i in summed]
+            return own, [results[i] if i in are_there else jnp.sum(results[i], 0) for i in summed]
 
-        row = sum(array_bytes(avals[i]) for i in summed)
-        own, sums = in_parts(part, inputs, plan.input_shared, MOST_BYTES_OF_ROWS // max(row, 1))
+        row = sum(array_bytes(avals[i]) for i in summed if i not in are_there)
+        most = MOST_BYTES_OF_ROWS // row if row else plan.batch_size(inputs)
+        own, sums = in_parts(part, inputs, plan.input_shared, most)
         of_all, of_each = iter(sums), iter(own)
         return [next(of_all if i in summed else of_each) for i in range(len(avals))]
 
@@ -100,7 +157,9 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
     size = plan.batch_size(split(plan, ctx.avals_in)[1])
     static = isinstance(size, int) and size > 0
     if not (static and _is_summed_by_kernel(plan, summed) and is_kernel_here(ctx, plan)):
-        return lower_as_jax(ctx, _in_rows(plan, summed), operands)
+        is_for_lanes = is_for_one_device(ctx) and not is_kernel_here(ctx, plan)
+        wanted = _summing_in_loop(plan, size, is_alone=is_for_one_cpu(ctx)) if is_for_lanes else plan
+        return lower_as_jax(ctx, _in_rows(plan, summed, wanted), operands)
     call = call_of_kernel(ctx, plan, size, sums=True)
 
     def run(*given: Any) -> list[Any]:

@@ -34,10 +34,12 @@ class States:
     Attributes:
         program: With explicit stacks, as it runs.
         options: What the user asked for.
+        summed: Results that all lanes have together; runs are not one kernel then.
     """
 
     program: Program
     options: Options
+    summed: frozenset[str] = frozenset()
 
     @cached_property
     def has_long_rows(self) -> bool:
@@ -102,6 +104,7 @@ class States:
             tables=self.tables,
             constants=self.constants,
             tape_ratio=self.options.tape_ratio,
+            summed=self.summed,
             **how,
         )
 
@@ -116,7 +119,7 @@ class States:
 
     def fits_one_kernel(self, strategy: Strategy, target: Target) -> bool:
         """Whether XLA can, and had better, make one kernel of a run."""
-        if not self.options.optimizations.one_kernel:
+        if not self.options.optimizations.one_kernel or self.summed:
             return False
         layout = self.layout(strategy, self.idiom(strategy, target), self.options.max_stack_depth)
         return self.is_small(layout) and target.makes_one_kernel(self.program, strategy.lanes)

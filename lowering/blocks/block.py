@@ -68,7 +68,7 @@ class BlockFunction(Footprint):
     def _places(self, variable: str) -> Sequence[str | None]:
         """The slots of a variable's arrays; None for an array that is not stored, and for one number in each lane."""
         layout = self.layout
-        if not layout.is_stored(variable):
+        if not layout.is_stored(variable) or variable in layout.summed:
             return [None] * array_count(layout.program.var_defs[variable])
         return [top if layout.slots[top].ndim > 1 else None for top in layout.tops(variable)]
 

@@ -14,8 +14,9 @@ JAX traces a run once for each block (``block.py``). Nothing that a lane outside
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field, replace
 from functools import cached_property, singledispatchmethod
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
+from hlobatch.analysis.sums_over_lanes import Lanes, adding, places_of
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import array_count
@@ -220,7 +222,7 @@ class BlockRun:
         tables: list[int] = []
         for variable in op.vars_in:
             is_table = variable in self.layout.tables
-            is_whole = is_table or alloc(variable) is Alloc.SHARED
+            is_whole = is_table or alloc(variable) is Alloc.SHARED or variable in self.layout.summed
             given = self._value(variable) if is_whole else [real(array) for array in self._taken(variable)]
             tables += range(len(arrays), len(arrays) + len(given)) if is_table else ()
             arrays += given
@@ -228,15 +230,39 @@ class BlockRun:
         rows = real(self.lanes.taken(self._rows)) if tables else None
         substituted = self.function.captures.substituted(op, _Operands(self.slots))
         call = Call(substituted, self.layout, self.lanes.count, arrays, varies, tuple(tables), rows)
-        if targets:
-            results, as_they_were = call.updating(mask, targets)
-        else:
-            results, as_they_were = self._unless_empty(op, call.results), frozenset()
+        results, as_they_were = self._results(call, mask, targets)
         supply = enumerate(results)
         for variable in op.vars_out:
             new = [next(supply) for _ in range(array_count(types[variable]))]
+            if variable in self.layout.summed and variable not in op.vars_in:
+                continue  # a lane begins with what others have added
             self._write(variable, [array for _, array in new], [i in as_they_were for i, _ in new])
         self._note_reads(op)
+
+    def _results(self, call: Call, mask: Any, targets: Mapping[int, int]) -> tuple[list[Any], AbstractSet[int]]:
+        """The results of a call, and the positions of those that are updates in place."""
+        totals = places_of(self.layout.program, call.op, self.layout.summed) if call.part is None else {}
+        if totals:
+            return self._added(call, totals, mask, targets)
+        if targets:
+            return call.updating(mask, targets)
+        return self._unless_empty(call.op, call.results), frozenset()
+
+    def _added(
+        self, call: Call, totals: Mapping[int, int], mask: Any, targets: Mapping[int, int]
+    ) -> tuple[list[Any], AbstractSet[int]]:
+        """The same of a call that adds to what all lanes have together."""
+        found = adding(call.code, totals) if call.code is not None else None
+        assert found is not None, "summed_in_place has looked at it"
+        given, others = found.given, found.others
+        tables = tuple(given.index(i) for i in call.tables)
+        arrays, varies = [call.arrays[i] for i in given], [call.varies[i] for i in given]
+        own = {others.index(result): given.index(argument) for result, argument in targets.items()}
+        part = replace(call, arrays=arrays, varies=varies, tables=tables, part=found.code)
+        results, in_place = self._results(part, mask, own)
+        lanes, both = Lanes(results[len(others) :], self.lanes.each_once), dict(zip(others, results, strict=False))
+        both |= {result: add(call.arrays[argument], lanes) for result, (argument, add) in found.adders.items()}
+        return [both[i] for i in range(len(both))], {*(others[i] for i in in_place), *totals}
 
     @cached_property
     def _rows(self) -> Any:

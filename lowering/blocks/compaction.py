@@ -49,6 +49,11 @@ class Selection(ABC):
     def count(self) -> Any:
         """How many are computed for."""
 
+    @property
+    @abstractmethod
+    def each_once(self) -> Any:
+        """Which of those that are computed for are lanes of the mask, each once, ``bool[count]``."""
+
     @abstractmethod
     def taken(self, array: Any) -> Any:
         """What a primitive is given, of ``count`` lanes, of an array of all lanes."""
@@ -77,6 +82,10 @@ class Everyone(Selection):
     @property
     def count(self) -> Any:
         return self.mask.shape[0]
+
+    @property
+    def each_once(self) -> Any:
+        return self.mask
 
     def taken(self, array: Any) -> Any:
         return array
@@ -112,6 +121,10 @@ class Few(Selection):
     @property
     def count(self) -> int:
         return self.width
+
+    @property
+    def each_once(self) -> Any:
+        return jnp.arange(self.width) < jnp.sum(self.mask, dtype=jnp.int32)
 
     @cached_property
     def _positions(self) -> Any:

@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import ClosedJaxpr
+from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up
@@ -29,6 +29,7 @@ class Call:
         varies: For each, whether lanes differ in it.
         tables: Positions of those that are of all inputs, for lanes to look things up in.
         rows: The input of each lane, ``i32[lanes]``; None where there is no table.
+        part: Code of one lane's arrays that is run in place of the primitive's.
     """
 
     op: PrimOp
@@ -38,13 +39,17 @@ class Call:
     varies: list[bool]
     tables: tuple[int, ...] = ()
     rows: Any = None
+    part: ClosedJaxpr | None = None
 
     @cached_property
     def function(self) -> Callable[..., Sequence[Any]]:
         """The primitive on one lane's arrays, and its row if there are tables."""
         if self.tables:
-            assert self._code is not None
-            return looking_up(self._code, self.tables)
+            assert self.code is not None
+            return looking_up(self.code, self.tables)
+        if self.part is not None:
+            run: Callable[..., Sequence[Any]] = jaxpr_as_fun(self.part)
+            return run
         return lane_function(self.op, self.layout.program.var_defs)
 
     @property
@@ -57,12 +62,14 @@ class Call:
     def results(self) -> list[Any]:
         """The arrays of ``op.vars_out`` in order."""
         arrays, varies = self._given
-        code = None if self.tables else self._code
+        code = None if self.tables else self.code
         return self.layout.idiom.over_lanes(self.function, code, varies, self.lanes, arrays)
 
     @property
-    def _code(self) -> ClosedJaxpr | None:
+    def code(self) -> ClosedJaxpr | None:
         """What the primitive was traced to, where that is of one lane's arrays."""
+        if self.part is not None:
+            return self.part
         types = self.layout.program.var_defs
         return self.op.code.jaxpr_for([types[v] for v in self.op.vars_in], [types[v] for v in self.op.vars_out])
 

@@ -13,13 +13,15 @@ from hlobatch.lowering.state.layout import Layout
 
 
 def results(layout: Layout, state: Sequence[Any], shared: Sequence[Any]) -> list[Any]:
-    """The arrays ``[inputs, *event]``."""
+    """The arrays ``[inputs, *event]``; sums over all inputs without the first axis."""
     slots = dict(zip(layout.slots, state, strict=True))
     values = dict(zip(layout.shared_slots, shared, strict=True))
 
     def result(top: str) -> Any:
         if top in values:
             return jnp.broadcast_to(values[top], (layout.inputs, *values[top].shape))
+        if top in layout.not_of_lanes:
+            return slots[top]
         all_lanes = slots[f"{top}.out"] if layout.queue else jnp.moveaxis(slots[top], layout.lane_axis, 0)
         return all_lanes[: layout.inputs]
 

@@ -73,6 +73,7 @@ class Layout:
         tape_ratio: How many times as many frames a tape has as any other stack.
         drains: Whether the host does what lanes have logged whenever a log is full, and they go on; else it does at the
             end, and what is more than there is room for is lost.
+        summed: Results that all lanes have together, without their axis, since each only adds to them.
     """
 
     program: Program
@@ -89,6 +90,7 @@ class Layout:
     constants: frozenset[str] = frozenset()
     drains: bool = True
     tape_ratio: int = 1
+    summed: frozenset[str] = frozenset()
 
     @property
     def lane_axis(self) -> int:
@@ -166,7 +168,7 @@ class Layout:
     @cached_property
     def handed_in(self) -> dict[str, str]:
         """Where there is a queue: by the slot that collects it for all inputs, the slot of what a lane hands in."""
-        results = [slot for v in self.program.vars_out for slot in self.tops(v)]
+        results = [slot for v in self.program.vars_out if v not in self.summed for slot in self.tops(v)]
         return {f"{slot}.out": slot for slot in [*results, *([FATE] if self.stops_inputs else [])]}
 
     @cached_property
@@ -213,6 +215,11 @@ class Layout:
     def stops_inputs(self) -> bool:
         """Whether an input may end without a result, so that its lane goes on to the next."""
         return self.max_steps is not None or (bool(self.stacked) and not self.grows)
+
+    @cached_property
+    def not_of_lanes(self) -> frozenset[str]:
+        """Slots of what all lanes have together: sums, and counts of executions."""
+        return frozenset((EXECUTIONS, ACTIVE, *(top for v in self.summed for top in self.tops(v))))
 
     @cached_property
     def stacks(self) -> frozenset[str]:
@@ -278,7 +285,8 @@ class Layout:
         if self.queue:
             types = self.program.var_defs
             found |= {ITEM: lanes, HEAD: jax.ShapeDtypeStruct((), np.int32)}
-            leaves: list[Any] = [physical(t) for v in self.program.vars_out for t in types[v].tensor_leaves]
+            of_inputs = [v for v in self.program.vars_out if v not in self.summed]
+            leaves: list[Any] = [physical(t) for v in of_inputs for t in types[v].tensor_leaves]
             leaves += [jax.ShapeDtypeStruct((), np.int32)] if self.stops_inputs else []
             for slot, leaf in zip(self.handed_in, leaves, strict=True):
                 found[slot] = jax.ShapeDtypeStruct((self.inputs + 1, *leaf.shape), leaf.dtype)
@@ -298,6 +306,8 @@ class Layout:
         """What a variable that differs between lanes takes: its top, and its stack if it has one."""
         leaves = [physical(t) for t in self.program.var_defs[variable].tensor_leaves]
         pairs = list(zip(self.tops(variable), leaves, strict=True))
+        if variable in self.summed:
+            return {slot: jax.ShapeDtypeStruct(t.shape, t.dtype) for slot, t in pairs}
         found = {slot: self.array(t.shape, t.dtype) for slot, t in pairs}
         if self.program.alloc(variable) is Alloc.FULL:
             found[self.pointer(variable)] = self.array((), np.int32)

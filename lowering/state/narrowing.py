@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any
 
 import jax.numpy as jnp
 import numpy as np
@@ -23,10 +23,7 @@ import numpy as np
 from hlobatch.lowering.arrays.masks import masked
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
 from hlobatch.lowering.arrays.where import where
-from hlobatch.lowering.state.layout import ACTIVE, EXECUTIONS, HEAD, ITEM, LOG, LOGGED, PC, Layout, Slots
-
-NOT_OF_LANES: Final = frozenset({EXECUTIONS, ACTIVE})
-"""Slots of counts over all lanes, which have no axis of lanes."""
+from hlobatch.lowering.state.layout import HEAD, ITEM, LOG, LOGGED, PC, Layout, Slots
 
 
 @dataclass(frozen=True)
@@ -59,6 +56,9 @@ class Narrowing:
             if slot in (LOG, LOGGED):  # what is in it has been read
                 found[slot] = jnp.zeros(narrow.slots[slot].shape, narrow.slots[slot].dtype)
                 continue
+            if slot in narrow.not_of_lanes:
+                found[slot] = slots[slot]
+                continue
             few = jnp.moveaxis(self._taken(slots[slot], slot, lanes), 0, self._axis(narrow, slot))
             more = [(0, 0)] * few.ndim
             more[self._axis(narrow, slot)] = (0, narrow.width - narrow.lanes if axis else 0)
@@ -74,6 +74,9 @@ class Narrowing:
         works = self._at_work(slots).at[lanes].get(**IN_BOUNDS)
         found = dict(slots)
         for slot in narrow.slots:
+            if slot in narrow.not_of_lanes:
+                found[slot] = few[slot]
+                continue
             new = jnp.moveaxis(few[slot], self._axis(narrow, slot), 0)[: narrow.lanes]
             if slot == LOG and wide.queue:
                 new = self._with_inputs(new, slots, lanes)

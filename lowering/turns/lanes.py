@@ -117,9 +117,8 @@ class Lanes:
     def turnover_reads(self) -> list[str]:
         """Slots that ``turnover`` needs besides: inputs, what they begin with, and what finished lanes hand in."""
         changed = set(self.turnover_writes)
-        results = [s for v in self.layout.program.vars_out if v in self.layout.stored for s in self.layout.tops(v)]
         begins = self.begun_slots or (self.beginning.reads if self.beginning else [])
-        return [*self.inputs.slots, *begins, *(slot for slot in results if slot not in changed)]
+        return [*self.inputs.slots, *begins, *(top for top in self._leaving.values() if top not in changed)]
 
     def turnover(self, slots: Slots) -> Slots:
         """Lanes that are done hand in their results and take the next inputs; those for whom none is left are done."""

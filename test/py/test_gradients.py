@@ -14,6 +14,8 @@ import pytest
 
 import hlobatch as hb
 from hlobatch.runtime import sums
+from hlobatch.runtime.execute import results_of
+from hlobatch.transforms.optimizations import Optimizations
 
 FORMS = ("case", "kernel", "chain", "guarded", "sweep")
 
@@ -443,6 +445,55 @@ def test_threads_sum_what_lanes_share_also_where_stacks_grow(threads: int, trace
     sizes = {"max_stack_depth": 64} if traced else {"max_stack_depth": 2, "max_tape": 2}
     for found, expected in zip(gradient(dispatch="kernel", threads=threads, **sizes), want, strict=True):
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+
+
+LOOPS_OF_SEVERAL_KERNELS = [
+    ("case", 50, 1, None),
+    ("sweep", 51, 2, None),  # an odd batch, which threads cannot divide
+    ("chain", 50, 2, 16),
+    ("guarded", 200, 1, None),  # blocks for few lanes
+]
+
+
+@pytest.mark.parametrize(("traced", "loop"), some_by_day([False, True], LOOPS_OF_SEVERAL_KERNELS))
+def test_lanes_of_a_loop_sum_what_they_share_in_one_array(
+    traced: bool, loop: tuple[str, int, int, int | None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    dispatch, count, threads, lanes = loop
+    *trees, weights = many_trees(count)
+
+    def gradient(**options: Any) -> Any:
+        f = hb.batch(tree.function, in_axes=tree.in_axes, **options)
+        found = jax.grad(lambda leaf, w: (f(*trees[:2], leaf, w) ** 2).sum(), (0, 1))
+        return (jax.jit(found) if traced else found)(trees[2], weights)
+
+    plans = list[Any]()
+    monkeypatch.setattr(sums, "results_of", lambda plan, *given: (plans.append(plan), results_of(plan, *given))[1])
+    depth = {"max_stack_depth": 64} if traced else {"max_stack_depth": 2, "max_tape": 2}
+    several = Optimizations(one_kernel=False)
+    found = gradient(dispatch=dispatch, optimizations=several, threads=threads, lanes=lanes, **depth)
+    assert all(bool(plan.summed) == (traced or count % 2 == 0) for plan in plans), plans
+    for one, other in zip(found, gradient(dispatch="kernel", max_stack_depth=64), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-11, atol=1e-13)
+
+
+def test_a_sum_of_lanes_that_have_no_result_is_not_given() -> None:
+    @hb.batch
+    def deep(n, w):
+        return w[0] if n <= 0 else jnp.sin(w @ deep(n - 1, w))
+
+    several = {"dispatch": "sweep", "optimizations": Optimizations(one_kernel=False)}
+
+    @hb.batch(in_axes=(0, None), max_stack_bytes=1 << 16, **several)
+    def top(n, w):
+        return deep(n, w).sum()
+
+    n, w = jnp.array([1, 10_000, 2, 3]), jnp.eye(4)
+    with pytest.raises(hb.StackOverflowError) as raised:
+        hb.value_and_grad(top, 1)(n, w)
+    values, gradient = raised.value.outputs
+    assert gradient is None
+    np.testing.assert_allclose(values[n < 9], top(n[n < 9], w), rtol=1e-12)
 
 
 @pytest.mark.parametrize("outer", [jax.jit, lambda f: f], ids=["jit", "alone"])

@@ -1,0 +1,272 @@
+"""Code that adds to an array -> what each lane adds, and what adds that for all lanes at once.
+
+::
+
+    %sum = outer(%u, %v) + %sum           %sum  [4, 8]   of all lanes
+                                   ==>    %u    [lanes, 4],  %v  [lanes, 8]      what each lane computes
+                                          %sum = dot(%u, %v over lanes) + %sum
+
+The cotangent of an array that all lanes share is a sum over lanes. Where lanes run in one loop, all of them add to one
+array: no lane has a sum of its own, and what each would add is not computed as a whole where the sum of products is a
+product. A lane that only passes by adds zero.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+
+from hlobatch._jax import ClosedJaxpr, Literal, function_of
+from hlobatch.ir.evaluation import evaluated, inlined, needed_for, variables_among
+from hlobatch.ir.names import is_sum
+from hlobatch.ir.ops import PrimOp
+from hlobatch.ir.outer import adds_outer_product
+from hlobatch.ir.program import Program
+
+
+class Lanes(NamedTuple):
+    """What lanes have computed.
+
+    Attributes:
+        parts: Arrays ``[lanes, *event]``.
+        mask: The lanes that add anything, ``bool[lanes]``.
+    """
+
+    parts: Sequence[Any]
+    mask: Any
+
+    def part(self, place: int) -> Any:
+        """What the lanes of the mask have computed, zero elsewhere; not a NaN, either."""
+        array = self.parts[place]
+        mask = self.mask.reshape(self.mask.shape + (1,) * (array.ndim - 1))
+        return jnp.where(mask, array, jnp.zeros((), array.dtype))
+
+
+Sum = Callable[[Lanes], Any]
+"""The sum over lanes of something."""
+Adder = Callable[[Any, Lanes], Any]
+"""From a total to the total with something of all lanes added."""
+
+
+class Adding(NamedTuple):
+    """Code that adds to some of the arrays it is given.
+
+    Attributes:
+        code: What a lane computes of the other arguments: all other results, and behind them parts of what it adds.
+        others: The positions of these results among those of the whole code.
+        given: The positions of these arguments.
+        adders: By the position of a result that is an argument with something added: that argument, and what adds.
+    """
+
+    code: ClosedJaxpr
+    others: tuple[int, ...]
+    given: tuple[int, ...]
+    adders: Mapping[int, tuple[int, Adder]]
+
+
+def adding(closed: ClosedJaxpr, totals: Mapping[int, int]) -> Adding | None:
+    """Code as what adds to some arguments; None if it does anything else with one of them.
+
+    Args:
+        closed: The code of a lane.
+        totals: By the position of a result, that of the argument of which it is the new value.
+    """
+    closed = inlined(closed)
+    jaxpr: Any = closed.jaxpr
+    search = _Search(jaxpr)
+    adders = {}
+    for result, argument in totals.items():
+        adder = search.adder(jaxpr.outvars[result], jaxpr.invars[argument])
+        if adder is None:
+            return None
+        adders[result] = argument, adder
+    others = tuple(i for i in range(len(jaxpr.outvars)) if i not in totals)
+    given = tuple(i for i in range(len(jaxpr.invars)) if i not in totals.values())
+    results = [*(jaxpr.outvars[i] for i in others), *search.parts]
+    own = jaxpr.replace(eqns=needed_for(results, jaxpr.eqns), invars=[jaxpr.invars[i] for i in given], outvars=results)
+    return Adding(ClosedJaxpr(own, closed.consts), others, given, adders)
+
+
+def summed_in_place(program: Program, candidates: Collection[str]) -> frozenset[str]:
+    """Of some sums of a lane, which all lanes may have together: nothing is done with them but to add to them.
+
+    Args:
+        program: With explicit stacks, as it runs.
+        candidates: Sums that are among the results.
+    """
+    found = {v for v in candidates if is_sum(v) and program.vars_out.count(v) == 1}
+    for block in program.graph:
+        for op in block.ops:
+            found -= {v for v in {*op.uses, *op.defs} & found if not _only_adds(program, block.name, op, v)}
+    return frozenset(found)
+
+
+def _only_adds(program: Program, block: str, op: Any, variable: str) -> bool:
+    """Whether an operation does nothing with a sum but to add to it, or to begin it with zero as a lane begins."""
+    if not isinstance(op, PrimOp) or op.vars_out.count(variable) != 1:
+        return False
+    code = op.code.jaxpr_for(*([program.var_defs[v] for v in vs] for vs in (op.vars_in, op.vars_out)))
+    if code is None or len(program.var_defs[variable].tensor_leaves) != 1:
+        return False
+    if variable not in op.vars_in:
+        return block == program.graph.enter_block().name and _is_zero(code, _place(program, op.vars_out, variable))
+    if op.vars_in.count(variable) != 1:
+        return False
+    place = _place(program, op.vars_out, variable), _place(program, op.vars_in, variable)
+    return adding(code, dict([place])) is not None
+
+
+def _place(program: Program, variables: Sequence[str], variable: str) -> int:
+    """The position of a variable's only array among those of some variables."""
+    before = variables[: variables.index(variable)]
+    return sum(len(program.var_defs[v].tensor_leaves) for v in before)
+
+
+def places_of(program: Program, op: PrimOp, sums: Collection[str]) -> dict[int, int]:
+    """By the position of a result of an operation that adds to some sums, that of the argument it adds to."""
+    both = [v for v in op.vars_out if v in sums and v in op.vars_in]
+    return {_place(program, op.vars_out, v): _place(program, op.vars_in, v) for v in both}
+
+
+def _is_zero(code: ClosedJaxpr, place: int) -> bool:
+    """Whether a result of code is zero, whatever it is given."""
+    jaxpr: Any = code.jaxpr
+    needed = needed_for([jaxpr.outvars[place]], jaxpr.eqns)
+    read = {*variables_among([jaxpr.outvars[place]]), *(v for e in needed for v in variables_among(e.invars))}
+    if not read.isdisjoint((*jaxpr.invars, *jaxpr.constvars)):
+        return False
+    with jax.ensure_compile_time_eval():
+        (value,) = evaluated(needed, {}, [jaxpr.outvars[place]])
+    return not np.any(np.asarray(value))
+
+
+@dataclass
+class _Search:
+    """Looks for how code adds to an array.
+
+    Attributes:
+        jaxpr: The code.
+        parts: What of it lanes compute, and is summed over lanes.
+    """
+
+    jaxpr: Any
+    parts: list[Any] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.defined = {v: equation for equation in self.jaxpr.eqns for v in equation.outvars}
+        atoms = [*self.jaxpr.outvars, *(a for equation in self.jaxpr.eqns for a in equation.invars)]
+        self.read = Counter(variables_among(atoms))
+
+    def adder(self, result: Any, total: Any) -> Adder | None:
+        """What adds to a total, given a result and the argument that the total is; None if it is anything else."""
+        steps = list[Adder]()
+        while result is not total:
+            equation = None if isinstance(result, Literal) else self.defined.get(result)
+            step = None if equation is None or self.read[result] != 1 else self._step(equation, total)
+            if step is None:
+                return None
+            result, add = step
+            steps.append(add)
+        return (lambda given, lanes: _all_of(steps, given, lanes)) if self.read[total] == 1 and steps else None
+
+    def _step(self, equation: Any, total: Any) -> tuple[Any, Adder] | None:
+        """The total before an equation that adds to it, and what adds; None if it does anything else."""
+        name, atoms = equation.primitive.name, equation.invars
+        if adds_outer_product(equation):
+            sum_ = self._product(atoms[1], atoms[2], (((), ()), ((), ())), {})
+            return atoms[0], lambda given, lanes: given + sum_(lanes).astype(given.dtype)
+        if name == "scatter-add" and not equation.params["dimension_numbers"].operand_batching_dims:
+            return atoms[0], self._spread(equation)
+        if name not in ("add", "add_any"):
+            return None
+        before, other = atoms if self._comes_from(atoms[0], total) else atoms[::-1]
+        sum_ = self.over_lanes(other)
+        return before, lambda given, lanes: given + sum_(lanes)
+
+    def _comes_from(self, atom: Any, total: Any) -> bool:
+        """Whether something is computed from the total."""
+        if isinstance(atom, Literal):
+            return False
+        before = needed_for([atom], self.jaxpr.eqns)
+        return atom is total or any(total in variables_among(e.invars) for e in before)
+
+    def over_lanes(self, atom: Any) -> Sum:
+        """The sum of something over lanes; that of products is a product."""
+        equation = None if isinstance(atom, Literal) else self.defined.get(atom)
+        if equation is None or self.read[atom] != 1:
+            return self._of_part(atom)
+        name, atoms, params = equation.primitive.name, equation.invars, equation.params
+        if name in ("add", "add_any"):
+            one, other = map(self.over_lanes, atoms)
+            return lambda lanes: one(lanes) + other(lanes)
+        if name in ("neg", "transpose"):
+            inner, function = self.over_lanes(atoms[0]), function_of(equation)
+            return lambda lanes: function(inner(lanes))[0]
+        if name == "dot_general":
+            return self._product(atoms[0], atoms[1], params["dimension_numbers"], _how(params))
+        if name == "select_n" and len(atoms) == 3 and self._is_zero(atoms[1]):
+            return self._where(atoms[0], atoms[2]) or self._of_part(atom)
+        return self._of_part(atom)
+
+    def _of_part(self, atom: Any) -> Sum:
+        place = self._part(atom)
+        return lambda lanes: jnp.sum(lanes.part(place), 0, dtype=lanes.parts[place].dtype)
+
+    def _part(self, atom: Any) -> int:
+        self.parts.append(atom)
+        return len(self.parts) - 1
+
+    def _product(self, one: Any, other: Any, numbers: Any, how: Mapping[str, Any]) -> Sum:
+        """The sum over lanes of a product, which is one of more that is contracted."""
+        moved: Any = [[[axis + 1 for axis in axes] for axes in both] for both in numbers]
+        for axes in moved[0]:  # of those that are contracted, that of lanes is one more
+            axes.insert(0, 0)
+        left, right = self._part(one), self._part(other)
+        return lambda lanes: lax.dot_general(lanes.part(left), lanes.part(right), moved, **how)
+
+    def _where(self, condition: Any, atom: Any) -> Sum | None:
+        """The sum of something over those lanes in which a condition holds; None if it is not of a lane as a whole."""
+        whole = self._scalar(condition)
+        if whole is None:
+            return None
+        place, inner = self._part(whole), self.over_lanes(atom)
+        return lambda lanes: inner(lanes._replace(mask=lanes.mask & lanes.parts[place]))
+
+    def _scalar(self, atom: Any) -> Any:
+        """The scalar that something is many times; None if it is more."""
+        if not atom.aval.shape:
+            return atom
+        equation = None if isinstance(atom, Literal) else self.defined.get(atom)
+        if equation is None or equation.primitive.name != "broadcast_in_dim":
+            return None
+        return self._scalar(equation.invars[0])
+
+    def _is_zero(self, atom: Any) -> bool:
+        scalar = self._scalar(atom)
+        return isinstance(scalar, Literal) and not scalar.val
+
+    def _spread(self, equation: Any) -> Adder:
+        """What adds to some elements, those of all lanes at once."""
+        numbers = equation.params["dimension_numbers"]
+        moved = numbers._replace(update_window_dims=tuple(axis + 1 for axis in numbers.update_window_dims))
+        how = {"dimension_numbers": moved, "unique_indices": False, "indices_are_sorted": False}
+        function = function_of(equation, **how)
+        index, update = (self._part(atom) for atom in equation.invars[1:])
+        return lambda given, lanes: function(given, lanes.part(index), lanes.part(update))[0]
+
+
+def _all_of(steps: Sequence[Adder], total: Any, lanes: Lanes) -> Any:
+    for step in reversed(steps):
+        total = step(total, lanes)
+    return total
+
+
+def _how(params: Mapping[str, Any]) -> dict[str, Any]:
+    return {name: params[name] for name in ("precision", "preferred_element_type", "out_sharding") if name in params}
