@@ -130,7 +130,7 @@ _KNOWN: Final = """
     digamma                     -                        each     function  kernel
     div                         divide                   each     number    kernel code turns
     eq                          compare                  each     number    kernel code turns
-    eq_to                       compare                  each     number    kernel
+    eq_to                       compare                  each     number    kernel code
     erf                         -                        each     function  kernel code
     erf_inv                     -                        each     function  kernel code
     erfc                        -                        each     function  kernel code
@@ -147,14 +147,14 @@ _KNOWN: Final = """
     integer_pow                 -                        each     number    kernel code turns
     is_finite                   is_finite                each     number    kernel code turns
     le                          compare                  each     number    kernel code turns
-    le_to                       compare                  each     number    kernel
+    le_to                       compare                  each     number    kernel code
     lgamma                      -                        each     function  kernel code
     log                         log                      each     function  kernel code turns
     log1p                       log_plus_one             each     function  kernel code turns
     log2                        -                        each     function  kernel
     logistic                    logistic                 each     function  kernel code turns
     lt                          compare                  each     number    kernel code turns
-    lt_to                       compare                  each     number    kernel
+    lt_to                       compare                  each     number    kernel code
     max                         maximum                  each     number    kernel code turns
     min                         minimum                  each     number    kernel code turns
     mul                         multiply                 each     number    kernel code turns

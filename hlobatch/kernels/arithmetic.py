@@ -119,6 +119,31 @@ for _name, _of_floats in {"lt": "olt", "le": "ole", "gt": "ogt", "ge": "oge", "e
     _comparison(_name, _of_floats)
 
 
+def _total_order(name: str) -> None:
+    """Of floats by sign and magnitude, so that -0 is before 0, and NaN is first or last by its sign."""
+
+    @on_numbers(f"{name}_to")
+    def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
+        if is_complex(s):
+            raise NoKernelError(f"`{name}_to` of {s} has no code")
+        if not is_float(s):
+            return apply(e, name, BOOL, a, b, of=s)
+        one, other = (_in_order(e, x, s) for x in (a, b))
+        return e.op(f"icmp {'eq' if name == 'eq' else 's' + name} i{8 * s.itemsize} {one}, {other}")
+
+
+def _in_order(e: Emitter, x: str, dtype: Any) -> str:
+    """A whole number, of as many bits as a float, that orders as that does."""
+    k, bits = f"i{8 * dtype.itemsize}", 8 * dtype.itemsize
+    own = x if kind(dtype) == k else e.op(f"bitcast {kind(dtype)} {x} to {k}")
+    sign = e.op(f"ashr {k} {own}, {bits - 1}")
+    return e.op(f"xor {k} {own}, {e.op(f'lshr {k} {sign}, 1')}")
+
+
+for _name in ("eq", "le", "lt"):
+    _total_order(_name)
+
+
 def _extremum(name: str) -> None:
     """NaN wins, as in XLA."""
 
@@ -257,8 +282,8 @@ def _converted(e: Emitter, d: Any, s: Any, a: str) -> str:
 
 @on_numbers("bitcast_convert_type")
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
-    if d.itemsize != s.itemsize or is_complex(d) != is_complex(s):
-        raise NoKernelError("`bitcast_convert_type` between widths has no code")
+    if is_complex(d) != is_complex(s):
+        raise NoKernelError(f"`bitcast_convert_type` of {s} to {d} has no code")
     return a if kind(d) == kind(s) else e.op(f"bitcast {kind(s)} {a} to {kind(d)}")
 
 

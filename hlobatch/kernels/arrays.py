@@ -9,7 +9,7 @@ from typing import Any, Final
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index, strides
-from hlobatch.kernels.types import INT64, NoKernelError, number, size
+from hlobatch.kernels.types import INT64, NoKernelError, is_narrow, number, size
 from hlobatch.kernels.values import Value
 
 MOST_INDICES_JOINED: Final = 4
@@ -61,6 +61,19 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 @on_arrays("optimization_barrier", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     return values
+
+
+@on_arrays("bitcast_convert_type", uses_once=True)
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    ((dtype, shape),) = out
+    x = values[0]
+    if x.shape == shape:
+        return [e.map(lambda a: apply(e, "bitcast_convert_type", dtype, a, of=x.dtype), dtype, shape, x)]
+    if is_narrow(dtype) or is_narrow(x.dtype):
+        raise NoKernelError(f"`bitcast_convert_type` of {x.dtype} to {dtype} has no code")
+    place = e.memory(dtype, size(shape))  # the least part of a number lies first, as it does for XLA
+    e.copy_to(x, place)
+    return [e.resident(place, dtype, shape)]
 
 
 @on_arrays("select_n", uses_once=True)

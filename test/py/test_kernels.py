@@ -185,6 +185,48 @@ def test_products_and_sums_wrap_around_as_those_of_jax(dtype: Any) -> None:
         jax.tree.map(np.testing.assert_array_equal, kernel(main)(x), jax.vmap(main)(x))
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float16", "bfloat16", "int8", "uint32"])
+def test_orders_in_which_nan_has_a_place(dtype: Any) -> None:
+    """-NaN, -infinity, -0, 0, infinity and NaN are in order, as JAX's searches and sorts have them."""
+
+    def main(x, y):
+        return [order.bind(x, y) for order in (jax.lax.lt_to_p, jax.lax.le_to_p, jax.lax.eq_to_p)]
+
+    some = [-np.nan, -np.inf, -2.0, -0.0, 0.0, 1.5, np.inf, np.nan]
+    if not jnp.issubdtype(dtype, jnp.floating):
+        some = [0, 1, 100, 127]
+    x, y = (jnp.asarray(each.ravel(), dtype) for each in np.meshgrid(some, some))
+    jax.tree.map(np.testing.assert_array_equal, kernel(main)(x, y), jax.vmap(main)(x, y))
+
+
+def test_searches_in_sorted_arrays_have_a_kernel() -> None:
+    def main(line, x):
+        while x < 5:
+            x = x * 2
+        return jnp.searchsorted(line, x)
+
+    line = np.sort(np.random.default_rng(1).normal(size=(9, 20)) * 9, axis=1).astype(np.float32)
+    x = np.linspace(0.1, 9.5, 9, dtype=np.float32)
+    found = kernel(main)(line, x)
+    assert found.tolist() == [main(*each) for each in zip(line, x, strict=True)]
+
+
+@pytest.mark.parametrize(
+    ("dtype", "to"), [("float32", "uint8"), ("float32", "bfloat16"), ("uint16", "uint8"), ("int16", "float16")]
+)
+def test_bits_as_numbers_of_another_width(dtype: str, to: str) -> None:
+    def main(x):
+        parts = jax.lax.bitcast_convert_type(x, to)
+        one = jax.lax.bitcast_convert_type(x[1, 2], to)
+        return parts, one, jax.lax.bitcast_convert_type(parts[1:], dtype), jax.lax.bitcast_convert_type(one, dtype)
+
+    x = jnp.asarray(np.random.default_rng(1).normal(size=(5, 3, 4)) * 99, dtype)
+    as_bits = lambda a: np.asarray(a).tobytes()  # noqa: E731
+    with checking():
+        found = kernel(main)(x)
+    assert jax.tree.map(as_bits, found) == jax.tree.map(as_bits, jax.vmap(main)(x))
+
+
 def test_indices_that_the_user_moves() -> None:
     """What counts from the end is known by its form, which may be the user's own, of another array."""
 
