@@ -8,36 +8,15 @@
 from __future__ import annotations
 
 import functools
-from typing import Any, Final
+from typing import Any
 
 import jax
 
-from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
-from hlobatch.analysis.growing_tables import (
-    GrowingCounter,
-    GrowingDefaults,
-    GrowingDict,
-    GrowingOrdered,
-    GrowingSet,
-)
+from hlobatch.analysis import growing_lists, growing_tables  # noqa: F401  # whose classes are the kinds
 from hlobatch.ir.boxed import as_dict
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.patterns import opened
 from hlobatch.ir.types import Static, is_leaf
-
-KINDS: Final[dict[Any, Any]] = {
-    kind.python: kind
-    for kind in (
-        GrowingList,
-        GrowingDeque,
-        GrowingSet,
-        GrowingDict,
-        GrowingDefaults,
-        GrowingCounter,
-        GrowingOrdered,
-    )
-}
-"""What grows in place of each of Python's containers."""
 
 
 def grown(tensors: Any, depth: int = 0) -> Any:
@@ -51,8 +30,10 @@ def grown(tensors: Any, depth: int = 0) -> Any:
         held = as_dict(tensors)
         kind = KINDS.get(type(held.value) if isinstance(held, Static) else type(held))
         return tensors if kind is None or not kind.can_hold(held) else kind.type_of(held)
-    if tensors is None or is_leaf(tensors) or isinstance(tensors, Growing):
+    if tensors is None or is_leaf(tensors):
         return tensors
+    if isinstance(tensors, Growing):
+        return tensors.with_items(lambda kind: grown(kind, depth - 1))
     parts, structure = opened(tensors)
     parts = [grown(part, depth - 1) for part in parts]
     if isinstance(tensors, list) and parts and all(isinstance(part, Growing) for part in parts):

@@ -47,6 +47,7 @@ class GrowingList(Ring):
             other = type(self).of(other)
         if other.items is None or self.items is None:
             return jnp.equal(other.length(), self.length())
+        rows.check_equality(self.items)
         new = self.copy()
         new.make_room(other.kind)
         wide = other.copy()
@@ -129,7 +130,7 @@ class GrowingList(Ring):
         given, places = values.place(jnp.arange(values.capacity)), jnp.arange(values.capacity)
         self.check_room(self.size + values.size > self.capacity)
         targets = jnp.where(places < values.size, self.place(self.size + places), self.capacity)
-        self.set_items(rows.put(self.items, targets, rows.rearranged(values.items, given)), [values.items])
+        self.set_items(rows.put_all(self.items, targets, rows.rearranged(values.items, given)), [values.items])
         self.size = self.size + values.size
 
     def clear(self) -> None:
@@ -145,7 +146,7 @@ class GrowingList(Ring):
         """Sort the items at once; equal ones keep their order."""
         if self.items is None:
             return
-        keys = self.items if key is None else jax.vmap(key)(self.items)
+        keys = rows.keys_of_order(self.items, key)
         leaves = list(map(self.arranged, jax.tree.leaves(ranked(keys))))
         if any(leaf.ndim > 1 for leaf in leaves):
             raise BatchTypeError(
@@ -269,7 +270,7 @@ class GrowingList(Ring):
         new.make_room(values.kind)
         values.make_room(new.kind)
         places = jnp.where(turns < count, self.place(first + step * turns), self.capacity)
-        changed = rows.put(new.items, places, rows.rearranged(values.items, values.place(turns)))
+        changed = rows.put_all(new.items, places, rows.rearranged(values.items, values.place(turns)))
         new.set_items(changed, [values.items])
         if not is_tracer(key.step):
             return new

@@ -270,7 +270,11 @@ class GrowingDict(Table):
                 help="give a default of the kind that its values are, as in `d.get(k, -1)` and `d.pop(k, -1)`, or ask "
                 "before, `if k in d`.",
             )
-        return jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), value, default)
+        kind = rows.joined(rows.kind_of(value), rows.kind_of(default))
+        sides = rows.held(value, kind), rows.held(default, kind)
+        either = jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), *sides)
+        is_one_of(either, [value, default])
+        return either
 
 
 @jax.tree_util.register_pytree_node_class

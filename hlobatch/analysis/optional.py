@@ -32,6 +32,7 @@ from hlobatch.analysis.facts import Learned, MayBeNone
 from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of
 from hlobatch.ir.choice import Choice, holds, without_none
 from hlobatch.ir.code import Code
+from hlobatch.ir.growing import Growing
 from hlobatch.ir.maybe import Maybe
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
@@ -212,8 +213,11 @@ class _Arguments:
     objects: dict[int, Any] = field(default_factory=dict)
 
     def opened(self, value: Any) -> Any:
-        """A variable's value as code sees it: without flags, and with the objects that are in boxes."""
-        return jax.tree.map(self._opened_part, value, is_leaf=lambda part: isinstance(part, (Maybe, Boxed)))
+        """A variable's value as code sees it: without flags, and with the objects that are in boxes.
+
+        A container that grows has its items in rows, and in boxes, until code takes one of them.
+        """
+        return jax.tree.map(self._opened_part, value, is_leaf=lambda part: isinstance(part, (Maybe, Boxed, Growing)))
 
     def _opened_part(self, part: Any) -> Any:
         if isinstance(part, Boxed):

@@ -14,7 +14,7 @@ Invariant: rows that are not in use may hold anything; whatever goes over all ro
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import jax
@@ -84,20 +84,18 @@ class Ring(Container):
         bound = max((side.bound for side in (self, other) if side.bound is not None), default=None)
         known = [side for side in (self, other) if side.items is not None]
         if not known:
-            return type(self)(bound=bound)
+            return type(self)(size=self.size or other.size, bound=bound)
         kind = known[0].kind if len(known) == 1 else rows.joined(known[0].kind, known[1].kind)
         capacity = max(side.capacity for side in known)
         start = None if all(side.start is None for side in known) else SIZE
         return type(self)(rows.rows_kind(kind, capacity), SIZE, start, bound)
 
     @classmethod
-    def can_hold(cls, values: Any) -> bool:  # noqa: ARG003  # of all kinds it is asked
-        """Whether a container of Python's may become one; that its items are of one type is asked for then."""
+    def can_hold(cls, values: Any) -> bool:  # noqa: ARG003  # that its items are of one type is asked for then
         return True
 
     @classmethod
     def type_of(cls, values: Any, bound: int | None = None) -> Self:
-        """The type of one that holds values of some types, or what a container of Python's holds."""
         values = list(map(static, values.value)) if isinstance(values, Static) else list(values)
         if not values:
             return cls(bound=bound)
@@ -106,9 +104,17 @@ class Ring(Container):
             kind = rows.joined(kind, rows.kind_of(value))
         return cls(rows.rows_kind(kind, capacity(kind, len(values), bound)), SIZE, None, bound)
 
+    def with_items(self, other: Callable[[Any], Any]) -> Self:
+        if self.items is None:
+            return self
+        return type(self)(rows.rows_kind(other(self.kind), self.capacity), self.size, self.start, self.bound)
+
+    def counted(self) -> Self:
+        return self if self.items is not None else type(self)(size=SIZE, bound=self.bound)
+
     def hold(self, value: Any) -> Self:
         if self.items is None:
-            return type(self)(bound=self.bound)
+            return type(self)(size=self.size and jnp.int32(0), bound=self.bound)
         if not isinstance(value, Ring) or value.items is None:
             values = [] if isinstance(value, Ring) else list(value)
             items, size = rows.empty(self.kind, self.capacity), jnp.int32(len(values))

@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import functools
 import operator
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from typing import Any, Final
 
 import jax
@@ -22,7 +24,9 @@ from hlobatch.analysis.optional import any_optional, optional
 from hlobatch.analysis.type_join import DisagreementError, MisfitError, check_number, join
 from hlobatch.analysis.whole_numbers import is_small, no_dtype
 from hlobatch.diagnostics import BatchTypeError
-from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.boxed import Boxed, unboxed
+from hlobatch.ir.growing import KINDS, Growing
+from hlobatch.ir.patterns import INSIDE, are_alike, remade
 from hlobatch.ir.types import Static, TensorType, Type
 from hlobatch.ir.value import Collection
 
@@ -40,13 +44,30 @@ def kind_of(item: Any) -> Any:
             "what is None in some lanes is put into a container whose length differs between lanes",
             help="put a number in its place, or a tuple of a flag and a value.",
         )
-    kind = jax.tree.map(_leaf_kind, boxed(item, ()), is_leaf=_is_kind)
+    kind = jax.tree.map(_part_kind, boxed(item, ()), is_leaf=_is_part)
     if not jax.tree.leaves(kind):
         raise BatchTypeError(
             f"{item!r} is put into a container whose length differs between lanes",
             help="keep numbers in it, or arrays, or tuples of them: number the objects.",
         )
     return kind
+
+
+def _is_part(part: Any) -> bool:
+    return _is_kind(part) or isinstance(part, Growing) or type(part) in KINDS
+
+
+def _part_kind(part: Any) -> Any:
+    """The type of a part of an item: of a container that grows, of one that has to, or of a leaf."""
+    if isinstance(part, Growing):
+        return jax.tree.map(_leaf_kind, part, is_leaf=_is_kind).counted()
+    python = part.value if isinstance(part, Static) else part
+    kind = KINDS.get(type(python))
+    if kind is None:
+        return _leaf_kind(part)
+    if len(python) and isinstance(python, (list, dict)):
+        return jax.tree.map(_part_kind, part, is_leaf=lambda one: one is not part and _is_part(one))
+    return kind.type_of(part).counted()
 
 
 def _leaf_kind(leaf: Any) -> TensorType:
@@ -72,6 +93,8 @@ def joined(left: Any, right: Any) -> Any:
     trees: list[Any] = [jax.tree.structure(kind) for kind in (left, right)]
     if trees[0] == trees[1]:
         left, right = jax.tree.map(_beside, left, right), jax.tree.map(_beside, right, left)
+    else:
+        left, right = remade(_with_length, left, right), remade(_with_length, right, left)
     try:
         return join(Type(left), Type(right)).tensors
     except DisagreementError as reason:
@@ -79,6 +102,13 @@ def joined(left: Any, right: Any) -> Any:
             f"the items of a container whose length differs between lanes are of several types: {reason}",
             help="let all of them be numbers, or arrays of one shape, or tuples of as many of them.",
         ) from None
+
+
+def _with_length(one: Any, other: Any) -> Any:
+    """The type of a list; of one that grows, if it is beside another that has not as many items."""
+    if type(one) is list and type(other) is list and len(one) != len(other):
+        return KINDS[list].type_of(one)
+    return one if _is_part(other) or not are_alike(one, other) else INSIDE
 
 
 def _beside(one: Any, other: Any) -> Any:
@@ -95,10 +125,10 @@ def equal(rows: Any, item: Any) -> Any | None:
     Numbers are compared as Python's, whatever their dtypes; bools are numbers, and None is none.
 
     Raises:
-        BatchTypeError: They hold collections, which may be equal and consist of other arrays.
+        BatchTypeError: As in ``check_equality``.
     """
     item = boxed(item, ())
-    _refuse_collections(rows)
+    check_equality(rows)
     trees: list[Any] = [jax.tree.structure(value) for value in (item, rows)]
     if trees[0] != trees[1]:
         return None
@@ -111,18 +141,29 @@ def equal(rows: Any, item: Any) -> Any | None:
     return functools.reduce(operator.and_, [_all_equal(leaf, value) for leaf, value in pairs])
 
 
-def _refuse_collections(rows: Any) -> None:
-    for part in jax.tree.leaves(rows, is_leaf=_is_collection):
+def check_equality(rows: Any) -> None:
+    """Check that items are equal if the arrays that they consist of are.
+
+    Raises:
+        BatchTypeError: They hold collections, which may be equal and consist of other arrays, or objects.
+    """
+    for part in jax.tree.leaves(rows, is_leaf=_is_opaque):
         if isinstance(part, Collection):
             name = getattr(type(part), "python", object).__name__
             raise BatchTypeError(
                 f"what is looked for in a container is a {name} of another length in each lane, or holds one",
                 help="keep numbers by which they are known, such as a pair of bounds, and look for these.",
             )
+        if isinstance(part, Boxed):
+            raise BatchTypeError(
+                f"what is looked for in a container, or compared, is an object of {part.cls.__name__!r}, or holds one",
+                help="keep numbers by which it is known, and look for these, as in "
+                "`any(one.id == item.id for one in items)`.",
+            )
 
 
-def _is_collection(part: Any) -> bool:
-    return isinstance(part, Collection)
+def _is_opaque(part: Any) -> bool:
+    return isinstance(part, (Collection, Boxed))
 
 
 def _all_equal(leaf: Any, value: Any) -> Any:
@@ -192,6 +233,14 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
         adopts: Whether it matters that Python's numbers are no others.
     """
 
+    def visit(wanted: Any, part: Any) -> Any:
+        if isinstance(wanted, Growing):
+            return more_of(jax.vmap(wanted.hold)(part), wanted)
+        return convert(part, wanted) if isinstance(wanted, TensorType) else INSIDE
+
+    def more_of(part: Any, wanted: Any) -> Any:
+        return jax.tree.map(convert, part, wanted)
+
     def convert(leaf: Any, wanted: TensorType) -> Any:
         if adopts or leaf.dtype != wanted.dtype:
             leaf = _as(leaf, wanted)
@@ -201,7 +250,7 @@ def converted(rows: Any, kind: Any, capacity: int, *, adopts: bool = True) -> An
         padding = _zeros(replace(wanted, shape=(more, *wanted.shape)))
         return jnp.concatenate([leaf, padding])
 
-    return jax.tree.map(convert, rows, kind)
+    return remade(visit, kind, rows)
 
 
 def _as(leaf: Any, kind: TensorType) -> Any:
@@ -218,15 +267,43 @@ def taken(rows: Any, place: Any) -> Any:
     return unboxed(item)
 
 
+def each(function: Callable[[Any], Any], rows: Any) -> Any:
+    """What a function gives of each item, in rows."""
+    return jax.vmap(lambda item: function(unboxed(item)))(rows)
+
+
+def keys_of_order(rows: Any, key: Callable[[Any], Any] | None) -> Any:
+    """What items are put in order by, in rows.
+
+    Raises:
+        BatchTypeError: It is no numbers, or tuples or lists of them.
+    """
+    keys = rows if key is None else each(key, rows)
+    for part in jax.tree.leaves(keys, is_leaf=_is_opaque):
+        if _is_opaque(part):
+            kind = part.cls if isinstance(part, Boxed) else part.python
+            raise BatchTypeError(
+                f"items are put in order by a {kind.__name__!r}",
+                help="put them in order by numbers: `key=lambda item: item.size`, or `len` of lists.",
+            )
+    return keys
+
+
 def put(rows: Any, place: Any, item: Any) -> Any:
     """Rows in which an item stands at a place; past the end, nothing changes."""
+    return jax.tree.map(partial(_put_leaf, place), rows, stored(item, rows))
 
-    def put_leaf(leaf: Any, value: Any) -> Any:
-        if getattr(leaf, "weak_type", False):
-            return _put_weakly(leaf, jnp.asarray(place), value)
-        return leaf.at[place].set(value, mode="drop", wrap_negative_indices=False)
 
-    return jax.tree.map(put_leaf, rows, stored(item, rows))
+def put_all(rows: Any, places: Any, items: Any) -> Any:
+    """Rows in which items, in rows of their own, stand at places; past the end, nothing changes."""
+    items = converted(items, row_kind(rows), capacity_of(items))
+    return jax.tree.map(partial(_put_leaf, places), rows, items)
+
+
+def _put_leaf(place: Any, leaf: Any, value: Any) -> Any:
+    if getattr(leaf, "weak_type", False):
+        return _put_weakly(leaf, jnp.asarray(place), value)
+    return leaf.at[place].set(value, mode="drop", wrap_negative_indices=False)
 
 
 def _put_weakly(leaf: Any, place: Any, value: Any) -> Any:
@@ -257,7 +334,18 @@ def stored(item: Any, rows: Any) -> Any:
             raise no_dtype(error.number, error.dtype) from None
         return value if kind.is_key else jnp.asarray(value, kind.dtype)
 
-    return jax.tree.map(store, rows, boxed(item, ()))
+    return jax.tree.map(store, rows, held(boxed(item, ()), row_kind(rows)))
+
+
+def held(item: Any, kind: Any) -> Any:
+    """An item whose containers are those of a type that is above its own."""
+
+    def visit(kind: Any, part: Any) -> Any:
+        if isinstance(kind, Growing):
+            return kind.hold(part)
+        return part if isinstance(kind, TensorType) or not are_alike(kind, part) else INSIDE
+
+    return remade(visit, kind, item)
 
 
 def rearranged(rows: Any, places: Any) -> Any:

@@ -90,7 +90,7 @@ class Table(Container):
         known = [side for side in (self, above) if side.keys_ is not None]
         factory = self.factory or above.factory
         if not known:
-            return type(self)(bound=bound, factory=factory)
+            return type(self)(size=self.size or above.size, bound=bound, factory=factory)
         kinds = [known[0].key_kind, known[0].value_kind]
         if len(known) > 1:
             kinds = [rows.joined(kinds[0], known[1].key_kind), _joined(kinds[1], known[1].value_kind)]
@@ -99,13 +99,11 @@ class Table(Container):
 
     @classmethod
     def can_hold(cls, entries: Any) -> bool:
-        """Whether the keys of a container of Python's are numbers, or tuples of them."""
         held = entries.value if isinstance(entries, Static) else entries
         return all(isinstance(part, (int, float)) for part in jax.tree.leaves(list(held)))
 
     @classmethod
     def type_of(cls, entries: Any, bound: int | None = None) -> Self:
-        """The type of one that holds what a container of Python's does, or of one of that type."""
         if isinstance(entries, Static):
             entries = entries.value if not isinstance(entries.value, dict) else _of_statics(entries.value)
         factory = getattr(entries, "default_factory", None)
@@ -118,9 +116,18 @@ class Table(Container):
         room = capacity(key, len(pairs), bound)
         return cls(rows.rows_kind(key, room), rows.rows_kind(value, room), SIZE, bound, factory)
 
+    def with_items(self, other: Callable[[Any], Any]) -> Self:
+        if self.keys_ is None or self.value_kind == UNIT:
+            return self
+        values = rows.rows_kind(other(self.value_kind), self.capacity)
+        return type(self)(self.keys_, values, self.size, self.bound, self.factory)
+
+    def counted(self) -> Self:
+        return self if self.keys_ is not None else type(self)(size=SIZE, bound=self.bound, factory=self.factory)
+
     def hold(self, value: Any) -> Self:
         if self.keys_ is None:
-            return type(self)(bound=self.bound, factory=self.factory)
+            return type(self)(size=self.size and jnp.int32(0), bound=self.bound, factory=self.factory)
         if isinstance(value, Table) and value.keys_ is not None:
             keys = rows.converted(value.keys_, self.key_kind, self.capacity, adopts=False)
             values = rows.converted(value.values_, self.value_kind, self.capacity, adopts=False)

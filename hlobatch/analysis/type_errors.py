@@ -12,12 +12,11 @@ from typing import Any, Final
 from hlobatch.analysis.advice import advice
 from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
-from hlobatch.analysis.growing_kinds import KINDS
 from hlobatch.analysis.growing_tables import GrowingDict
 from hlobatch.analysis.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.names import unsplit
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.program import MAIN

@@ -81,12 +81,6 @@ class AssignmentLowering(TryLowering):
                 body = assignments(self._simple_place(part), load(name, part), self.temporary)
                 self.primitive(body, self.bound(body), part, self.source.text(part))
 
-    def bound(self, body: list[ast.stmt]) -> list[str]:
-        """The user's names that statements assign to."""
-        targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
-        names = dict.fromkeys(name for target in targets for name in target_names(target))
-        return [name for name in names if name in self.local]
-
     def annotated_assignment(self, node: ast.AnnAssign) -> None:
         """Lower ``a: annotation = …``."""
         if node.value is None:

@@ -70,8 +70,14 @@ _METHODS: Final = frozenset(
 """Methods that change lists, deques or dicts in place, and that arrays do not have."""
 
 
+class Change(ast.Call):
+    """A call of a method that is known to change what it is of."""
+
+
 def is_change(node: ast.AST) -> bool:
     """Whether an expression is a call of a method that changes what it is of."""
+    if isinstance(node, Change):
+        return True
     return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _METHODS
 
 

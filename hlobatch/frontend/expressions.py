@@ -15,21 +15,22 @@ from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
 
 from hlobatch.analysis.draws import is_users_class
-from hlobatch.analysis.facts import Changes, holds
+from hlobatch.analysis.facts import Changes, Grows, holds
 from hlobatch.analysis.overloads import BOOL, LEN, Overloaded, of_operations
 from hlobatch.diagnostics import Note
 from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
-from hlobatch.frontend.changes import is_change
+from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.conditions import ConditionLowering
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.library import changed_by, is_built_in
 from hlobatch.frontend.operands import operands_of, with_operands
+from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
 from hlobatch.frontend.program_calls import CallLowering, is_starred
-from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of
+from hlobatch.frontend.scopes import HELPER, assigned_in_expressions, read_names, root_of, target_names
 from hlobatch.frontend.source import MISSING, Source
 from hlobatch.frontend.steps import changes_one_of, is_given
 from hlobatch.frontend.straight_line import WHOLE
@@ -64,8 +65,8 @@ class ExpressionLowering(ConditionLowering):
                 return self.closure(self.scope[name], node)
             case ast.Call() if called := self.called(node):
                 return load(self.call(node, called, self.temporary()), node)
-            case ast.Call() if self.is_step(node):
-                return load(self.as_variable(self._step(node), node), node)
+            case ast.Call() if self._takes_from_growing(node) or self.is_step(node):
+                return load(self._step_of_its_own(node), node)
             case ast.IfExp():
                 return load(self.choose(node), node)
             case ast.BoolOp():
@@ -135,6 +136,8 @@ class ExpressionLowering(ConditionLowering):
                 return False
             if isinstance(child, control) or self.called(child) or self.prints(child) or self.is_step(child):
                 return False
+            if self._takes_from_growing(child):
+                return False
             if isinstance(child, ast.Call):
                 self._functions[id(child.func)] = child.func
             if self._special(child):
@@ -145,12 +148,24 @@ class ExpressionLowering(ConditionLowering):
                 return False
         return True
 
+    def _takes_from_growing(self, node: ast.AST) -> bool:
+        """Whether an expression is what a method gives that changes an item of another length in each lane."""
+        return is_change(node) and self.changes_growing_part(node)
+
     def is_step(self, node: ast.AST) -> TypeGuard[ast.Call]:
         """Whether an expression is a call that becomes an operation of its own in a statement that goes by steps."""
         if not self.steps or not changes_one_of(node, self.steps):
             return False
         assert isinstance(node, ast.Call)
         return not any(static_value(node.func, self.source, self.local) is kind for kind in _ITERATORS)
+
+    def _step_of_its_own(self, node: ast.Call) -> str:
+        """The variable that holds what a call gives that changes something, as it is lowered."""
+        if not self._takes_from_growing(node):
+            return self.as_variable(self._step(node), node)
+        result = self.temporary()
+        self.change_growing_part(node, node, result)
+        return result
 
     def _step(self, node: ast.Call) -> ast.expr:
         """A call that changes something, of operands that have been computed."""
@@ -235,6 +250,40 @@ class ExpressionLowering(ConditionLowering):
         if not isinstance(node, ast.Call):
             return False
         return bool(changed_by(static_value(node.func, self.source, self.local)))
+
+    def changes_growing_part(self, node: ast.AST) -> TypeGuard[ast.Call]:
+        """Whether a method changes an item that has another length in each lane, of a variable that holds several."""
+        match node:
+            case ast.Call(ast.Attribute(ast.Subscript() as item)):
+                return self.holds_growing(item)
+        return False
+
+    def holds_growing(self, part: ast.expr) -> bool:
+        """Whether a variable, a part of which is meant, holds what has another length in each lane."""
+        root = root_of(part)
+        if not isinstance(root, ast.Name):
+            return False
+        grown = (self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in range(4))
+        return root.id in self.local and any(grown)
+
+    def change_growing_part(self, call: ast.Call, node: ast.AST, result: str = "") -> None:
+        """Lower a call that changes an item of another length in each lane.
+
+        Args:
+            call: The call.
+            node: What it is a part of.
+            result: The variable that gets what it gives, if that is used.
+        """
+        simple = self.with_simple_children(ast.copy_location(Change(call.func, call.args, call.keywords), call))
+        assert isinstance(simple, ast.Call)
+        body = changed(simple, self.temporary, result)
+        self.primitive(body, [*([result] if result else []), *self.bound(body)], node, self.source.text(node))
+
+    def bound(self, body: list[ast.stmt]) -> list[str]:
+        """The user's names that statements assign to."""
+        targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
+        names = dict.fromkeys(name for target in targets for name in target_names(target))
+        return [name for name in names if name in self.local]
 
     def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
         """Variables that calls of functions in an expression bind to other values."""

@@ -19,7 +19,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import rows
-from hlobatch.analysis.growing_kinds import KINDS, growing
+from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
 from hlobatch.analysis.lane_failures import fails
@@ -34,7 +34,7 @@ from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
 from hlobatch.frontend.possible_items import Possible, items_of
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.growing import Growing
+from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
 
 _NONE: Final = object()
@@ -284,7 +284,7 @@ def extreme(name: str, items: Growing, key: Callable[[Any], Any] | None, default
         return default
     if default is _NONE:
         fails(ValueError, text, items.size == 0)
-    ranks = ranked(items.items if key is None else jax.vmap(key)(items.items))
+    ranks = ranked(rows.keys_of_order(items.items, key))
     left = items.in_use()
     for leaf in jax.tree.leaves(ranks):
         if leaf.ndim > 1:

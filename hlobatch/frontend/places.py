@@ -120,16 +120,24 @@ def augmented(node: ast.AugAssign, fresh: Callable[[], str]) -> list[ast.stmt]:
     ]
 
 
-def changed(call: ast.Call, fresh: Callable[[], str]) -> list[ast.stmt]:
-    """Statements that do what ``items[i].append(x)`` does, and bind names alone."""
+def changed(call: ast.Call, fresh: Callable[[], str], result: str = "") -> list[ast.stmt]:
+    """Statements that do what ``items[i].append(x)`` does, and bind names alone: one to what it gives, if that is used.
+
+    Args:
+        call: The call.
+        fresh: Gives names that nobody uses.
+        result: The name for what it gives.
+    """
     assert isinstance(call.func, ast.Attribute)
     target, name = call.func.value, fresh()
     place = place_of(target)
     part, load = (_at(target, ast.Name(name, context)) for context in (ast.Store(), ast.Load()))
     function = _at(call.func, ast.Attribute(load, call.func.attr, ast.Load()))
+    value = _at(call, ast.Call(function, call.args, call.keywords))
+    step = _bind(_at(call, ast.Name(result, ast.Store())), value) if result else _at(call, ast.Expr(value))
     return [
         _bind(part, _call("__hb_part_to_change", place, [], target)),
-        ast.copy_location(ast.Expr(_at(call, ast.Call(function, call.args, call.keywords))), call),
+        step,
         _bind(_stored_name(place), _call("__hb_put_back", place, [load], target)),
     ]
 

@@ -71,21 +71,33 @@ def part(root: Any, *steps: Step) -> Any:
     if way and (lists := Lists.of(root, _keys(steps))) is not None:
         return lists.found()
     for step in way:
-        root = _read(root, step)
+        root = _to_read(_read(root, step))
     if is_array(root) and last[0] == "[]":
         check_index(last[1], root)
         return array_stores.part(root, last[1])
-    return _read(root, last)
+    return _own(_read(root, last))
+
+
+def _own(value: Any) -> Any:
+    """A container that is changed, and put back."""
+    if not isinstance(value, Growing):
+        return value
+    new = copy.copy(value)
+    has_changed(value)
+    is_now(new, value)
+    return new
+
+
+def _to_read(value: Any) -> Any:
+    """An item that is read: what a key that is not there puts into it is put there with its new value."""
+    return _own(value) if getattr(value, "factory", None) is not None else value
 
 
 def part_to_change(root: Any, *steps: Step) -> Any:
     """A container that is a part of a value, as one of its own: it is changed, and put back."""
     value = part(root, *steps)
     if isinstance(value, Growing):
-        new = copy.copy(value)
-        has_changed(value)
-        is_now(new, value)
-        return new
+        return value
     if any(is_lane_index(key) for _, key in steps):
         raise UnsupportedSyntaxError(
             "this code changes an item of a list in place, which is another one in each lane",
@@ -98,8 +110,9 @@ def put(root: Any, value: Any, *steps: Step) -> Any:
     """What a value is after an augmented assignment, which made ``value`` of ``part``."""
 
     def assigned(base: Any, step: Step) -> Any:
-        is_element = is_array(base) and step[0] == "[]"
-        return array_stores.put(base, step[1], value) if is_element else _assigned(base, step, value)
+        if is_array(base) and step[0] == "[]":
+            return array_stores.put(base, step[1], value)
+        return _with_part(base, step, value) if isinstance(value, Growing) else _assigned(base, step, value)
 
     new = in_lists(root, value, _keys(steps))
     return _changed(root, steps, assigned) if new is None else new

@@ -20,19 +20,17 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Final, TypeVar
 
-from hlobatch.analysis.facts import Grows
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.assignments import AssignmentLowering, outside
 from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
-from hlobatch.frontend.changes import is_change, objects_changed
+from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
-from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import as_statement
 from hlobatch.frontend.raising import RESULT
 from hlobatch.frontend.scopes import root_of
@@ -159,14 +157,15 @@ class FunctionLowering(AssignmentLowering):
 
     def _call(self, call: ast.Call, node: ast.Expr) -> None:
         """Lower a call that is a statement."""
+        call = self._with_default_put(call, node)
         if is_sync(call, self.source, self.local):
             self._sync(call, node)
         elif self.prints(call):
             self.simple(call)
         elif called := self.called(call):
             self.call(call, called, self.temporary(DROPPED))
-        elif self._changes_growing_part(call):
-            self._change_growing_part(call, node)
+        elif self.changes_growing_part(call):
+            self.change_growing_part(call, node)
         elif self._has_host_do(call):
             self.blocks.finish()
             self.assign(self.temporary(DROPPED), self.simple(call), node)
@@ -181,12 +180,6 @@ class FunctionLowering(AssignmentLowering):
                 "`sync` takes no arguments", self.location(node), help="it marks a point: write `hb.sync()`."
             )
         self.blocks.start(self.blocks.name("sync"), self.location(node), sync=True)
-
-    def _change_growing_part(self, call: ast.Call, node: ast.Expr) -> None:
-        simple = self.with_simple_children(call)
-        assert isinstance(simple, ast.Call)
-        body = changed(simple, self.temporary)
-        self.primitive(body, self.bound(body), node, self.source.text(node))
 
     def _without_use(self, node: ast.Expr) -> UnsupportedSyntaxError:
         """The error for an expression whose value is not used, and which does nothing that a lane can do."""
@@ -218,15 +211,20 @@ class FunctionLowering(AssignmentLowering):
         """Whether a function of JAX is called that is there for what the host does."""
         return has_host_do(static_value(node.func, self.source, self.local))
 
-    def _changes_growing_part(self, node: ast.Call) -> bool:
-        """Whether a method changes an item that has another length in each lane, of a variable that holds several."""
-        if not is_change(node) or not isinstance(node.func, ast.Attribute):
-            return False
-        root = root_of(node.func.value)
-        if not isinstance(node.func.value, ast.Subscript) or not isinstance(root, ast.Name):
-            return False
-        grown = (self.callees.facts.of(Grows, Grows(self.variable(root.id), depth).site) for depth in (1, 2, 3))
-        return root.id in self.local and any(grown)
+    def _with_default_put(self, call: ast.Call, node: ast.Expr) -> ast.Call:
+        """A call of a method of what ``setdefault`` gives as one of an item that is there, once that was put there."""
+        match call.func:
+            case ast.Attribute(ast.Call(ast.Attribute(entries, "setdefault"), [key, default], []) as put, method):
+                if not self.holds_growing(entries):
+                    return call
+                name = self.temporary()
+                self.assign(name, self.simple(key), node)
+                place = ast.copy_location(ast.Subscript(entries, load(name, key), ast.Load()), put)
+                there = ast.copy_location(ast.Call(put.func, [load(name, key), default], []), put)
+                self.statement(ast.copy_location(ast.Expr(there), node))
+                function = ast.copy_location(ast.Attribute(place, method, ast.Load()), call.func)
+                return ast.copy_location(ast.Call(function, call.args, call.keywords), call)
+        return call
 
     def _may_change_its_arguments(self, node: ast.Call) -> bool:
         """Whether a call may change a variable in place; tracing finds out what it does."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import jax
 
-from hlobatch.ir.value import Value, is_value
+from hlobatch.ir.value import Collection, Value, is_value
 
 
 @jax.tree_util.register_pytree_node_class
@@ -55,10 +55,11 @@ class Boxed(Value):
 
 
 def unboxed(value: Any) -> Any:
-    """A pytree with the objects themselves; the pytree itself, if there are none."""
+    """A pytree with the objects themselves, but for those in collections; the pytree itself, if there are none."""
     if not boxes_in(value):
         return value
-    return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_boxed)
+    is_whole = lambda part: isinstance(part, (Boxed, Collection))  # noqa: E731
+    return jax.tree.map(lambda part: object_of(part, unboxed) if is_boxed(part) else part, value, is_leaf=is_whole)
 
 
 def in_python(value: Any) -> Any:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Final
 
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir.value import Collection
@@ -17,6 +17,39 @@ from hlobatch.ir.value import Collection
 
 class Growing(Collection):
     """A container that grows, or, with ``TensorType`` in place of arrays, the type of one."""
+
+    def __init_subclass__(cls) -> None:
+        """What stands for a class of Python's is known by that."""
+        super().__init_subclass__()
+        if "python" in vars(cls):
+            KINDS[cls.python] = cls
+
+    @classmethod
+    @abstractmethod
+    def type_of(cls, values: Any, bound: int | None = None) -> Growing:
+        """The type of one that holds what a container of Python's does, or of one of that type."""
+
+    @classmethod
+    @abstractmethod
+    def of(cls, values: Any, bound: int | None = None) -> Growing:
+        """One that holds what a container of Python's does."""
+
+    @classmethod
+    @abstractmethod
+    def can_hold(cls, values: Any) -> bool:
+        """Whether a container of Python's, or one of that type, may become one."""
+
+    @abstractmethod
+    def with_items(self, other: Callable[[Any], Any]) -> Growing:
+        """The type of one that holds items, or values of keys, of another type.
+
+        Args:
+            other: Gives that, of the type of an item.
+        """
+
+    @abstractmethod
+    def counted(self) -> Growing:
+        """The type of one whose length is an array though nothing was put into it: of an item of another container."""
 
     @abstractmethod
     def together(self, other: Any) -> Growing:
@@ -78,3 +111,7 @@ class Growing(Collection):
 
     def __getitem__(self, key: Any) -> Any:
         return self.item(key)
+
+
+KINDS: Final[dict[Any, type[Growing]]] = {}
+"""What grows in place of each of Python's containers."""

@@ -1,5 +1,6 @@
 """Lists whose length is a lane's number, as people write them: each program against plain Python, lane by lane."""
 
+from collections import defaultdict, deque
 from collections.abc import Callable
 from typing import Any
 
@@ -296,6 +297,184 @@ def no_step(n, k):
 def several(n, k):
     r = range(0, 10, 2) if n > 3 else range(20, 5, -3)
     return len(r), r[1], sum(r), r[-1], 8 in r
+
+
+# Containers in lists and dicts that grow, each of a length of its own
+
+
+@program
+def neighbors(n):
+    graph, degree = [[] for _ in range(n)], [0] * n
+    for i in range(n):
+        for j in range(i + 1, n, 2):
+            graph[i].append((j, i))
+            degree[j] += 1
+    queue, order = deque(i for i in range(n) if degree[i] == 0), []
+    while queue:
+        u = queue.popleft()
+        order.append(u)
+        for v, _ in graph[u]:
+            degree[v] -= 1
+            if degree[v] == 0:
+                queue.append(v)
+    return order[-1], len(order), sum(len(edges) for edges in graph)
+
+
+@program
+def uneven_rows(n):
+    rows = [[1, 2], [3]]
+    for i in range(n):
+        row = [i] if i % 2 else [i, i]
+        rows.append(row)
+    rows[n // 2] += [1, 2]
+    rows[0][0] = 7
+    rows[-1].insert(0, 5)
+    last = rows[-1].pop()
+    rows.append([n] * n)
+    return sum(len(row) for row in rows), sum(sum(row) for row in rows), last
+
+
+@program
+def groups(n):
+    by_rest, firsts, seen = defaultdict(list), {}, defaultdict(set)
+    for i in range(n):
+        by_rest[i * i % 4].append(i)
+        firsts.setdefault(i % 3, []).append(i)
+        seen[i % 2].add(i // 4)
+    best = 0
+    for rest, found in by_rest.items():
+        best = max(best, 10 * len(found) + rest)
+    lengths = [len(found) for found in firsts.values()]
+    return best, len(by_rest.get(1, [])), sum(by_rest.get(9, [5])), max(lengths), len(seen[0])
+
+
+@program
+def sets_and_dicts_in_lists(n):
+    sets, dicts = [set() for _ in range(n)], [{} for _ in range(n)]
+    four = [set() for _ in range(4)]
+    for i in range(3 * n):
+        sets[i % n].add(i % 4)
+        dicts[i % n][i % 5] = i
+        four[i % 4].add(i % 7)
+    return sum(len(s) for s in sets), sum(sum(d.values()) for d in dicts), sum(len(s) for s in four)
+
+
+@program
+def paths_on_a_stack(n):
+    stack, done = [(0, [0])], []
+    while stack:
+        at, path = stack.pop()
+        if at >= n % 7:
+            done.append(path)
+            continue
+        stack.append((at + 1, [*path, at + 1]))
+        if at % 2:
+            stack.append((at + 2, path + [at + 2]))  # noqa: RUF005
+    return len(done), max(len(path) for path in done), sum(sum(path) for path in done)
+
+
+@program
+def subsets(n):
+    out, at_hand = [[]], []
+
+    def go(i):
+        out.append(at_hand[:])
+        for j in range(i, n % 5):
+            at_hand.append(j)
+            go(j + 1)
+            at_hand.pop()
+
+    go(0)
+    return len(out), sum(len(one) for one in out), sum(sum(one) for one in out)
+
+
+class Point:
+    def __init__(self, x, y):
+        self.x, self.y = x, y
+
+    def product(self):
+        return self.x * self.y
+
+
+@program
+def objects_in_lists(n):
+    points, by_key = [Point(i % 3, i) for i in range(n)], {}
+    points[0].x = 9
+    points[n // 2].y += 5
+    points.append(Point(n, 1))
+    points.sort(key=lambda p: (p.x, -p.y))
+    total = 0
+    for p in points:
+        total += p.product()
+        by_key[p.x] = p
+    best = max(points, key=lambda p: p.y)
+    return total, sum(p.y for p in points), best.x, points.pop().y, sum(p.y for p in by_key.values())
+
+
+def row_in_two_places(n):
+    rows = [[0] * 3] * n
+    rows[0][1] = 5
+    return sum(rows[-1])
+
+
+def list_in_two_places(n):
+    rows = [[]] * n
+    rows[0].append(5)
+    return len(rows[-1])
+
+
+def name_of_a_row(n):
+    rows = [[] for _ in range(n)]
+    row = rows[0]
+    row.append(5)
+    return len(rows[0])
+
+
+def row_of_a_dict(n):
+    by_rest = defaultdict(list)
+    for i in range(n):
+        row = by_rest[i % 2]
+        row.append(i)
+    return len(by_rest[0])
+
+
+def row_put_there_twice(n):
+    row, rows = [], []
+    for i in range(n):
+        row.append(i)
+        rows.append(row)
+    return sum(len(row) for row in rows)
+
+
+def object_gone_over(n):
+    points = [Point(i, 2 * i) for i in range(n)]
+    for p in points:
+        p.x += 1
+    return sum(p.x for p in points)
+
+
+def object_looked_for(n):
+    points = [Point(i, 2 * i) for i in range(n)]
+    return Point(0, 0) in points
+
+
+def objects_compared(n):
+    points = [Point(i, 2 * i) for i in range(n)]
+    return points == [Point(i, 2 * i) for i in range(n)]
+
+
+def lists_in_order(n):
+    rows = [[i] * (i % 3) for i in range(n)]
+    return max(rows)[0]
+
+
+ALIASES = [row_in_two_places, list_in_two_places, name_of_a_row, row_of_a_dict, row_put_there_twice, object_gone_over]
+
+
+@pytest.mark.parametrize("function", [*ALIASES, object_looked_for, objects_compared, lists_in_order])
+def test_what_python_would_see_otherwise_is_refused(function: Callable[..., Any]) -> None:
+    with pytest.raises((hb.BatchTypeError, hb.UnsupportedSyntaxError)):
+        hb.batch(function)(N)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
