@@ -26,6 +26,7 @@ from hlobatch.diagnostics import (
     VerificationError,
 )
 from hlobatch.export import Artifact, export, load
+from hlobatch.frontend.checkpoints import checkpoint
 from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.prelude import stands_for
@@ -68,6 +69,7 @@ __all__ = [
     "VerificationError",
     "batch",
     "capacity",
+    "checkpoint",
     "disable_batching",
     "export",
     "instructions",

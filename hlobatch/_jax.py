@@ -10,6 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import cache, partial
 from operator import attrgetter
+from types import CellType, FunctionType
 from typing import Any, Final
 
 import jax
@@ -75,6 +76,7 @@ __all__ = [
     "batching",
     "called_by",
     "calls_of_libraries",
+    "checkpointed_by_jax",
     "compiler_options",
     "default_device",
     "done_on_host",
@@ -828,3 +830,19 @@ def random_function(equation: Any) -> Callable[..., list[Any]] | None:
     if name == "random_split":
         return lambda words: [generator.split(words, params["shape"])]
     return (lambda words, data: [generator.fold_in(words, data)]) if name == "random_fold_in" else None
+
+
+def _codes_within(function: Any) -> list[Any]:
+    """The code of the functions that a function wraps in its closure."""
+    cells = getattr(function, "__closure__", None) or ()
+    held = (cell.cell_contents for cell in cells if cell != CellType())
+    return [inner.__code__ for inner in held if isinstance(inner, FunctionType)]
+
+
+_OF_CHECKPOINT: Final = _codes_within(jax.checkpoint(lambda: None))
+
+
+def checkpointed_by_jax(function: Any) -> Any:
+    """The function that ``jax.checkpoint`` was given, of what it gave back; None of anything else."""
+    wraps = isinstance(function, FunctionType) and hasattr(function, "__wrapped__") and bool(_OF_CHECKPOINT)
+    return function.__wrapped__ if wraps and _codes_within(function) == _OF_CHECKPOINT else None

@@ -18,9 +18,10 @@ from typing import Any, Final, Protocol, TypeGuard, runtime_checkable
 from hlobatch.analysis.facts import Copy, Facts, Site, of_function
 from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
 from hlobatch.frontend.changes import ChangesByCalls, GivesBack, changed_parameters
+from hlobatch.frontend.checkpoints import is_computed_again
 from hlobatch.frontend.failures import AlwaysRaises, Failures, Raises
 from hlobatch.frontend.files import is_users
-from hlobatch.frontend.following import Calls, called, is_batched
+from hlobatch.frontend.following import Calls, called, is_batched, is_followed_at_once
 from hlobatch.frontend.guesses import CONTAINERS, Expected, NothingExpected, Unexpected, is_likely, method
 from hlobatch.frontend.library import changed_in, is_built_in
 from hlobatch.frontend.nested import Template
@@ -127,11 +128,13 @@ class Called:
         callee: The function of the program.
         receiver: How the call's function gives the first argument, as ``following.Calls`` says it.
         expected: What is expected of it, if that is not known.
+        is_again: Whether its values are computed again on the way back of a derivative.
     """
 
     callee: Callee
     receiver: str = ""
     expected: Expected | None = None
+    is_again: bool = False
 
 
 @dataclass
@@ -230,7 +233,7 @@ class Callees:
         if is_built_in(value):
             return None  # of what it is called with, a fact about the place says
         is_known = (calls.function, None) in self.by_key and calls.function not in self.guessed
-        if is_batched(calls.function) or calls.function in self.followed or is_known:
+        if is_followed_at_once(calls.function) or calls.function in self.followed or is_known:
             return self.of_fact(calls)
         return None
 
@@ -259,7 +262,7 @@ class Callees:
             callee = self.add(function.__hlobatch_function__, function.__hlobatch_type_inference__)
         else:
             callee = self.add(function)
-        return Called(callee, calls.receiver)
+        return Called(callee, calls.receiver, is_again=is_computed_again(function))
 
     def of_call(self, node: ast.expr, source: Source, local: frozenset[str]) -> Called | None:
         """What a call expression calls, if that is a function of the program and its name says so."""

@@ -26,6 +26,7 @@ from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
 from hlobatch.frontend.calls import call, dispatched
+from hlobatch.frontend.checkpoints import from_jax
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.library import check_grows, standing_in
@@ -70,6 +71,8 @@ def called(function: Any) -> Calls | None:
         return inner and Calls(inner.function, "__self__")
     if (own := standing_for(function)) is not None:
         return Calls(own)
+    if (checkpointed := from_jax(function)) is not None:
+        return Calls(checkpointed) if called(checkpointed.function) is not None else None
     if isinstance(function, types.FunctionType):
         return Calls(function) if is_users(function) or is_of_prelude(function.__code__.co_filename) else None
     own = getattr(type(function), "__call__", None)  # noqa: B004  # its class's, as a function
@@ -81,6 +84,11 @@ def called(function: Any) -> Calls | None:
 def is_batched(function: Any) -> bool:
     """Whether an object is a batched function, or one as a method of an object."""
     return not isinstance(function, type) and hasattr(function, "__hlobatch_function__")
+
+
+def is_followed_at_once(function: Any) -> bool:
+    """Whether a function is a part of the program even where it could be traced."""
+    return is_batched(function) and not getattr(function, "is_tried", False)
 
 
 def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
@@ -107,7 +115,7 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
     if target is None or standing_for(function) is not None:
         return call(function, *args, **kwargs)
     if (
-        is_batched(target.function)
+        is_followed_at_once(target.function)
         or any_optional((args, kwargs))
         or prints(function.template.source.function if isinstance(function, Closure) else target.function)
         or (isinstance(function, Closure) and function.template.is_followed)
@@ -178,6 +186,6 @@ def see(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         Learned: The function is batched.
     """
     target = called(function)
-    if target is not None and is_batched(target.function):
+    if target is not None and is_followed_at_once(target.function):
         raise Learned(site, target)
     return call(function, *args, **kwargs)

@@ -56,7 +56,7 @@ class CallLowering:
         places = tuple(map(self.function.location, arguments.values()))
         outputs = tuple(map(self.function.variable, results))
         self.function.blocks.add(
-            FunctionCallOp(callee.name, tuple(names), outputs, site, location=location, read_at=places)
+            FunctionCallOp(callee.name, tuple(names), outputs, site, called.is_again, location=location, read_at=places)
         )
         for name, place in changed:
             if place is not None:

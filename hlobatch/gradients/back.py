@@ -21,6 +21,7 @@ import jax.numpy as jnp
 
 from hlobatch.gradients.arrays import Array, primitive, tensor_of, zeros
 from hlobatch.gradients.block_adjoint import Pullback, Straight
+from hlobatch.gradients.recomputed import Again
 from hlobatch.gradients.variables import Variables
 from hlobatch.ir.ops import FunctionCallOp, GotoOp, Op, PopOp, PrimOp
 from hlobatch.ir.program import Block, Function
@@ -56,6 +57,7 @@ class Back:
         self.call = last if isinstance(last, FunctionCallOp) else None
         ops = tuple(op for op in block.instructions if isinstance(op, PrimOp))
         self.straight = Straight(variables.program, ops)
+        self.again = Again(variables, owner, self.call) if self.call is not None and self.call.again else None
 
     # What is saved
 
@@ -93,10 +95,10 @@ class Back:
         arrays = self.variables.with_bars(self._callee.vars_in)
         return [(Array(arguments[a.variable], a.place), self.variables.like(a, f"{self.owner}.$bar")) for a in arrays]
 
-    def called(self) -> Block | None:
-        """The block that goes back through the call; None if there is none."""
+    def called(self) -> Iterator[Block]:
+        """The blocks that go back through the call, if there is one."""
         if self.call is None:
-            return None
+            return
         results = dict(zip(self._callee.vars_out, self.call.vars_out, strict=True))
         given, constant = [], []
         for array in self.variables.with_bars(self._callee.vars_out):
@@ -107,7 +109,11 @@ class Back:
         vars_out = tuple(name for _, name in self._returned)
         call = FunctionCallOp(back_of(self._callee.name), tuple(given), vars_out, location=self.call.location)
         ops = (*((zeros(constant, self.types, self.call),) if constant else ()), call)
-        return Block(back_of(self.block.name), ops, GotoOp(self.name), self.block.location)
+        name = back_of(self.block.name)
+        if self.again is not None:
+            yield Block(name, tuple(self.again.back()), GotoOp(f"{name}:again"), self.block.location)
+            name = f"{name}:again"
+        yield Block(name, ops, GotoOp(self.name), self.block.location)
 
     @property
     def name(self) -> str:

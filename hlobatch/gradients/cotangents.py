@@ -38,6 +38,7 @@ from hlobatch.diagnostics import DerivativeError
 from hlobatch.gradients.activity import active_arrays
 from hlobatch.gradients.arrays import Array
 from hlobatch.gradients.prepared import prepared
+from hlobatch.gradients.recomputed import plain_copies, printing_once, recomputed, silent
 from hlobatch.gradients.variables import Variables
 from hlobatch.gradients.ways import Ways
 from hlobatch.ir.ops import PopOp, PushOp
@@ -83,13 +84,17 @@ def with_cotangents(
             program.location,
             help="take one of the two in forward mode: jax.hessian(f), or jax.jvp of jax.grad(f).",
         )
-    program = with_few_blocks(program, optimizations)
+    program = printing_once(with_few_blocks(program, optimizations))
     active = active_arrays(program, inputs, outputs)
     inputs = tuple(array for array in inputs if array in active)
     outputs = tuple(array for array in outputs if array in active)
     variables = Variables(program, active)
     main, *others = (Ways(variables, function) for function in program.all_functions)
-    functions = (*(ways.forward() for ways in others), *(ways.backward() for ways in others))
+    again = recomputed(program)
+    forward = [ways.forward() for ways in others]
+    if program.effects:  # which their plain copies have had
+        forward = [silent(function) if function.name in again else function for function in forward]
+    functions = (*forward, *(ways.backward() for ways in others), *plain_copies(variables, again))
     made = program.replace(functions=functions).with_functions({MAIN: main.both(inputs, outputs)})
     mentioned = {v for f in made.all_functions for v in (*f.vars_in, *f.vars_out)}
     mentioned |= {v for op in made.ops for v in (*op.uses, *op.defs)}

@@ -45,7 +45,7 @@ def _only_entrance(program: Program) -> CallSite | None:
     """A call of a function that nothing else calls, and that does not recurse."""
     graph = CallGraph(program)
     calls = collections.Counter(site.op.function for site in graph.sites)
-    single = (site for site in graph.sites if calls[site.op.function] == 1)
+    single = (site for site in graph.sites if calls[site.op.function] == 1 and not site.op.again)
     return next((site for site in single if not graph.is_recursive(site.op.function)), None)
 
 

@@ -79,7 +79,8 @@ class Ways:
         ops: list[Op] = [PushOp((CAME,), location=block.location)] if self._is_join(block.name) else []
         ops += [_to_tape(array, tape, self.types, block) for array, tape in back.saved.items()]
         ops += [PushOp(tuple(back.saved.values()), location=block.location)] if back.saved else []
-        ops += block.instructions
+        again = self._backs[block.name].again
+        ops += block.instructions if again is None else (*block.instructions[:-1], *again.forward())
         came = self._leaving(block)
         if came and back.call is not None:  # what is called says where it comes from, too
             behind = f"{block.name}:called"
@@ -148,8 +149,7 @@ class Ways:
         """The blocks that go back through the function's, the last first."""
         for block in reversed(self.function.graph.blocks):
             back = self._backs[block.name]
-            if (called := back.called()) is not None:
-                yield called
+            yield from back.called()
             yield from self._towards(block.name, back.name, tuple(back.ops()))
 
     def _towards(self, target: str, name: str, ops: Sequence[Op]) -> Iterator[Block]:

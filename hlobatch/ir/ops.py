@@ -146,12 +146,14 @@ class FunctionCallOp(Op):
         vars_in: Argument variables, as many as the callee has parameters.
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
         site: The place by which the frontend knows it, if another copy of the callee may be made for it.
+        again: Whether the way back computes its callee's values again, in place of reading them from a tape.
     """
 
     function: str
     vars_in: tuple[str, ...]
     vars_out: tuple[str, ...]
     site: Any = field(default=None, compare=False)
+    again: bool = False
 
     @property
     def uses(self) -> tuple[str, ...]:

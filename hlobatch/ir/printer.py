@@ -49,7 +49,7 @@ def _prim(op: PrimOp) -> str:
 @print_op.register
 def _call(op: FunctionCallOp) -> str:
     left = f"{names(op.vars_out)} = " if op.vars_out else ""
-    return f"{left}call @{op.function}({names(op.vars_in)})"
+    return f"{left}call @{op.function}({names(op.vars_in)}){', again on the way back' if op.again else ''}"
 
 
 @print_op.register

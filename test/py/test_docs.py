@@ -21,7 +21,7 @@ def test_generated_parts_are_up_to_date(document: Path) -> None:
     assert regenerated(text) == text, "run `python test/py/generated_docs.py` and read the diff"
 
 
-@pytest.mark.parametrize("document", DOCUMENTS[:2], ids=lambda path: path.name)
+@pytest.mark.parametrize("document", [*DOCUMENTS[:2], ROOT / "docs/running.md"], ids=lambda path: path.name)
 def test_examples_run(document: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(ROOT))
     found = doctest.testfile(str(document), module_relative=False, encoding="utf-8")
