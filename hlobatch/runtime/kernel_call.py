@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import ctypes
 import hashlib
+import os
+import threading
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache
@@ -30,13 +32,26 @@ TARGET: Final = "hlobatch_kernel"
 _FATE: Final = (1 << NUMBER) - 1
 
 
-@cache
 def check_registered() -> None:
-    """Tell XLA of the handler.
+    """Tell XLA of the handler, once.
 
     Raises:
         NoKernelError: It would not be called as it expects.
     """
+    with _one_by_one:
+        _register()
+
+
+_one_by_one: Final = threading.RLock()
+"""Held by a thread that tells XLA of the handler, or the handler of a kernel."""
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(
+        before=_one_by_one.acquire, after_in_parent=_one_by_one.release, after_in_child=_one_by_one.release
+    )
+
+
+@cache
+def _register() -> None:
     header = Path(jax.ffi.include_dir()) / "xla" / "ffi" / "api" / "c_api.h"
     version = ffi_structs.version(header.read_text()) if header.is_file() else None
     if version is None:
@@ -84,10 +99,11 @@ class Record:
         """
         frames = frames or kernel.declared_frames
         key = threads, patience, frames.depths
-        if key not in kernel.records:
-            kernel.records[key] = made = cls._made(kernel, threads, patience, frames)
-            _kept.append(made)
-            _directory.add(made.key, made.fields.ctypes.data)
+        with _one_by_one:
+            if key not in kernel.records:
+                kernel.records[key] = made = cls._made(kernel, threads, patience, frames)
+                _kept.append(made)
+                _directory.add(made.key, made.fields.ctypes.data)
         found = kernel.records[key]
         assert isinstance(found, Record)
         return found

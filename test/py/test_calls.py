@@ -1,7 +1,7 @@
 """Calls like an earlier one: compiled code calls the kernel, and Python has a say only where there is something to say.
 
-What is promised of a first call holds of the third, and in ``jax.jit``: the first one runs the kernel from Python, the
-second prepares the way that the third one goes.
+What is promised of a first call holds of later ones, and in ``jax.jit``: the first ones run the kernel from Python, and
+only then is the way prepared that all others go.
 """
 
 import ctypes
@@ -27,6 +27,7 @@ from hlobatch.kernels.ffi import Directory
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime import kernel_by_itself, kernel_call
 from hlobatch.runtime.kernel import Run
+from hlobatch.runtime.kernel_by_itself import CALLS_FROM_PYTHON
 
 pytestmark = needs_llvm
 THREE: Any = jnp.asarray([0, 1, 2], jnp.int32)
@@ -34,7 +35,7 @@ THREE: Any = jnp.asarray([0, 1, 2], jnp.int32)
 
 def familiar(batched: hb.BatchedFunction, *args: Any, **kwargs: Any) -> hb.BatchedFunction:
     """A function that was called with arguments like these, as often as it takes to call it the short way."""
-    for _ in range(3):
+    for _ in range(CALLS_FROM_PYTHON + 3):
         jax.block_until_ready(batched(*args, **kwargs))
     return batched
 
@@ -81,7 +82,7 @@ def test_a_call_gives_what_the_first_one_gave(name: str) -> None:
     function, options, args = arguments()[name]
     batched = kernel(function, **options)
     first = batched(*args)
-    for _ in range(3):
+    for _ in range(CALLS_FROM_PYTHON + 3):
         again = batched(*args)
         assert jax.tree.structure(again) == jax.tree.structure(first)
         for a, b in zip(jax.tree.leaves(again), jax.tree.leaves(first), strict=True):
@@ -109,8 +110,18 @@ def test_where_xla_calls_no_kernel(from_python: list[Run], monkeypatch: pytest.M
     assert len(from_python) == 1
 
 
+def test_a_new_size_is_not_compiled_for(from_python: list[Run]) -> None:
+    """What is compiled of a kernel serves any batch; what calls it is compiled for a size that is seen often."""
+    batched = kernel(fibonacci)
+    for _ in range(CALLS_FROM_PYTHON + 4):
+        batched(NUMBERS)
+    assert len(from_python) == CALLS_FROM_PYTHON + 1
+    batched(NUMBERS[:5])
+    assert len(from_python) == CALLS_FROM_PYTHON + 2
+
+
 def test_errors() -> None:
-    """What the third call of a kind says of lanes that fail is what the first one says."""
+    """What a later call of a kind says of lanes that fail is what the first one says."""
     first, short = kernel(picky), familiar(kernel(picky), THREE)
     for n, kind in (([0, 3, 2], ValueError), ([0, 1, 9], KeyError)):
         said = []
@@ -174,9 +185,9 @@ def test_what_takes_too_long_is_left_to_others(
 
 def test_a_run_that_is_known_to_be_long_is_given_to_threads_at_once(from_python: list[Run]) -> None:
     batched, n = kernel(down, threads=2), np.full(SIZE, 20_000_000, np.int32)
-    for _ in range(4):
+    for _ in range(CALLS_FROM_PYTHON + 3):
         assert batched(n).tolist() == [5] * SIZE
-    assert len(from_python) == 4
+    assert len(from_python) == CALLS_FROM_PYTHON + 3
 
 
 def test_interrupted() -> None:
@@ -198,7 +209,7 @@ def test_interrupted() -> None:
 def test_interrupted_on_the_way(is_back: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A signal that comes before anybody knows what the call gave back."""
     batched, where = kernel(down), "memoryview" if is_back else "starmap"
-    batched(NUMBERS)
+    familiar(batched, NUMBERS)
     monkeypatch.setattr(kernel_by_itself, where, mock.Mock(side_effect=KeyboardInterrupt), raising=False)
     with pytest.raises(hb.Interrupted) as info:
         batched(NUMBERS)
@@ -270,6 +281,15 @@ def test_threads_of_the_users() -> None:
 
     with ThreadPoolExecutor(4) as threads:
         assert list(threads.map(call, range(20))) == [[0, 1, 2]] * 20
+
+
+def test_threads_that_all_come_first() -> None:
+    """XLA is told of the handler once, whoever asks, and the handler of each kernel."""
+    kernel_call.check_registered()
+    kernel_call._register.cache_clear()
+    with mock.patch.object(jax.ffi, "register_ffi_target") as register, ThreadPoolExecutor(8) as threads:
+        list(threads.map(lambda _: kernel_call.check_registered(), range(32)))
+    assert register.call_count == 1
 
 
 def test_a_daemon_thread_of_the_users() -> None:
