@@ -80,7 +80,7 @@ def with_cotangents(
     program = prepared(program)
     if any(isinstance(op, (PushOp, PopOp)) for op in program.ops):
         raise DerivativeError(
-            "a reverse-mode derivative of a reverse-mode derivative is not there yet",
+            "this reverse-mode derivative of a reverse-mode derivative cannot be taken",
             program.location,
             help="take one of the two in forward mode: jax.hessian(f), or jax.jvp of jax.grad(f).",
         )

@@ -7,8 +7,8 @@ from typing import Any
 
 import jax
 
-from hlobatch._jax import NOT_MAPPED, is_zero
-from hlobatch.gradients.arrays import with_values
+from hlobatch._jax import NOT_MAPPED, is_zero, zero_like
+from hlobatch.gradients.arrays import is_differentiable, with_values
 
 Function = Callable[..., list[Any]]
 """From the operands of a primitive to its results."""
@@ -22,6 +22,23 @@ def jvp_of(function: Function, primals: Sequence[Any], tangents: Sequence[Any]) 
         return function(*with_values(primals, moving, some))
 
     return jax.jvp(of_moving, [primals[i] for i in moving], [tangents[i] for i in moving])
+
+
+def linearize_of(function: Function, has_tangent: Sequence[bool], values: Sequence[Any]) -> Any:
+    """The results of a function, which of them have tangents, what is kept, and what is linear in tangents."""
+    moving = [i for i, has in enumerate(has_tangent) if has]
+
+    def of_moving(*some: Any) -> list[Any]:
+        return function(*with_values(values, moving, some))
+
+    results, linear = jax.linearize(of_moving, *(values[i] for i in moving))
+    nonzero = list(map(is_differentiable, results))
+
+    def of_tangents(_: Any, *tangents: Any) -> list[Any]:
+        found = linear(*(tangents[i] for i in moving))
+        return [t if is_one else zero_like(x) for t, is_one, x in zip(found, nonzero, results, strict=True)]
+
+    return results, nonzero, [], of_tangents
 
 
 def batched(function: Function, operands: Sequence[Any], dims: Sequence[Any]) -> Any:

@@ -9,6 +9,7 @@ batched, exported and differentiated again.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import jax.numpy as jnp
@@ -37,7 +38,7 @@ from hlobatch.gradients.tangents import with_tangents
 from hlobatch.runtime.as_function import batched, jvp_of
 from hlobatch.runtime.execute import at_once, execute, results_of
 from hlobatch.runtime.opened import derived, opened_at, quiet, split, with_captured
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Plan, Reverse
 from hlobatch.runtime.primitive import guard_p, log_avals, run_p, run_within
 from hlobatch.runtime.sums import results_with_sums
 
@@ -104,8 +105,10 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
         with plan.as_typed():
             wanted = [Array(result, i) for i in results]
             found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], wanted, plan.options.optimizations)
-        given = tuple(arrays.index(array) for array in found.inputs)
-        return Cotangents(derived(plan, found.program, plan.shared), given, tuple(a.place for a in found.outputs))
+        given, taken = tuple(arrays.index(array) for array in found.inputs), tuple(a.place for a in found.outputs)
+        known, count = tuple(range(len(arrays))), len(arrays)
+        reverse = Reverse(plan, given, taken, known, tuple(range(count, count + len(taken))))
+        return Cotangents(replace(derived(plan, found.program, plan.shared), cotangents_of=reverse), given, taken)
 
     found: Cotangents = plan.derived(("cotangents", inputs, results), made)
     return found
@@ -213,7 +216,8 @@ def _run_halves(unknown: Sequence[bool], *, plan: Plan, **params: Any) -> tuple[
     values, count = len(unknown) - len(inputs), len(without.out_type.tensor_leaves)
     after = count + len(_tangents(without, inputs).results)
     others = range(after, after + without.result_arrays - count + 2)
-    if plan.has_effects:
+    alike = (*without.input_shared, *(without.input_shared[i] for i in inputs)) == plan.input_shared
+    if plan.has_effects or not alike:  # what lanes share has a tangent in each lane where tangents are mapped over
         return None
     first = Half(run_p, {"plan": without, **params}, range(values), [*range(count), *others])
     later = Half(tangents_p, {"plan": without, "inputs": inputs}, range(len(unknown)), range(count, after))
@@ -297,6 +301,8 @@ def cotangents_of(
         Interrupted: The user interrupted it; the same, if anything came back.
     """
     given = {i: ct for i, ct in cotangents.items() if not is_zero(ct)}
+    if plan.cotangents_of is not None:
+        return [], _of_cotangents(plan, captured, inputs, varied, given)
     made = _cotangents(plan, varied, tuple(given))
     operands = [*inputs, *(given[i] for i in made.results)]
     count = len(plan.out_type.tensor_leaves)
@@ -311,6 +317,40 @@ def cotangents_of(
             raise
         raise found from None
     return outputs[:count], dict(zip(made.inputs, outputs[count:], strict=False))
+
+
+def _of_cotangents(
+    plan: Plan, captured: Sequence[Any], inputs: Sequence[Any], varied: tuple[int, ...], cotangents: dict[int, Any]
+) -> dict[int, Any]:
+    """The cotangents of the inputs of a run that computes cotangents itself: reverse mode of reverse mode.
+
+    It gives ``J(x)^T b``, for inputs ``x`` and cotangents ``b``. Given ``v`` for that, the cotangent of ``x`` is the
+    derivative of ``v^T J(x)^T b = b^T (J(x) v)`` by ``x``: what comes back through the program with tangents, which
+    computes ``J(x) v``, for ``b``. And that of ``b`` is ``J(x) v``. So no tape has a tape.
+    """
+    assert plan.cotangents_of is not None
+    without, of_inputs, of_results, places, of_given = plan.cotangents_of
+    count, own = len(without.out_type.tensor_leaves), list(without.input_shared)
+    without = without.unsharing([i for i, place in enumerate(places) if own[i] and not plan.input_shared[place]])
+    known, taken = [inputs[i] for i in places], dict(zip(of_results, (inputs[i] for i in of_given), strict=True))
+    tangents = {i: cotangents[k] for k, i in enumerate(of_inputs, count) if k in cotangents}
+    run, results, wanted = without, tuple[int, ...](), {i: ct for i, ct in cotangents.items() if i < count}
+    moving = tuple(tangents)
+    if moving:
+        made = _tangents(without, moving)
+        shared = [len(places) + k for k, i in enumerate(moving) if without.input_shared[i]]
+        run, results = made.plan.unsharing(shared), made.results  # of what lanes share, each has a cotangent here
+        wanted |= {count + k: taken[i] for k, i in enumerate(results) if i in taken}
+    operands, of_run = [*known, *tangents.values()], with_captured(run, plan, captured)
+    back = {i: place for i, place in enumerate(places) if place in varied}
+    forth = {k: place for k, i in enumerate(results) for j, place in zip(of_results, of_given, strict=True) if i == j}
+    outputs, bars = list[Any](), dict[int, Any]()
+    if wanted and back:
+        outputs, bars = cotangents_of(run, of_run, operands, tuple(back), wanted)
+    if not outputs and any(place in varied for place in forth.values()):
+        outputs = _results(run, of_run, operands, run)
+    found = {back[i]: bar for i, bar in bars.items()}
+    return found | {place: outputs[count + k] for k, place in forth.items() if place in varied}
 
 
 def _with_cotangents(error: Stopped, plan: Plan, made: Cotangents, inputs: Sequence[Any]) -> Stopped:

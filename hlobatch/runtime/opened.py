@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from hlobatch.gradients.closures import with_captured_as_inputs
 from hlobatch.ir.ops import LogOp, Op
 from hlobatch.ir.program import Program
-from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.plan import Plan, Reverse
 
 
 def derived(plan: Plan, program: Program, shared: frozenset[str], inputs: tuple[int, ...] | None = None) -> Plan:
     """The plan of another program that was made of a plan's; with tangents of some inputs, if these are given."""
     tangents_of = None if inputs is None else (plan, inputs)
-    return replace(plan, specialized=program, shared=shared, grown=[], tangents_of=tangents_of)
+    return replace(plan, specialized=program, shared=shared, grown=[], tangents_of=tangents_of, cotangents_of=None)
 
 
 def quiet(plan: Plan) -> Plan:
@@ -84,6 +84,19 @@ class Opened(NamedTuple):
         return [nothing] * len(self.plan.captures.arrays) + [*inputs, *(captured[i] for i in self.places)]
 
 
+def _opened(plan: Plan, arrays: Sequence[Any]) -> Reverse | None:
+    """What a plan that takes some captured arrays as inputs computes cotangents of, if it does."""
+    of = plan.cotangents_of
+    if of is None:
+        return None
+    places = {id(array): place for place, array in enumerate(of.plan.captures.arrays)}
+    if not places.keys() >= set(map(id, arrays)):
+        return None
+    without = opened_at(of.plan, tuple(places[id(array)] for array in arrays)).plan
+    count = len(plan.input_shared)
+    return of._replace(plan=without, known=(*of.known, *range(count, count + len(arrays))))
+
+
 def opened_at(plan: Plan, places: tuple[int, ...]) -> Opened:
     """The plan that takes some captured arrays as inputs."""
 
@@ -92,7 +105,7 @@ def opened_at(plan: Plan, places: tuple[int, ...]) -> Opened:
         with plan.as_typed():
             program = with_captured_as_inputs(plan.specialized, arrays)
         shared = plan.shared.union(program.vars_in[len(plan.specialized.vars_in) :])
-        return Opened(derived(plan, program, shared), places)
+        return Opened(replace(derived(plan, program, shared), cotangents_of=_opened(plan, arrays)), places)
 
     found: Opened = plan.derived(("opened", places), made)
     return found

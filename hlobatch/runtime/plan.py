@@ -54,6 +54,24 @@ class Room(NamedTuple):
     grows: bool = True
 
 
+class Reverse(NamedTuple):
+    """What a plan computes cotangents of.
+
+    Attributes:
+        plan: That of the program without.
+        inputs: The positions of the inputs whose cotangents it gives, behind all results.
+        results: The positions of the results whose cotangents it takes.
+        known: Where among its inputs those of the program are, in order.
+        given: Where among them the cotangents are that it takes.
+    """
+
+    plan: Plan
+    inputs: tuple[int, ...]
+    results: tuple[int, ...]
+    known: tuple[int, ...]
+    given: tuple[int, ...]
+
+
 @dataclass
 class Ends:
     """What is known of the tails of earlier runs, in which few lanes were left.
@@ -88,6 +106,7 @@ class Plan:
         grown: Holds the stack depth that was enough for the runs so far, once one of them has grown its stacks.
         tangents_of: If it computes tangents, the plan of the program without, and the positions of the inputs that have
             some.
+        cotangents_of: If it computes cotangents, of what.
         sums_in_loop: Whether results that are sums over lanes are had as such, where the loop can have them.
         x64: Whether 64-bit types are on, as they were when the program was typed.
     """
@@ -98,6 +117,7 @@ class Plan:
     options: Options
     grown: list[int] = field(default_factory=list)
     tangents_of: tuple[Plan, tuple[int, ...]] | None = None
+    cotangents_of: Reverse | None = None
     sums_in_loop: bool = False
     x64: bool = field(default_factory=is_x64)
     _kept: weakref.WeakValueDictionary[str, Executables] = field(default_factory=weakref.WeakValueDictionary)

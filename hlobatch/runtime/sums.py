@@ -29,7 +29,7 @@ from hlobatch._jax import (
 )
 from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.physical import array_bytes
-from hlobatch.runtime.as_function import batched, jvp_of
+from hlobatch.runtime.as_function import batched, jvp_of, linearize_of
 from hlobatch.runtime.execute import results_of
 from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, runs_as_kernel, summed_results
 from hlobatch.runtime.opened import split, with_captured
@@ -174,6 +174,10 @@ def _jvp(primals: Sequence[Any], tangents: Sequence[Any], *, plan: Plan, summed:
     return jvp_of(_in_rows(plan, summed), primals, tangents)
 
 
+def _linearize(has_tangent: Sequence[bool], *operands: Any, plan: Plan, summed: tuple[int, ...]) -> Any:
+    return linearize_of(_in_rows(plan, summed), has_tangent, operands)
+
+
 def _batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, summed: tuple[int, ...]) -> Any:
     return batched(_in_rows(plan, summed), operands, dims)
 
@@ -181,5 +185,5 @@ def _batching(operands: Sequence[Any], dims: Sequence[Any], *, plan: Plan, summe
 sums_p.def_impl(_at_once)
 sums_p.def_abstract_eval(_abstract)
 mlir.register_lowering(sums_p, _lowering)
-register_derivatives(sums_p, _jvp)
+register_derivatives(sums_p, _jvp, _linearize)
 batching.primitive_batchers[sums_p] = _batching

@@ -232,6 +232,80 @@ def gradient_of(case: Case, args: Sequence[Any]) -> Any:
     )
 
 
+@pytest.mark.parametrize(("name", "traced"), some_by_day(["power", "tree", "ode", "table"], [False, True]))
+def test_reverse_mode_of_reverse_mode_is_forward_over_reverse(name: str, traced: bool) -> None:
+    case = CASES[name]
+    numbers, along = tuple(range(len(case.varied))), directions(case.point)
+    gradient = jax.grad(lambda *xs: sum(jnp.sum(y**2) for y in case.of_varied()(*xs)), numbers)
+    reverse = jax.grad(lambda *xs: sum(jnp.sum(a * b) for a, b in zip(gradient(*xs), along, strict=True)), numbers)
+    want = jax.jvp(gradient, case.point, along)[1]
+    for found, expected in zip((jax.jit(reverse) if traced else reverse)(*case.point), want, strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-11)
+
+
+@hb.batch(in_axes=(0, 0, None))
+def shrinking(x, n, rates):
+    while n > 0:
+        x, n = jnp.sin(x * rates) * x.sum(), n - 1
+    return (x**3).sum()
+
+
+def shrinking_by_hand(x: Any, rates: Any) -> Any:
+    """The same by JAX, of three lanes that take 0, 1 and 2 turns."""
+
+    def one(x: Any, n: int) -> Any:
+        for _ in range(n):
+            x = jnp.sin(x * rates) * x.sum()
+        return (x**3).sum()
+
+    return jnp.stack([one(x[n], n) for n in range(3)])
+
+
+def second_and_third(f: Callable[..., Any]) -> Callable[..., Any]:
+    """Derivatives in reverse mode alone: by and of what lanes share, mapped over, and of the third order."""
+
+    def run(x: Any, rates: Any, weights: Any) -> Any:
+        def gradient(x: Any, rates: Any, weights: Any) -> Any:
+            return jax.vjp(lambda x, rates: f(x, rates), x, rates)[1](weights)
+
+        def square(x: Any, rates: Any, weights: Any) -> Any:
+            return sum(jnp.sum(g**2) for g in gradient(x, rates, weights))
+
+        second = jax.grad(square, (0, 1, 2))(x, rates, weights)
+        third = jax.grad(lambda r: jnp.sum(jax.grad(square, 1)(x, r, weights) ** 2))(rates)
+        mapped = jax.vmap(lambda s: jax.jacrev(lambda r: gradient(x, s * r, weights)[1])(rates))(jnp.array([1.0, 0.5]))
+        behind = jax.grad(lambda s: jnp.sum(jax.vmap(lambda r: square(x, r, s))(jnp.stack([rates, 2 * rates]))))(
+            weights
+        )
+        return second, third, mapped, behind
+
+    return run
+
+
+@pytest.mark.parametrize("outer", [jax.jit, lambda f: f], ids=["jit", "alone"])
+def test_derivatives_in_reverse_mode_alone(outer: Callable[[Any], Any]) -> None:
+    x, rates, weights = jnp.asarray(_RANDOM.normal(size=(3, 2))), jnp.array([0.7, 1.2]), jnp.array([1.0, 0.3, -2.0])
+    n = jnp.arange(3)
+    found = outer(second_and_third(lambda x, rates: shrinking(x, n, rates)))(x, rates, weights)
+    want = second_and_third(shrinking_by_hand)(x, rates, weights)
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(want), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-10)
+
+
+def test_second_derivatives_by_what_a_closure_holds() -> None:
+    x, n = jnp.asarray(_RANDOM.normal(size=(3, 2))), jnp.arange(3)
+
+    def square(rates: Any) -> Any:
+        own = hb.batch(lambda x, n: shrinking.function(x, n, rates))
+        return jnp.sum(jax.grad(lambda x: own(x, n).sum())(x) ** 2)
+
+    def by_hand(rates: Any) -> Any:
+        return jnp.sum(jax.grad(lambda x: shrinking_by_hand(x, rates).sum())(x) ** 2)
+
+    rates = jnp.array([0.7, 1.2])
+    np.testing.assert_allclose(jax.grad(square)(rates), jax.grad(by_hand)(rates), rtol=1e-9)
+
+
 TRANSFORMED: dict[str, Callable[[Callable[..., Any], tuple[int, ...]], Callable[..., Any]]] = {
     "jit of grad": lambda f, n: jax.jit(jax.grad(f, n)),
     "grad of jit": lambda f, n: jax.grad(jax.jit(f), n),

@@ -351,13 +351,6 @@ def test_lanes_print_once(way: str, capfd: pytest.CaptureFixture[str]) -> None:
 # Errors
 
 
-def test_a_derivative_in_reverse_of_one_in_reverse_is_refused() -> None:
-    with pytest.raises(
-        hb.DerivativeError, match=r"(?s)reverse-mode derivative of a reverse-mode.*help: .*jax\.hessian"
-    ):
-        jax.grad(lambda x: jax.grad(lambda x: loss(x, W))(x).sum())(X)
-
-
 def test_an_argument_that_there_is_not() -> None:
     with pytest.raises(
         hb.BatchTypeError, match=r"(?s)names argument 3, and there are 3.*help: the arguments are x, n, w"
