@@ -212,11 +212,13 @@ class BatchedFunction(Generic[P, R]):
     ) -> tuple[Plan, Outcome]:
         """What comes of a call in which containers were full, which were given no capacity: they get more.
 
+        So they do where a derivative is taken and the values are there, as in ``jax.grad`` outside of ``jax.jit``.
+
         Raises:
             CapacityError: There is no memory for more.
         """
         call, plan = self._planned(args, kwargs)
-        if is_tracing() or plan.has_effects:  # what was printed would be printed again
+        if plan.has_effects:  # what was printed would be printed again
             raise error
         key, times, made = self._key(call), 1, self._made(call)
         while True:
@@ -225,7 +227,10 @@ class BatchedFunction(Generic[P, R]):
                 raise error
             plan = self._plan(call, times)
             try:
-                outcome = execute(plan, call.physical(), stats=stats)
+                if is_tracing():
+                    outcome = Outcome(trace(plan, call.physical()))
+                else:
+                    outcome = execute(plan, call.physical(), stats=stats)
             except HloBatchError as wrong:
                 if not is_outgrown(wrong):
                     raise
@@ -333,7 +338,7 @@ class BatchedFunction(Generic[P, R]):
         if is_one_lane():
             raise _unseen_call(self)
         call = self._bind(args, kwargs, abstract=abstract)
-        return call, self._plan(call)
+        return call, self._plan_with_room(call)
 
     def _plan_with_room(self, call: Call) -> Plan:
         """The plan with as much room in containers as calls of this kind have needed so far."""

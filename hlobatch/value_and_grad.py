@@ -19,6 +19,7 @@ from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.derivatives import cotangents_of
 from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.room import is_outgrown
 
 
 def value_and_grad(
@@ -72,6 +73,15 @@ def value_and_grad(
                 batched.function, places if several else places[0], has_aux=has_aux, allow_int=True
             )
             return plain(*first, *args, **kwargs)
+        try:
+            return of_plan(args, kwargs)
+        except LaneError as error:
+            if not is_outgrown(error):
+                raise
+            batched._with_more_room((*first, *args), kwargs, error)
+        return of_plan(args, kwargs)
+
+    def of_plan(args: Any, kwargs: Any) -> Any:
         call, plan = batched._planned((*first, *args), kwargs)
         wanted = [_name(call, i if i < 0 else len(first) + i) for i in numbers]
 

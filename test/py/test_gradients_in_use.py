@@ -348,6 +348,29 @@ def test_lanes_print_once(way: str, capfd: pytest.CaptureFixture[str]) -> None:
     assert capfd.readouterr().out == wanted != ""
 
 
+@pytest.mark.parametrize("how", ["value_and_grad", "grad", "jvp"])
+def test_lists_get_more_room_in_derivatives_as_well(how: str) -> None:
+    @hb.batch
+    def squares(x, n):
+        items = []
+        while n > 0:
+            items.append(x * n)
+            x, n = x * 0.99, n - 1
+        total = 0.0
+        for item in items:
+            total = total + item * item
+        return total
+
+    x, n = jnp.array([1.0, 2.0]), jnp.array([3, 150])
+    ways: dict[str, Callable[[], Any]] = {
+        "value_and_grad": lambda: hb.value_and_grad(squares)(x, n),
+        "grad": lambda: (jax.grad(lambda x: squares(x, n).sum())(x), squares(x, n))[::-1],
+        "jvp": lambda: jax.jvp(lambda x: squares(x, n), (x,), (jnp.ones(2),)),
+    }
+    values, found = ways[how]()
+    np.testing.assert_allclose(found, 2 * values / x, rtol=1e-12)
+
+
 # Errors
 
 
