@@ -186,6 +186,16 @@ class GrowingDict(Table):
 
     python: ClassVar[Any] = dict
 
+    @classmethod
+    def of_pairs(cls, pairs: GrowingList) -> Self:
+        """One of keys and values, of which later ones take the place of earlier ones."""
+        new = cls()
+        if pairs.items is not None:
+            key, value = pairs.kind
+            new.make_room(key, value, pairs.capacity)
+            new._one_by_one(pairs.capacity, pairs.size, lambda part, turn: part.put(*pairs.at(turn), checks=False))
+        return new
+
     def item(self, key: Any) -> Any:
         if self.keys_ is None and self.factory is None:
             raise not_yet(KeyError, "the dict has no key")

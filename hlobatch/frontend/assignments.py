@@ -149,7 +149,7 @@ class AssignmentLowering(TryLowering):
         """Refuse to change what is no part of a variable of the function."""
         for part in places_in(target):
             root = root_of(part)
-            if isinstance(root, ast.Name) and root.id in self.local:
+            if isinstance(root, ast.Name) and self.is_own(root.id):
                 continue
             if isinstance(root, ast.Name):
                 is_nested = part.value is not root

@@ -109,11 +109,13 @@ _GENERIC: Final = functools.singledispatch(lambda _: None).__code__  # type: ign
 def dispatched(function: Any, args: Sequence[Any]) -> Any:
     """What a generic function calls for the class that its first argument has in Python; other functions themselves.
 
+    Of a library's class in whose place another one is registered, it is that.
+
     Raises:
         UnsupportedSyntaxError: The class differs between lanes.
     """
     if not isinstance(function, types.FunctionType) or function.__code__ is not _GENERIC or not args:
-        return function
+        return prelude.class_for(function)
     kind = type_of(args[0])
     if not isinstance(kind, type):
         raise UnsupportedSyntaxError(
@@ -220,7 +222,13 @@ def _is_of_python(function: Any) -> bool:
 def has_meaning(function: Any) -> bool:
     """Whether calls of an object may mean something else than JAX makes of them."""
     known = _known(function)
-    has_own = known is print or known in _CALLERS or _meaning(known) is not None or _method(function) is not None
+    has_own = (
+        prelude.class_for(function) is not function
+        or known is print
+        or known in _CALLERS
+        or _meaning(known) is not None
+        or _method(function) is not None
+    )
     is_pythons = known is not None and (_is_of_python(known) or known in _COPIES)
     return has_own or is_pythons or isinstance(function, Choice) or prelude.standing_for(function) is not None
 

@@ -41,7 +41,10 @@ def as_loop(node: Comprehension, result: str, fresh: Callable[[str], str], *, gr
     loops, names = loops_of(node, fresh)
     empty, grown = _growth(node, value, names)
     more: ast.stmt = ast.Assign([target], grown)
-    if grows and not isinstance(node, ast.DictComp):
+    if grows and isinstance(node, ast.DictComp):
+        place = ast.Subscript(value, renamed(node.key, names), ast.Store())
+        more = ast.Assign([place], renamed(node.value, names))
+    elif grows and not isinstance(node, ast.DictComp):
         append = ast.Attribute(value, "append", ast.Load())
         more = ast.Expr(ast.Call(append, [renamed(node.elt, names)], []))
     body = nested(loops, [more], loop=ast.For if grows else Gathering)

@@ -29,6 +29,7 @@ from hlobatch.frontend.sequences import alike_numbers, either, equal
 from hlobatch.frontend.sorting import in_order
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 
 
 def member(kind: Any, value: Any) -> Any:
@@ -100,10 +101,13 @@ def _update(entries: dict[Any, Any], /, *others: Any, **named: Any) -> None:
 
 
 def _grown(name: str) -> Function:
-    """A method of a list that changes it at a place that differs between lanes, or by items that do."""
+    """A method of a list that changes it at a place that differs between lanes, or by so many items."""
 
     def apply(items: Any, *args: Any, **kwargs: Any) -> Any:
-        if name != "remove" and not differs((args, kwargs)):
+        stays = (
+            not any(isinstance(arg, Collection) for arg in args) if name == "extend" else not differs((args, kwargs))
+        )
+        if name != "remove" and stays:
             return getattr(type(items), name)(items, *args, **kwargs)
         error = BatchTypeError(
             f"`{name}` changes a list, at another place in each lane",
@@ -118,7 +122,7 @@ def _grown(name: str) -> Function:
 METHODS: Final[dict[tuple[type, str], Function]] = {
     (dict, "get"): _get,
     (dict, "update"): _update,
-    **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert")},
+    **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert", "extend")},
     (list, "pop"): _grown("pop"),
     (list, "sort"): _sort,
     (collections.deque, "rotate"): _grown("rotate"),

@@ -283,7 +283,7 @@ class ExpressionLowering(ConditionLowering):
         """The user's names that statements assign to."""
         targets = [target for statement in body if isinstance(statement, ast.Assign) for target in statement.targets]
         names = dict.fromkeys(name for target in targets for name in target_names(target))
-        return [name for name in names if name in self.local]
+        return [name for name in names if self.is_own(name)]
 
     def _bound_by_calls(self, part: ast.expr) -> Iterator[str]:
         """Variables that calls of functions in an expression bind to other values."""

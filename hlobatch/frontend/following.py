@@ -57,7 +57,8 @@ def called(function: Any) -> Calls | None:
         function: What is called.
     """
     if isinstance(function, type):
-        return None
+        own = standing_for(function)
+        return None if own is None else Calls(own)
     if isinstance(function, functools.partial):
         inner = called(function.func)
         return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")

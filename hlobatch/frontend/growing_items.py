@@ -151,6 +151,8 @@ def as_set(iterable: Any = (), /) -> Any:
 
 def as_dict(pairs: Any) -> Any:
     """A dict of keys and values, of which some may be there in some lanes only."""
+    if isinstance(pairs, GrowingList):
+        return GrowingDict.of_pairs(pairs)
     items = list(pairs)
     known = items_of(items)
     if not differs([item.value[0] for item in known]) and all(item.is_there is True for item in known):

@@ -25,6 +25,7 @@ from hlobatch.frontend.lane_numbers import parts
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.source import read_source
 from hlobatch.ir.growing import Growing
+from hlobatch.ir.value import Collection
 from hlobatch.prelude import is_of_prelude, standing_for
 
 
@@ -33,7 +34,11 @@ def standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -
     own = standing_for(function)
     if own is None:
         return _method_standing_in(function, args, kwargs)
-    return own if (_is_of_a_list(args) if is_built_in(own) else differs(args, kwargs)) else None
+    if not is_built_in(own):
+        return own if differs(args, kwargs) else None
+    if own.__name__ == "sorted":
+        return own if _is_of_a_list(args) else None
+    return own if any(isinstance(value, Collection) for value in args) else None
 
 
 def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str, Any]) -> types.FunctionType | None:
@@ -49,9 +54,9 @@ def _method_standing_in(function: Any, args: Sequence[Any], kwargs: Mapping[str,
 
 
 def is_built_in(function: Any) -> bool:
-    """Whether a function means something without the prelude, too, and stands there for lists that grow alone."""
+    """Whether a function means something without the prelude, too, which stands for it where a length differs."""
     own = standing_for(function) or function
-    return isinstance(own, types.FunctionType) and own.__module__ == prelude.BUILTINS
+    return isinstance(own, types.FunctionType) and own.__module__ in prelude.MEANT_ANYWAY
 
 
 def _is_of_a_list(args: Sequence[Any]) -> bool:

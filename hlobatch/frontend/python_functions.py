@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import collections
+import copy
 import enum
 import functools
 from collections.abc import Callable
@@ -16,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
+from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails, is_there
 from hlobatch.analysis.one_of import each, is_integer, together
 from hlobatch.analysis.whole_numbers import is_small
@@ -153,6 +155,14 @@ def _sum_of_array(array: Any, start: Any) -> Any:
         return as_number(start) + weakly(jnp.sum(array, axis=0, dtype=default(int)), default(int))
     total = jnp.sum(array, axis=0, dtype=array.dtype)
     return start + (weakly(total, total.dtype) if array.weak_type else total)
+
+
+def _dict(*pairs: Any, **named: Any) -> Any:
+    if len(pairs) == 1 and isinstance(pairs[0], GrowingList) and not named:
+        return growing_items.as_dict(pairs[0])
+    if len(pairs) == 1 and isinstance(pairs[0], Growing) and not named:
+        return copy.copy(pairs[0])
+    return dict(*pairs, **named)
 
 
 def _length(sized: Any, /) -> Any:
@@ -308,6 +318,7 @@ MEANINGS: Final = {
     **entries({int: _int, float: as_float, bool: as_bool, complex: _complex, len: _length}, converts=True),
     **entries({abs: absolute, bin: Bits, round: _round, divmod: _divmod, pow: _pow, range: _range}, converts=True),
     **entries({list: growing_items.as_list, collections.deque: growing_items.as_deque}, uses_items=True),
+    **entries({dict: _dict}),
     **entries({set: growing_items.as_set, collections.Counter: growing_items.as_counter}, uses_items=True),
     **entries(
         {any: _any, all: _all, sum: _sum, sorted: _sorted, filter: _filter, reversed: growing_items.from_the_end},

@@ -23,7 +23,7 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import identity, lane_failures
-from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.boxes import boxed, is_boxable
 from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import is_there
@@ -38,6 +38,7 @@ from hlobatch.frontend.wide_numbers import with_wide
 from hlobatch.ir.carrier import Carrier
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import Growing
+from hlobatch.prelude import class_for
 
 _BITWISE: Final = frozenset({"and", "or", "xor", "matmul", "iand", "ior", "ixor", "imatmul"})
 """Operations that give flags of flags, as in Python, or that Python's numbers do not have."""
@@ -243,6 +244,9 @@ def is_instance(value: Any, kind: Any) -> Any:
     if isinstance(value, (Growing, Carrier)):
         kinds = kind if isinstance(kind, tuple) else (kind,)
         return any(isinstance(one, type) and issubclass(value.python, one) for one in kinds)
+    if is_boxable(value):
+        kinds = kind if isinstance(kind, tuple) else (kind,)
+        return isinstance(value, (*kinds, *map(class_for, kinds)))
     number = as_python(value)
     if getattr(value, "weak_type", False) and type(number) is int and _is_integer_enum(kind):
         raise BatchTypeError(

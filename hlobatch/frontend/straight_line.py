@@ -28,7 +28,7 @@ from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
 from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
-from hlobatch.frontend.meanings import Meanings
+from hlobatch.frontend.meanings import Meanings, is_comprehension
 from hlobatch.frontend.nested import Template, nested_functions
 from hlobatch.frontend.primitives import HELPERS, compile_primitive, watched
 from hlobatch.frontend.scopes import HELPER, local_names, names_before, with_parts
@@ -41,6 +41,7 @@ TEMPORARY: Final = "_hb_"
 """How variables begin that no user can have written."""
 _SITE = re.compile(rf"{HELPER}constant\d+, ")
 """Where a call stands, as the first argument of what the frontend puts in its place."""
+_AT_A_PLACE: Final = f"{TEMPORARY}at_"
 WHOLE: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 """Code that runs as a whole while it is traced, unless the program itself carries out a call in it."""
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
@@ -89,7 +90,11 @@ class StraightLineLowering:
 
     def temporary_at(self, node: ast.expr) -> str:
         """The name of what stands at a place, which facts may be about: it is the same in programs made with others."""
-        return f"{TEMPORARY}at_{node.lineno}_{node.col_offset}"
+        return f"{_AT_A_PLACE}{node.lineno}_{node.col_offset}"
+
+    def is_own(self, name: str) -> bool:
+        """Whether a name is that of a variable of the function, or of what stands at a place of it."""
+        return name in self.local or name.startswith(_AT_A_PLACE)
 
     def constant(self, value: Any) -> ast.expr:
         """An expression for a Python object."""
@@ -230,7 +235,7 @@ class StraightLineLowering:
         new = with_parts(node, functools.partial(self._with_sites, is_whole=is_whole))
         if not isinstance(node, ast.Call) or not self.may_be_followed(node):
             return new
-        is_whole = is_whole or any(isinstance(argument, WHOLE) for argument in node.args)
+        is_whole = is_whole or any(is_comprehension(argument) for argument in node.args)
         if is_whole and is_built_in(static_value(node.func, self.source, self.local)):
             return new
         site = ast.copy_location(self.constant(self.site(node)), node)

@@ -17,6 +17,7 @@ from hlobatch.analysis.facts import GoesOver, Site
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.frontend.callees import static_value
 from hlobatch.frontend.comprehensions import as_loop, renamed
+from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.reductions import REDUCERS, Looped, arguments_of, as_reduction, has_many
 from hlobatch.frontend.scopes import assigned_in_expressions, read_names
 from hlobatch.frontend.syntax import assigned, helper, load
@@ -75,6 +76,11 @@ class TraceTimeLowering:
         starred = any(isinstance(part, ast.Starred) for part in node.args)
         return any(function is known for known in (enumerate, zip, reversed)) and not starred
 
+    def _goes_over_arguments(self, node: ast.Call) -> bool:
+        """Whether a call gives items that come of those of its arguments, which may grow."""
+        is_ours = is_built_in(static_value(node.func, self.function.source, self.function.local))
+        return self._goes_over_others(node) or (is_ours and not any(isinstance(a, ast.Starred) for a in node.args))
+
     def _goes_over_many(self, items: ast.expr) -> bool:
         """Whether a comprehension goes over very many numbers that stand outside of the function."""
         parts = items.args if isinstance(items, ast.Call) and self._goes_over_others(items) else [items]
@@ -86,9 +92,8 @@ class TraceTimeLowering:
         for generator in items.generators:
             where = ast.copy_location(self.function.constant(site), generator.iter)
             goes_over: ast.expr = generator.iter
-            parts = (
-                goes_over.args if isinstance(goes_over, ast.Call) and self._goes_over_others(goes_over) else [goes_over]
-            )
+            is_of_others = isinstance(goes_over, ast.Call) and self._goes_over_arguments(goes_over)
+            parts = goes_over.args if isinstance(goes_over, ast.Call) and is_of_others else [goes_over]
             marked = [helper("__hb_gone_over", [where, part], part) for part in parts]
             if isinstance(goes_over, ast.Call) and parts is goes_over.args:
                 new = ast.Call(goes_over.func, list(marked), goes_over.keywords)
@@ -114,7 +119,7 @@ class TraceTimeLowering:
                     self.function.location(child),
                     help="give the lambda a name, or call it in a loop or in a statement of its own.",
                 )
-        if isinstance(node, (ast.ListComp, ast.GeneratorExp)) and self.function.callees.facts.has(GoesOver):
+        if not isinstance(node, ast.Lambda) and self.function.callees.facts.has(GoesOver):
             site = self.function.site(node)
             if self.function.callees.facts.of(Looped, site) is not None:
                 return self._written_out(node, grows=True)

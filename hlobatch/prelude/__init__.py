@@ -26,9 +26,9 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-F = TypeVar("F", bound=Callable[..., Any])
-BUILTINS: Final = f"{__name__}.builtins"
-"""The module of what means something to lanes without this package, too."""
+F = TypeVar("F", bound=Callable[..., Any])  # a class can be called, too
+MEANT_ANYWAY: Final = frozenset(f"{__name__}.{name}" for name in ("builtins", "functools", "itertools"))
+"""The modules of what means something to lanes without this package, too: of items whose number all lanes share."""
 _FOLDER: Final = f"{Path(__file__).resolve().parent}{os.sep}"
 
 
@@ -41,18 +41,28 @@ def standing_for(function: Any) -> types.FunctionType | None:
     """The function, of this package or registered, that lanes run in place of one of a library, if there is one."""
     if not isinstance(function, _KINDS):
         return None
-    return _REGISTERED.get(function) or _functions().get(function)
+    own = _REGISTERED.get(function) or _functions().get(function)
+    return own if isinstance(own, types.FunctionType) else None
+
+
+def class_for(kind: Any) -> Any:
+    """The class that is registered in place of one of a library; any other object as it is."""
+    own = _REGISTERED.get(kind) if isinstance(kind, type) else None
+    return own if isinstance(own, type) else kind
 
 
 def stands_for(function: Callable[..., Any]) -> Callable[[F], F]:
-    """Have lanes run a function in place of one of a library that they cannot run.
+    """Have lanes run a function, or make objects of a class, in place of those of a library that they cannot run.
 
     What is called with values that differ between lanes is the function that is decorated; with values that are known
     when the program is built, it is the library's own. It is compiled as any function of yours is: it may branch, loop,
     raise, and change what it is given. Plain Python calls the library's.
 
+    In place of a class stands a class of yours with the same methods, whose attributes are numbers, lists and the like.
+    Batched code makes its objects of that, whatever they are made of; what stands outside stays the library's.
+
     Args:
-        function: The library's function, such as one that is written in C.
+        function: The library's function or class, such as one that is written in C.
 
     Returns:
         What leaves the function that is decorated as it is.
@@ -72,10 +82,10 @@ def stands_for(function: Callable[..., Any]) -> Callable[[F], F]:
         [0, 4, 4]
     """
     if not isinstance(function, _KINDS):
-        raise TypeError(f"{function!r} is no function of a library")
+        raise TypeError(f"{function!r} is no function, and no class, of a library")
 
     def register(own: F) -> F:
-        _REGISTERED[function] = own  # type: ignore[assignment]
+        _REGISTERED[function] = own
         return own
 
     return register
@@ -87,9 +97,9 @@ def methods(kind: Any) -> Mapping[str, types.FunctionType]:
     return {names[1]: own for module, names, own in pairs if names[1:] and _pythons(module, names[0]) is kind}
 
 
-_REGISTERED: Final[dict[Any, types.FunctionType]] = {}
+_REGISTERED: Final[dict[Any, Any]] = {}
 """What users have registered."""
-_KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType)
+_KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDescriptorType, type)
 
 
 def names() -> Mapping[str, Sequence[str]]:

@@ -1,4 +1,6 @@
-"""What Python has built in, for lists that have another length in each lane.
+"""What Python has built in, for lists and the like that have another length in each lane.
+
+Where CPython gives items one by one (``map``, ``zip``), this is a list of all of them at once.
 
 On anything else these functions mean what ``frontend/python_functions.py`` says, and so they do in code that is traced
 as a whole, such as a ``lambda``.
@@ -15,8 +17,44 @@ class list(builtins.list):  # type: ignore[type-arg]
         items = sorted(self, key=key, reverse=reverse)
         if len(items) != len(self):
             raise ValueError("list modified during sort")
-        for at, item in enumerate(items):
-            self[at] = item
+        for at in range(len(items)):
+            self[at] = items[at]
+
+
+def enumerate(iterable: Any, start: Any = 0) -> Any:
+    numbered: Any = []
+    number = start
+    for item in iterable:
+        numbered.append((number, item))
+        number += 1
+    return numbered
+
+
+def filter(function: Any, iterable: Any, /) -> Any:
+    kept: Any = []
+    for item in iterable:
+        if item if function is None else function(item):
+            kept.append(item)
+    return kept
+
+
+def map(function: Any, iterable: Any, /, *iterables: Any) -> Any:
+    made: Any = []
+    if len(iterables) == 0:
+        for item in iterable:
+            made.append(function(item))
+    else:
+        for items in zip(iterable, *iterables):
+            made.append(function(*items))
+    return made
+
+
+def zip(*iterables: Any, strict: Any = False) -> Any:
+    columns = [builtins.list(iterable) for iterable in iterables]
+    lengths = [len(column) for column in columns]
+    if strict and min(lengths) != max(lengths):
+        raise ValueError("zip() has arguments of several lengths")
+    return [tuple(column[at] for column in columns) for at in range(min(lengths, default=0))]
 
 
 def sorted(iterable: Any, /, *, key: Any = None, reverse: Any = False) -> Any:

@@ -10,15 +10,31 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import FunctionType, ModuleType
 
+IN_EXAMPLES = tuple(
+    f"test_{name}"
+    for name in (
+        "accumulate",
+        "combinations",
+        "compress",
+        "dropwhile",
+        "filterfalse",
+        "groupby",
+        "product",
+        "takewhile",
+    )
+)
+"""Examples of functions whose items are few, and not asked for one by one."""
 CLASSES = {
     "bisect": [("test_bisect", name, "test") for name in ("TestBisect", "TestInsort", "TestErrorHandling")],
     "builtins": [("test_builtin", "TestSorted", "test"), ("list_tests", "CommonTest", "test_sort")],
     "collections": [("test_ordered_dict", "OrderedDictTests", ("test_move_to_end", "test_popitem"))],
+    "functools": [("test_functools", "TestReduceC", "test_reduce")],
     "heapq": [("test_heapq", name, "test") for name in ("TestHeap", "TestErrorHandling")],
+    "itertools": [("test_itertools", "TestExamples", IN_EXAMPLES)],
 }
 """By module, those of CPython's tests, their classes, and how the names of the tests begin."""
-NOT_PUBLIC = {"test_heappop_max"}
-"""Tests of functions that are not public."""
+LEFT_OUT = {"test_heappop_max", "test_accumulate_reducible", "test_accumulate_reducible_none"}
+"""Tests of functions that are not public, and of iterators, where ours are lists."""
 PRELUDE = Path(__file__).parents[2] / "hlobatch" / "prelude"
 
 
@@ -38,11 +54,11 @@ def tests_of(name: str) -> Iterator[unittest.TestCase]:
     own = {name: value for name, value in vars(ours).items() if isinstance(value, (FunctionType, type))}
     for file, test, prefix in CLASSES[name]:
         theirs = importlib.import_module(f"test.{file}")
-        if name == "builtins":
+        if name in ("builtins", "itertools"):
             vars(theirs).update(own)
-        attributes = {**own, "module": ours, "type2test": own.get("list")}
+        attributes = {**own, "module": ours, "type2test": own.get("list"), "reduce": staticmethod(own.get("reduce"))}
         case = type(test, (getattr(theirs, test), unittest.TestCase), attributes)
-        names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - NOT_PUBLIC
+        names = set(unittest.defaultTestLoader.getTestCaseNames(case)) - LEFT_OUT
         yield from map(case, sorted(one for one in names if one.startswith(prefix)))
 
 

@@ -599,6 +599,86 @@ class Otherwise(Feature):
     )
 
 
+class Lengths(Feature):
+    """Lists as long as a number says."""
+
+    helpers = """
+    def raised(items, n):
+        for i in range(len(items)):
+            items[i] += n
+        return len(items)
+
+    def upto(n):
+        if n > 4:
+            return [n]
+        return [x * 2 for x in range(n)]
+    """
+    begins = (
+        "i = [0] * a",
+        "i = [x * x for x in range(b)]",
+        "i = list(range(a + 1))",
+        "i = [1, 2] * b if a > 1 else [b]",
+    )
+    values = (
+        "len(i)", "sum(i)", "(i[-1] if i else 7)", "sum(i[@:])", "len(i[: @])", "sum(i[::-1][:2])", "len([@] * b)",
+        "raised(i, @)", "sum(upto(@))", "sum(upto(@) + upto(b))", "sum(x * y for x, y in enumerate(i))",
+        "max(i, default=#)", "len(range(a, @, 2))", "sum(x for x in range(0, 5, b + 1))", "sum(sorted(i)[:2])",
+        "len([x for x in i if x > @])", "sum(x * y for x, y in zip(i, i[1:]))", "i.count(@)",
+    )  # fmt: skip
+    conditions = ("@ in i", "len(i) > @", "i == [0] * a", "i", "any(x > @ for x in i)", "i[:1] == [@]")
+    changes = (
+        "i = [#] * b",
+        "i.append(#)",
+        "i = i[1:] + [@]",
+        "i *= 2\ni = i[: 5]",
+        "if i:\n    i[@ % len(i)] = #",
+        "i[1:2] = [#, @]",
+        "i[@:] = [#] * b",
+        "del i[@:]",
+        "raised(i, @)",
+        "for x in i:\n    t = (t * 3 + x) % 1009",
+        "for x in range(0, 7, b + 1):\n    t = (t * 3 + x) % 1009",
+        "i = upto(@)",
+        "i[::2] = [@] * len(i[::2])",
+    )
+
+
+class Ragged(Feature):
+    """Lists, sets and dicts of lengths of their own in lists and dicts."""
+
+    helpers = """
+    class Leaf:
+        def __init__(self, x):
+            self.x, self.y = x, 2 * x
+    """
+    begins = (
+        "q0 = [[] for _ in range(a + 1)]\nq1 = defaultdict(list)\nq2 = [Leaf(a)]",
+        "q0 = [[x] * x for x in range(b + 2)]\nq1 = {}\nq2 = [Leaf(x) for x in range(b + 1)]",
+        "q0 = [[1], [2, a]]\nq1 = {a: [1], 7: []}\nq2 = [Leaf(1), Leaf(2)]",
+    )
+    values = (
+        "len(q0)", "sum(len(x) for x in q0)", "len(q0[@ % len(q0)])", "sum(sum(x) for x in q0)", "len(q1)",
+        "len(q1.get(@, [1, 2]))", "sum(len(x) for x in q1.values())", "q2[@ % len(q2)].x", "max(x.y for x in q2)",
+        "(q0[0].pop() if q0[0] else #)", "max(q2, key=lambda x: -x.x).y",
+    )  # fmt: skip
+    conditions = ("q0[0]", "len(q0[-1]) > @", "@ in q1", "@ in q0[0]", "q2[0].x > @")
+    changes = (
+        "q0[@ % len(q0)].append(#)",
+        "q0.append([#] * b)",
+        "q0.append([@])",
+        "q0[0] += [@, #]",
+        "q0[0] = [#]",
+        "q1.setdefault(@, []).append(#)",
+        "q1[@] = [#]",
+        "for x in q0:\n    t = (t * 3 + len(x)) % 1009",
+        "for x, y in q1.items():\n    t = (t * 3 + x + len(y)) % 1009",
+        "q2.append(Leaf(#))",
+        "q2[@ % len(q2)].x += @",
+        "for x in q2:\n    t = (t * 3 + x.y) % 1009",
+        "q2[0] = Leaf(@)",
+    )
+
+
 FEATURES: tuple[type[Feature], ...] = tuple(Feature.__subclasses__())
 
 

@@ -388,6 +388,26 @@ def subsets(n):
     return len(out), sum(len(one) for one in out), sum(sum(one) for one in out)
 
 
+@program
+def comprehensions_of_dicts_and_sets(n):
+    place = {i * 3 % 7: i for i in range(n)}
+    late = {key: value + 1 for key, value in place.items() if value}
+    lists = {i: [] for i in range(n)}
+    for i in range(2 * n):
+        lists[i % n].append(i)
+    paired = dict(zip(range(n), [i * i for i in range(n)], strict=False))
+    members = {i % 3 for i in range(n)}
+    return len(place), sum(late.values()), sum(len(v) for v in lists.values()), sum(paired.values()), len(members)
+
+
+@program
+def put_behind_each_other(n):
+    items, out = [i for i in range(n)], []  # noqa: C416
+    for part in (items, range(n), [7]):
+        out.extend(part)
+    return len(out), sum(out), len(items)
+
+
 class Point:
     def __init__(self, x, y):
         self.x, self.y = x, y

@@ -1,9 +1,12 @@
 """Python's library as hlobatch has it: CPython's own tests under CPython, and lanes against CPython's own modules."""
 
 import bisect
+import functools
 import heapq
 import importlib
+import itertools
 import operator
+import queue
 import statistics
 import subprocess
 import sys
@@ -116,6 +119,36 @@ def when_empty(a, n):
     except IndexError:
         total += 1000
     return total, len(heap)
+
+
+def gone_over(a, n):
+    items = [x for x in a if x > 5 * n]
+    turned = sum(map(lambda x, y: x * 3 + y, items, items[1:]))
+    zipped = list(zip(items, range(n), strict=False))
+    best = max(enumerate(items, 1), key=lambda pair: pair[1])
+    return turned, sum(filter(lambda x: x % 2, items)), len(zipped), best[0], len(dict(enumerate(items)))
+
+
+def parts_of_a_list(a, n):
+    items = [x % 10 for x in a if x > 5 * n]
+    first = sum(itertools.takewhile(lambda x: x != 4, items)), sum(itertools.dropwhile(lambda x: x != 4, items))
+    rest = sum(itertools.filterfalse(None, items)), sum(itertools.islice(items, 1, n + 1, 2))
+    groups = [key * len(list(group)) for key, group in itertools.groupby(items)]
+    return *first, *rest, sum(groups), sum(abs(x - y) for x, y in itertools.pairwise(items))
+
+
+def lists_put_together(a, n):
+    items = [x % 10 for x in a if x > 60]
+    sums = list(itertools.accumulate(items, max, initial=n))
+    pairs = [x * y for x, y in itertools.combinations(items, 2)]
+    products = itertools.starmap(lambda x, y: x * y, itertools.product(items, range(n % 3)))
+    return digest(sums), sum(pairs), sum(products), digest(itertools.chain(items, range(n), [3]))
+
+
+def folded(a, n):
+    items = [x for x in a if x > 5 * n]
+    begun = functools.reduce(lambda x, y: (x * 2 + y) % 101, items, n)
+    return begun, functools.reduce(max, [*items, 3])
 
 
 def least_and_greatest(a, n):
@@ -256,6 +289,10 @@ def merged(a, n):
         ordered_in_place,
         used_last,
         searched,
+        gone_over,
+        parts_of_a_list,
+        lists_put_together,
+        folded,
         put_in_order,
         beyond_bounds,
         merged,
@@ -347,6 +384,20 @@ def registered() -> Iterator[None]:
         for i in range(len(heap) // 2):
             heap[i], heap[-1 - i] = heap[-1 - i], heap[i]
 
+    @hb.stands_for(queue.PriorityQueue)
+    class Ordered:
+        def __init__(self):
+            self.heap = []
+
+        def put(self, item):
+            heapq.heappush(self.heap, item)
+
+        def get(self):
+            return heapq.heappop(self.heap)
+
+        def empty(self):
+            return not self.heap
+
     yield
     prelude._REGISTERED.clear()
 
@@ -356,6 +407,20 @@ def middles(a, n):
     middle = statistics.median_low(items) if items else -1
     heapq._heapify_max(items)
     return middle, statistics.median_low(list(a)), [0, 10, 20, 30][known], digest(items)
+
+
+def queued(a, n):
+    waiting, total = queue.PriorityQueue(), 0
+    for i in range(n):
+        waiting.put((a[i] % 7, i))
+    while not waiting.empty():
+        rank, i = waiting.get()
+        total = (total * 3 + rank * i) % 1009
+    return total, isinstance(waiting, queue.PriorityQueue), isinstance(waiting, dict)
+
+
+def test_a_class_is_registered_in_place_of_a_library_s(registered: None) -> None:
+    check(queued, A, N)
 
 
 def test_a_function_is_registered_in_place_of_a_library_s(registered: None, monkeypatch: pytest.MonkeyPatch) -> None:
