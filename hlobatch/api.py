@@ -472,6 +472,7 @@ class BatchOptions(TypedDict, total=False):
     dispatch: str
     optimizations: Optimizations
     max_tape: int
+    checkpoint_loops: bool
 
 
 @overload
@@ -497,6 +498,7 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     dispatch: str = "auto",
     optimizations: Optimizations = ALL,
     max_tape: int = 256,
+    checkpoint_loops: bool = False,
     **others: Any,
 ) -> Any:
     """Turn a function of one example into a function of a batch. A decorator, with or without options.
@@ -530,6 +532,9 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         optimizations: Passes to switch off, for measurement.
         max_tape: Frames of each tape of a reverse-mode derivative at first; one or two for each block that an input
             runs. A tape grows as stacks do; inside ``jax.jit`` it does not.
+        checkpoint_loops: Whether a reverse-mode derivative goes back through loops stretch by stretch, each of which it
+            computes again, so that the tape of ``n`` turns is as long as the root of ``2 n``, and some more: for loops
+            of very many turns, whose turns are computed twice then.
         **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:
@@ -560,7 +565,16 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     _check_axes(in_axes)
     names = frozenset([static_argnames] if isinstance(static_argnames, str) else static_argnames)
     options = Options(
-        max_stack_depth, max_steps, lanes, threads, schedule, dispatch, optimizations, max_stack_bytes, max_tape
+        max_stack_depth,
+        max_steps,
+        lanes,
+        threads,
+        schedule,
+        dispatch,
+        optimizations,
+        max_stack_bytes,
+        max_tape,
+        checkpoint_loops,
     )
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:

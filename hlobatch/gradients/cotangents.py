@@ -39,6 +39,7 @@ from hlobatch.gradients.activity import active_arrays
 from hlobatch.gradients.arrays import Array
 from hlobatch.gradients.prepared import prepared
 from hlobatch.gradients.recomputed import plain_copies, printing_once, recomputed, silent
+from hlobatch.gradients.stretches import in_stretches
 from hlobatch.gradients.variables import Variables
 from hlobatch.gradients.ways import Ways
 from hlobatch.ir.ops import PopOp, PushOp
@@ -63,7 +64,12 @@ class WithCotangents:
 
 
 def with_cotangents(
-    program: Program, inputs: Sequence[Array], outputs: Sequence[Array], optimizations: Optimizations = ALL
+    program: Program,
+    inputs: Sequence[Array],
+    outputs: Sequence[Array],
+    optimizations: Optimizations = ALL,
+    *,
+    checkpoint_loops: bool = False,
 ) -> WithCotangents:
     """The program with cotangents.
 
@@ -73,6 +79,7 @@ def with_cotangents(
         outputs: The arrays of main's result whose cotangents are given.
         optimizations: Which passes run. Cheap branches become selects before: a lane keeps a tape for each block that
             it runs, and goes back through each.
+        checkpoint_loops: Whether loops are computed again, stretch by stretch.
 
     Raises:
         DerivativeError: A primitive has no derivative, or the program keeps a tape already.
@@ -84,7 +91,8 @@ def with_cotangents(
             program.location,
             help="take one of the two in forward mode: jax.hessian(f), or jax.jvp of jax.grad(f).",
         )
-    program = printing_once(with_few_blocks(program, optimizations))
+    program = with_few_blocks(program, optimizations)
+    program = printing_once(in_stretches(program) if checkpoint_loops else program)
     active = active_arrays(program, inputs, outputs)
     inputs = tuple(array for array in inputs if array in active)
     outputs = tuple(array for array in outputs if array in active)

@@ -104,7 +104,9 @@ def _cotangents(plan: Plan, inputs: tuple[int, ...], results: tuple[int, ...]) -
         arrays, result = _input_arrays(plan), plan.specialized.vars_out[0]
         with plan.as_typed():
             wanted = [Array(result, i) for i in results]
-            found = with_cotangents(plan.specialized, [arrays[i] for i in inputs], wanted, plan.options.optimizations)
+            of, options = [arrays[i] for i in inputs], plan.options
+            how = {"checkpoint_loops": options.checkpoint_loops}
+            found = with_cotangents(plan.specialized, of, wanted, options.optimizations, **how)
         given, taken = tuple(arrays.index(array) for array in found.inputs), tuple(a.place for a in found.outputs)
         known, count = tuple(range(len(arrays))), len(arrays)
         reverse = Reverse(plan, given, taken, known, tuple(range(count, count + len(taken))))

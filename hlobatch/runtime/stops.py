@@ -50,14 +50,15 @@ def stop_error(
     elif in_jit and plan.has_tape:
         advice = (
             f"raise max_tape ({plan.tape_depth} frames) or max_stack_depth ({plan.declared_depth}): inside jax.jit the "
-            "tape of a reverse-mode derivative cannot grow; called by itself it does. hb.checkpoint makes it shorter."
+            "tape of a reverse-mode derivative cannot grow; called by itself it does. It is shorter with "
+            "checkpoint_loops=True, or with hb.checkpoint."
         )
     elif in_jit:
         advice = "raise max_stack_depth: inside jax.jit the stacks cannot grow; called by itself they do."
     elif is_full and plan.has_tape:
         advice = (
             "the tape of a reverse-mode derivative takes more memory than there is, or than max_stack_bytes allows: "
-            "have parts of a long loop computed again with hb.checkpoint, or run fewer inputs at a time with lanes."
+            "have long loops computed again, with checkpoint_loops=True or hb.checkpoint, or give fewer lanes."
         )
     elif is_full:
         advice = (

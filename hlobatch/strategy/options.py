@@ -40,6 +40,7 @@ class Options:
             own for each lane instead of a loop of XLA's over all.
         optimizations: Which passes run.
         max_tape: Frames per tape of a reverse-mode derivative to begin with.
+        checkpoint_loops: Whether a reverse-mode derivative computes loops again, stretch by stretch.
     """
 
     max_stack_depth: int = 32
@@ -51,6 +52,7 @@ class Options:
     optimizations: Optimizations = field(default=ALL)
     max_stack_bytes: int | None = None
     max_tape: int = 256
+    checkpoint_loops: bool = False
 
     @property
     def tape_ratio(self) -> int:

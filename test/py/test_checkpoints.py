@@ -9,6 +9,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from smooth_programs import outcome, program
 
 import hlobatch as hb
 
@@ -158,3 +159,63 @@ def test_what_a_call_raises_is_as_without() -> None:
     values, found = hb.value_and_grad(main)(x, n)
     np.testing.assert_allclose(values, [6.0, 81.0, 1.5**8], rtol=1e-12)
     np.testing.assert_allclose(found, [3.0, 4 * 27.0, 8 * 1.5**7], rtol=1e-12)
+
+
+# Loops in stretches
+
+
+@pytest.mark.parametrize("dispatch", ["kernel", "sweep"])
+def test_a_tape_grows_with_the_root_of_the_turns(dispatch: str) -> None:
+    """A flow, whose derivative is known: that of the end by the start is the ratio of speeds."""
+
+    def flow(x, turns):
+        while turns > 0:
+            x, turns = x + 1e-4 * jnp.sin(x), turns - 1
+        return x
+
+    x, turns = jnp.array([0.3, 2.0, 1.0]), jnp.array([30_000, 10, 0])
+    again = hb.batch(flow, checkpoint_loops=True, max_tape=512, dispatch=dispatch)
+    ends, slopes = jax.jit(hb.value_and_grad(again))(x, turns)
+    np.testing.assert_allclose(slopes, jnp.sin(ends) / jnp.sin(x), rtol=1e-3)
+    with pytest.raises(jax.errors.JaxRuntimeError, match="checkpoint_loops"):
+        jax.block_until_ready(jax.jit(hb.value_and_grad(hb.batch(flow, max_tape=512)))(x, turns))
+
+
+def left_in_many_ways(x, n, w):
+    count, last = 0, x[1]
+    while n > 0:
+        x, n = x + 0.1 * jnp.sin(w @ x), n - 1
+        if x.sum() > 3:
+            break
+        for k in range(n % 3):
+            x = x * 0.9
+            last = k + x[0]
+        if count > 40:
+            return last * x.sum()
+        if n == 33:
+            raise ValueError("odd")
+        count += 1
+    return (x**2).sum() + count
+
+
+@pytest.mark.parametrize("dispatch", ["kernel", "chain"])
+def test_loops_in_stretches_are_left_as_they_are(dispatch: str) -> None:
+    x, n = RANDOM.normal(size=(6, 3)), np.array([0, 1, 9, 60, 20, 90])
+
+    @hb.batch(in_axes=(0, 0, None), checkpoint_loops=True, dispatch=dispatch)
+    def main(x, n, w):
+        try:
+            return left_in_many_ways(x, n, w)
+        except ValueError:
+            return x.sum() * n
+
+    without = hb.value_and_grad(hb.batch(main.function, in_axes=(0, 0, None)), (0, 2))(x, n, W)
+    for found, expected in zip(
+        jax.tree.leaves(hb.value_and_grad(main, (0, 2))(x, n, W)), jax.tree.leaves(without), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
+
+
+@pytest.mark.parametrize("seed", [13, 31])
+def test_programs_of_several_features_in_stretches(seed: int) -> None:
+    assert outcome(program(seed), checkpoint_loops=True).kind == "ran"
