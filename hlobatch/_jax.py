@@ -79,6 +79,7 @@ __all__ = [
     "checkpointed_by_jax",
     "compiler_options",
     "default_device",
+    "differentiated_by",
     "done_on_host",
     "embed_module",
     "exported_by_jax",
@@ -357,6 +358,39 @@ def is_out_of_memory(error: Exception) -> bool:
     return isinstance(error, MemoryError) or (
         isinstance(error, jax.errors.JaxRuntimeError) and "RESOURCE_EXHAUSTED" in str(error)
     )
+
+
+def _cells(function: Any) -> dict[str, Any]:
+    """What a function has captured, by name."""
+    names = getattr(getattr(function, "__code__", None), "co_freevars", ())
+    return {
+        name: cell.cell_contents for name, cell in zip(names, getattr(function, "__closure__", ()) or (), strict=True)
+    }
+
+
+def _differentiating(function: Any) -> Any:
+    """The function that JAX has made inside of the one that it gives, by which its errors are cut off."""
+    return _cells(function).get("fun")
+
+
+_OF_VALUES: Final = getattr(_differentiating(jax.value_and_grad(abs)), "__code__", None)
+_OF_GRADIENTS: Final = [getattr(_differentiating(jax.grad(abs, 0, aux)), "__code__", None) for aux in (False, True)]
+
+
+def differentiated_by(function: Any) -> tuple[Any, Any, bool, bool] | None:
+    """Of what ``jax.grad`` or ``jax.value_and_grad`` gives: the function, ``argnums``, ``has_aux``, and which it is.
+
+    None for any other function, and for one of which more is asked than that.
+    """
+    inner = _differentiating(function)
+    code = getattr(inner, "__code__", None)
+    gives_value = code is _OF_VALUES
+    if code is None or not (gives_value or code in _OF_GRADIENTS):
+        return None
+    cells = _cells(inner if gives_value else _differentiating(_cells(inner).get("value_and_grad_f")))
+    if "fun" not in cells or cells.get("holomorphic") or cells.get("allow_int"):
+        return None
+    return cells["fun"], cells.get("argnums"), bool(cells.get("has_aux")), gives_value
 
 
 def refuse_checks(primitive: Any, refuse: Callable[..., Any]) -> None:

@@ -25,6 +25,7 @@ from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
 from hlobatch.frontend.files import lines_of
 from hlobatch.frontend.source import plain_function, read_source
 from hlobatch.frontend.to_program import program_and_facts
+from hlobatch.gradients.inner import with_inner_gradients
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Static
 from hlobatch.runtime.arguments import Binder, Call
@@ -384,6 +385,7 @@ class BatchedFunction(Generic[P, R]):
             writes_out = self.options.optimizations.write_out_loops
             program = functools.partial(self._program, call.defaults, Lowered())
             specialized = learned_program(program, types, writes_out=writes_out, room=room)
+            specialized = with_inner_gradients(specialized, self.options.optimizations)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:

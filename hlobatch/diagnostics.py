@@ -169,7 +169,8 @@ class HloBatchError(Exception):
     def called_from(self, location: Location) -> Self:
         """This error of a function, as who called it sees it: at the call, where the function is none of the user's."""
         if not is_of_prelude(self.location.file):
-            return self.with_note(Note("called from here", location))
+            is_seen = not is_of_prelude(location.file)
+            return self.with_note(Note("called from here", location)) if is_seen else self
         notes = tuple(note for note in self.notes if not is_of_prelude(note.location.file))
         return self._with(location=location, notes=notes, within=(*self.within, self.location))
 

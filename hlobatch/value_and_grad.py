@@ -12,6 +12,7 @@ import numpy as np
 
 from hlobatch.api import BatchedFunction, BoundFunction, is_batching_disabled
 from hlobatch.diagnostics import BatchTypeError, Interrupted, LaneError, hiding_internal_frames
+from hlobatch.frontend.differentiated import GRADIENT_MARK
 from hlobatch.gradients.arrays import is_differentiable
 from hlobatch.ir.physical import user_value
 from hlobatch.ir.types import TensorType, Type
@@ -109,6 +110,7 @@ def value_and_grad(
             )
         return {0: jnp.ones((call.size,), number.dtype)}
 
+    setattr(run, GRADIENT_MARK, (fun, argnums if not several else numbers, has_aux))
     return run
 
 

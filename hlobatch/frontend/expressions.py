@@ -23,9 +23,11 @@ from hlobatch.frontend import special_methods
 from hlobatch.frontend.callees import Called, Callee, static_value
 from hlobatch.frontend.changes import Change, is_change
 from hlobatch.frontend.conditions import ConditionLowering
+from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import Calls, called
 from hlobatch.frontend.guesses import Expected
 from hlobatch.frontend.library import changed_by, is_built_in
+from hlobatch.frontend.nested import unnamed_function
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import changed
 from hlobatch.frontend.printing import PrintLowering
@@ -191,6 +193,9 @@ class ExpressionLowering(ConditionLowering):
         """
         if self.prints(node):
             return PrintLowering(self, node).lower()
+        if isinstance(node, ast.Call) and differentiates(static_value(node.func, self.source, self.local)):
+            given = [self.closure_of(value) if isinstance(value, ast.Lambda) else value for value in node.args]
+            node = ast.copy_location(ast.Call(node.func, given, node.keywords), node)
         operands = operands_of(node)
         return with_operands(node, dict(zip(map(id, operands), self.in_order(operands, later), strict=True)))
 
@@ -314,6 +319,15 @@ class ExpressionLowering(ConditionLowering):
         lambdas = (t for t in self.scope.items() if t[1].source.node.name == "<lambda>")
         found = (name for name, template in lambdas if _returned(template.source.node) is function.body)
         return next(found, None)
+
+    def closure_of(self, function: ast.Lambda) -> ast.expr:
+        """A lambda as a value that the program knows, with what it captures."""
+        if (name := self.name_of(function)) is not None:
+            return self.closure(self.scope[name], function)
+        template = unnamed_function(self.source, self.callee.key, self.local, self.scope, function)
+        for kept, default in template.defaults.items():
+            self.store(kept, default, function)
+        return self.closure(template, function)
 
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for any expression; a call writes its result there directly."""

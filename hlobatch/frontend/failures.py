@@ -25,6 +25,7 @@ from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
 from hlobatch.ir.types import Type
 from hlobatch.ir.words import encoded, size_of
+from hlobatch.prelude import is_of_prelude
 
 WHOLE_PROGRAM: Final = of_function(None)
 """The site of facts about all of a program."""
@@ -94,20 +95,26 @@ class Recorder:
 class Relay:
     """A call of a function of Python's library that raised, as the function of a ``PrimOp``: where it is said to be.
 
-    Its number goes above that of the ``raise`` in the prelude.
+    Its number goes above that of the ``raise`` in the prelude. What a function of the user's raises that the library
+    calls is said to be where it is.
 
     Attributes:
         number: Which of the program's failures.
         text: The call.
         location: Where it stands.
+        failures: All of them.
     """
 
     number: int
     text: str
     location: Location
+    failures: Failures = field(repr=False)
 
     def __call__(self, number: Any) -> tuple[Any]:
-        return (number + self.number * MOST_FAILURES,)
+        of_library, above = self.failures.of_library, self.number * MOST_FAILURES
+        if not is_array(number):
+            return (number + above if number in of_library else number,)
+        return (jnp.where(jnp.isin(number, np.array(of_library, np.int32)), number + above, number),)
 
 
 MOST_FAILURES: Final = 1 << 11
@@ -119,6 +126,12 @@ class Failures:
     """The failures of one program, as its statements are met."""
 
     all: list[Recorder | Relay] = field(default_factory=list)
+
+    @property
+    def of_library(self) -> list[int]:
+        """The numbers of those that the prelude raises."""
+        raised = [one for one in self.all if isinstance(one, Recorder)]
+        return [one.number for one in raised if is_of_prelude(one.location.file)]
 
     def caught(self, number: Any, kinds: Any) -> Any:
         """Whether a failure is one of some classes, a Python bool where that is known as the program is built.

@@ -27,12 +27,14 @@ from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
 from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.checkpoints import from_jax
+from hlobatch.frontend.differentiated import differentiated, differentiating, is_differentiated
 from hlobatch.frontend.effects import prints
 from hlobatch.frontend.files import is_users
 from hlobatch.frontend.library import check_grows, standing_in
 from hlobatch.frontend.nested import Closure
 from hlobatch.frontend.traced_functions import as_meant
 from hlobatch.prelude import is_of_prelude, standing_for
+from hlobatch.prelude.jax import slopes
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +45,8 @@ class Calls:
         function: The function, plain or batched, without what it is bound to.
         receiver: How the call expression's function gives the first argument: ``"__self__"`` if it is a bound method,
             ``"itself"`` if it is an object that can be called, ``"values"`` if it gives what it captures,
-            ``"bound"`` if tracing has to tell (``functools.partial``), ``""`` if it gives nothing.
+            ``"differentiated"`` if it gives what is differentiated, ``"bound"`` if tracing has to tell
+            (``functools.partial``), ``""`` if it gives nothing.
     """
 
     function: Any
@@ -64,6 +67,8 @@ def called(function: Any) -> Calls | None:
         return None if inner is None or inner.receiver == "values" else Calls(inner.function, "bound")
     if isinstance(function, Closure):
         return Calls(function.template, "values")
+    if is_differentiated(function):
+        return Calls(slopes, "differentiated")
     if is_batched(function):
         receiver = getattr(function, "__self__", None)
         return Calls(function) if receiver is None else Calls(function.__func__, "__self__")
@@ -105,7 +110,9 @@ def follow(site: Site, function: Any, /, *args: Any, **kwargs: Any) -> Any:
         Learned: The function has to be a part of the program.
         Exception: What the function raises, for another reason than that its arguments differ between lanes.
     """
-    function = dispatched(function, args)
+    if (made := differentiating(function, args, kwargs)) is not None:
+        return made
+    function = differentiated(dispatched(function, args))
     target = called(function)
     if function is functools.partial:
         return jax.tree_util.Partial(*args, **kwargs)  # which may hold what differs between lanes
@@ -164,15 +171,20 @@ def bound(signature: inspect.Signature, function: Any, /, *args: Any, **kwargs: 
     Raises:
         TypeError: They do not fit.
     """
-    while not isinstance(function, types.FunctionType):
+    while not isinstance(function, types.FunctionType) or is_differentiated(function):
         if isinstance(function, functools.partial):
             args, kwargs, function = (*function.args, *args), {**function.keywords, **kwargs}, function.func
+        elif isinstance(function, Closure):
+            break
         elif is_batched(function):
             receiver = getattr(function, "__self__", None)
             args = args if receiver is None else (receiver, *args)
             break
         elif isinstance(function, types.MethodType):
             args, function = (function.__self__, *args), function.__func__
+        elif is_differentiated(function):
+            args = (differentiated(function), *args)
+            break
         else:
             args, function = (function, *args), type(function).__call__
     arguments = signature.bind(*args, **kwargs)

@@ -19,7 +19,7 @@ from hlobatch.frontend import builtins as batched_builtins
 from hlobatch.frontend.callees import Called, Callee, changed_default
 from hlobatch.frontend.changes import GivesBack, rebinding
 from hlobatch.frontend.guesses import Expected, tried
-from hlobatch.frontend.nested import Default, unnamed_function
+from hlobatch.frontend.nested import Default
 from hlobatch.frontend.operands import operands_of, with_operands
 from hlobatch.frontend.places import as_target
 from hlobatch.frontend.scopes import root_of
@@ -199,12 +199,7 @@ class CallLowering:
         if not isinstance(value, ast.expr):
             return ast.copy_location(self.function.constant(value), node)
         if isinstance(value, ast.Lambda) and self.function.name_of(value) is None:
-            template = unnamed_function(
-                self.function.source, self.function.callee.key, self.function.local, self.function.scope, value
-            )
-            for kept, default in template.defaults.items():
-                self.function.store(kept, default, node)
-            return self.function.closure(template, value)
+            return self.function.closure_of(value)
         return value
 
     def _copy(self, callee: Callee, node: ast.Call) -> Callee:
@@ -235,12 +230,6 @@ class CallLowering:
     def _bound_by_tracing(self, node: ast.Call, callee: Callee) -> dict[str, Any]:
         """Arguments by parameter, where only tracing knows which is which."""
         signature = callee.source.signature
-        if callee.captured:
-            raise UnsupportedSyntaxError(
-                "a function defined inside is called with * or **",
-                self.function.location(node),
-                help="write the arguments out; pass a tuple or a dict as one argument.",
-            )
         parts = [self.function.constant(signature), node.func, *node.args]
         call = ast.copy_location(ast.Call(ast.Name("__hb_bound", ast.Load()), parts, node.keywords), node)
         found = load(self.function.as_variable(self.function.with_simple_children(call), node), node)
@@ -271,6 +260,8 @@ def _receiver(function: ast.expr, how: str) -> list[ast.expr]:
             return []
         case _ if how == "itself":
             return [function]
+        case _ if how == "differentiated":
+            return [helper("__hb_differentiated", [function], function)]
         case ast.Attribute(value):
             return [value]
     return [ast.copy_location(ast.Attribute(function, how, ast.Load()), function)]

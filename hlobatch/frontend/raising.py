@@ -163,7 +163,8 @@ class RaisingLowering(ExpressionLowering):
     def _relay(self, where: str, node: ast.Call) -> None:
         """Emit that a call of a function of Python's library is what has raised."""
         text, place, failure = self.source.text(node), self.location(node), self.variable(FAILURE)
-        relay = self.callees.fails(lambda number: Relay(number, text, place))
+        known = self.callees.failures
+        relay = self.callees.fails(lambda number: Relay(number, text, place, known))
         self.blocks.add(PrimOp((failure,), (failure,), relay, text, location=place, read_at=(place,)))
         self.go(where, node)
 

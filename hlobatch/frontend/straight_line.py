@@ -26,6 +26,7 @@ from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.blocks import BlockBuilder
 from hlobatch.frontend.callees import Callee, static_value
 from hlobatch.frontend.changes import ChangesByCalls, changed_by_methods, rebinding
+from hlobatch.frontend.differentiated import differentiates
 from hlobatch.frontend.following import called
 from hlobatch.frontend.library import is_built_in
 from hlobatch.frontend.meanings import Meanings, is_comprehension
@@ -247,7 +248,8 @@ class StraightLineLowering:
         if isinstance(node.func, ast.Name) and node.func.id.startswith(HELPER):
             return False
         value = static_value(node.func, self.source, self.local)
-        return value is MISSING or value is functools.partial or called(value) is not None
+        gives_function = value is functools.partial or differentiates(value)
+        return value is MISSING or gives_function or called(value) is not None
 
     def _check_global(self, name: str, node: ast.AST) -> None:
         if self.source.resolve(name) is MISSING:

@@ -95,7 +95,7 @@ def with_inputs_read_directly(program: Program) -> Program:
             if not pairs:
                 return
             written, read = zip(*pairs, strict=True)
-            op = op.replace(vars_in=read, vars_out=written)
+            op = op.replace(vars_in=read, vars_out=written, function=MOVE)
         elif isinstance(op, FunctionCallOp):
             parameters = program.function(op.function).vars_in
             given = zip(parameters, op.vars_in, strict=True)

@@ -201,7 +201,7 @@ class _Forward:
 
     def _temporary(self, array: Array, op: FunctionCallOp) -> str:
         """A variable for the tangent of an array that is not active where a call is."""
-        owner = op.vars_out[0].rsplit(".", 1)[0]
+        owner = (*op.vars_out, *op.vars_in)[0].rsplit(".", 1)[0]
         return self._like(array, f"{owner}.$tangent")
 
     def _like(self, array: Array, name: str) -> str:

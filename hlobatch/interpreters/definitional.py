@@ -16,6 +16,7 @@ import numpy as np
 
 from hlobatch.ir import physical
 from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.names import is_of_a_lane
 from hlobatch.ir.ops import (
     HALT,
     BranchOp,
@@ -48,7 +49,8 @@ def interpret(program: Program, *inputs: Any) -> Any:
     Raises:
         Exception: The user's own, if this example raises.
     """
-    results: Sequence[Any] = _call(program, program.main_function(), inputs, {})
+    of_lane: Stacks = {name: [] for name in program.var_defs if is_of_a_lane(name)}
+    results: Sequence[Any] = _call(program, program.main_function(), inputs, of_lane)
     if program.failures:
         *results, number, details = results
         failure = next((failure for failure in program.failures if failure.number == int(number)), None)
@@ -79,7 +81,7 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
                 _write(program, stacks, name, value)
         case FunctionCallOp():
             arguments = tuple(_read(program, stacks, name) for name in op.vars_in)
-            results = _call(program, program.function(op.function), arguments, _shared(program, stacks))
+            results = _call(program, program.function(op.function), arguments, _seen(program, stacks))
             for name, value in zip(op.vars_out, results, strict=True):
                 _write(program, stacks, name, value)
         case LogOp():
@@ -95,9 +97,13 @@ def _instruction(program: Program, stacks: Stacks, op: Op) -> None:
             raise TypeError(f"no meaning is given to {op!r}")
 
 
-def _shared(program: Program, stacks: Stacks) -> Stacks:
-    """The variables that every function may read: computed once, by main, and never overwritten."""
-    return {name: values for name, values in stacks.items() if program.alloc(name) is VariableAllocation.SHARED}
+def _seen(program: Program, stacks: Stacks) -> Stacks:
+    """What a function that is called sees: the lane's own variables, which it may write, and others as they are."""
+
+    def is_one(name: str) -> bool:
+        return is_of_a_lane(name) or program.alloc(name) is VariableAllocation.SHARED
+
+    return {name: values if is_one(name) else values[-1:] for name, values in stacks.items()}
 
 
 def _next(stacks: Stacks, terminator: Op) -> str:

@@ -99,7 +99,7 @@ def noise_of_draw(key: Array, number: Array, dim: int, dtype: Any, max_depth: in
 
 
 def make_advance(
-    log_density: FlatLogDensity, max_depth: int, *, shared_scale: bool, shared_data: bool, options: Any
+    log_density: FlatLogDensity, max_depth: int, *, followed: bool, shared_scale: bool, shared_data: bool, options: Any
 ) -> hb.BatchedFunction[..., tuple[Chain, Drawn]]:
     """Returns `advance(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
 
@@ -108,11 +108,12 @@ def make_advance(
     Args:
         log_density: Of a position and the data.
         max_depth: Doublings at most.
+        followed: Whether lanes have to run the density.
         shared_scale: Whether all chains have one metric; else each has its own.
         shared_data: Likewise of the data.
         options: Of `hb.batch`, such as `lanes`.
     """
-    transition = make_transition(log_density, max_depth)
+    transition = make_transition(log_density, max_depth, followed=followed)
     in_axes = (0, 0, 0, 0, None, None if shared_scale else 0, None if shared_data else 0)
 
     @hb.batch(in_axes=in_axes, **{"optimizations": OPTIMIZATIONS, "max_stack_depth": max_depth + 2, **options})

@@ -15,7 +15,9 @@ import jax
 import jax.numpy as jnp
 from jax import Array
 
+import hlobatch as hb
 from hlobatch.mcmc.chains import noise_of_draw
+from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.nuts import Point, Transition, make_transition
 from hlobatch.mcmc.parameters import Parameters, describe
 
@@ -89,11 +91,16 @@ class Nuts:
         def step(key: Array, state: KernelState) -> tuple[KernelState, KernelInfo]:
             return kernel(key, state, logdensity_fn, step_size, inverse_mass_matrix, max_num_doublings)
 
-        return Kernel(lambda position: self.init(position, logdensity_fn), _OfOneChain(step))
+        def init(position: Any) -> KernelState:
+            value_and_gradient = _value_and_gradient(logdensity_fn, describe(position))
+            value, gradient = value_and_gradient(position)
+            return KernelState(position, value, gradient)
+
+        return Kernel(_OfOneChain(init), _OfOneChain(step))
 
     def init(self, position: Any, logdensity_fn: LogDensity) -> KernelState:
         """A chain at a position."""
-        value, gradient = jax.value_and_grad(logdensity_fn)(position)
+        value, gradient = _value_and_gradient(logdensity_fn, describe(position))(position)
         return KernelState(position, value, gradient)
 
     def build_kernel(self, *_: Any, **__: Any) -> Callable[..., tuple[KernelState, KernelInfo]]:
@@ -132,7 +139,7 @@ class _BatchOfOne(_OfOneChain):
 
     def __call__(self, *args: Any) -> Any:
         """Call it on a batch that has the chain alone."""
-        results = self.batched(*jax.tree.map(lambda leaf: leaf[None], args))
+        results = self.batched(*jax.tree.map(lambda leaf: jnp.asarray(leaf)[None], args))
         return jax.tree.map(lambda leaf: leaf[0], results)
 
 
@@ -166,7 +173,33 @@ def _step(
 @functools.lru_cache(maxsize=16)
 def _transition(logdensity_fn: LogDensity, parameters: Parameters, max_depth: int) -> Transition:
     """The transition of a log density, made once for each so that it is traced once."""
-    return _BatchOfOne(make_transition(parameters.log_density(logdensity_fn), max_depth))
+    density = parameters.log_density(logdensity_fn)
+    return _BatchOfOne(make_transition(density, max_depth, followed=_is_followed(logdensity_fn, parameters)))
+
+
+@functools.lru_cache(maxsize=16)
+def _is_followed(logdensity_fn: LogDensity, parameters: Parameters) -> bool:
+    """Whether lanes have to run a log density."""
+    position = jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype)
+    return is_followed(parameters.log_density(logdensity_fn), position, ())
+
+
+@functools.lru_cache(maxsize=16)
+def _value_and_gradient(logdensity_fn: LogDensity, parameters: Parameters) -> Callable[[Any], tuple[Array, Any]]:
+    """The log density of one chain, and its gradient, made once for each so that it is traced once."""
+    if not _is_followed(logdensity_fn, parameters):
+        return jax.value_and_grad(logdensity_fn)
+
+    @hb.batch
+    def density(position: Any) -> Array:
+        value: Array = logdensity_fn(position)
+        return value
+
+    @hb.batch
+    def value_and_gradient(position: Any) -> tuple[Array, Any]:
+        return jax.value_and_grad(density)(position)
+
+    return _BatchOfOne(value_and_gradient)
 
 
 nuts: Final = Nuts()

@@ -127,17 +127,20 @@ class Trajectory(NamedTuple):
 Transition = Callable[[Point, Noise, Array, Array, Any], tuple[Point, Tally, Array]]
 
 
-def make_transition(log_density: FlatLogDensity, max_depth: int) -> Transition:
+def make_transition(log_density: FlatLogDensity, max_depth: int, *, followed: bool = False) -> Transition:
     """Returns `transition(point, noise, step_size, scale, data) -> (point, tally, depth)`, for one chain.
 
     Args:
         log_density: of a position and the data.
         max_depth: doublings at most, hence `2**max_depth - 1` leaves.
+        followed: whether lanes have to run the density, which JAX cannot trace.
     """
+    density = hb.batch(log_density) if followed else log_density
+    step_on = hb.batch(leaf) if followed else leaf
 
     @hb.batch
     def build_tree(walk: Walk, depth: Any, key: Array, scale: Array, data: Any) -> Walk:
-        walk = leaf(log_density, walk, key, scale, data)
+        walk = step_on(density, walk, key, scale, data)
         for level in range(depth):
             if walk.stopped:
                 break

@@ -16,12 +16,14 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
+import hlobatch as hb
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
+from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
-from hlobatch.mcmc.nuts import Noise, Point
+from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point
 from hlobatch.mcmc.parameters import Parameters
-from hlobatch.mcmc.step_size import StepSize, begun, first_log_step, settled
+from hlobatch.mcmc.step_size import Start, StepSize, begun, first_log_step, searching, settled
 
 PIECE: Final = 25
 """Draws of each chain that are summed up at a time: windows are multiples of it, most of them."""
@@ -37,6 +39,7 @@ class Shape:
         pool: Whether all chains have one metric and one step size.
         shared_data: Whether all chains have the same data.
         max_depth: Doublings of a trajectory at most.
+        followed: Whether lanes have to run the log density, which JAX cannot trace.
         options: Of `hb.batch`, as items.
     """
 
@@ -45,6 +48,7 @@ class Shape:
     pool: bool
     shared_data: bool
     max_depth: int
+    followed: bool
     options: tuple[tuple[str, Any], ...]
 
 
@@ -99,6 +103,60 @@ class Programs:
         return self.first_step(point, momenta, scale, data)
 
 
+Starting = tuple[Callable[[Array, Any], Point], Callable[[Point, Array, Array, Any], StepSize]]
+"""`evaluate` and `first_step` of `Programs`."""
+
+
+def started_by_jax(log_density: FlatLogDensity, data_axis: int | None, scale_axis: int | None) -> Starting:
+    """Returns what a run starts with, for a log density that JAX can trace."""
+    value_and_grad = jax.value_and_grad(log_density)
+
+    def evaluate(position: Array, data: Any) -> Point:
+        value, gradient = value_and_grad(position, data)
+        return Point(position, value, gradient, -value)
+
+    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
+        start = Start(point.position, point.log_density, point.gradient, momenta[0], scale)
+        return begun(first_log_step(lambda position: value_and_grad(position, data), start))
+
+    return (
+        jax.jit(jax.vmap(evaluate, (0, data_axis))),
+        jax.jit(jax.vmap(first_step, (0, 0, scale_axis, data_axis))),
+    )
+
+
+def started_in_lanes(log_density: FlatLogDensity, data_axis: int | None, scale_axis: int | None) -> Starting:
+    """Returns what a run starts with, for a log density that lanes have to run."""
+    value_and_grad = jax.value_and_grad(hb.batch(log_density))
+
+    @hb.batch(in_axes=(0, data_axis))
+    def evaluate(position: Array, data: Any) -> Point:
+        value, gradient = value_and_grad(position, data)
+        return Point(position, value, gradient, -value)
+
+    @hb.batch(in_axes=(0, 0, scale_axis, data_axis))
+    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
+        start = Start(point.position, point.log_density, point.gradient, momenta[0], scale)
+        search = searching(start)
+        while not search.is_found:
+            value, slope = value_and_grad(start.ahead(search), data)
+            search = start.judged(search, value, slope)
+        return begun(search.log_step)
+
+    return evaluate, first_step
+
+
+@kept
+def is_followed_for(
+    log_density: Callable[..., Any], parameters: Parameters, data_types: Any, shared_data: bool
+) -> bool:
+    """Returns whether lanes have to run a log density of parameters and data."""
+    structure, types = data_types
+    shapes = [jax.ShapeDtypeStruct(shape if shared_data else shape[1:], dtype) for shape, dtype in types]
+    position = jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype)
+    return is_followed(parameters.log_density(log_density), position, jax.tree.unflatten(structure, shapes))
+
+
 @kept
 def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     """Returns the functions for a log density of parameters and data.
@@ -107,17 +165,10 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     """
     parameters, dense, pool = shape.parameters, shape.dense, shape.pool
     of_position = parameters.log_density(log_density)
-    value_and_grad = jax.value_and_grad(of_position)
     data_axis = None if shape.shared_data else 0
     scale_axis = None if pool else 0
-
-    def evaluate(position: Array, data: Any) -> Point:
-        value, gradient = value_and_grad(position, data)
-        return Point(position, value, gradient, -value)
-
-    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
-        here = (point.position, point.log_density, point.gradient)
-        return begun(first_log_step(lambda position: value_and_grad(position, data), *here, momenta[0], scale))
+    starting = started_in_lanes if shape.followed else started_by_jax
+    evaluate, first_step = starting(of_position, data_axis, scale_axis)
 
     def pooled(step: StepSize) -> StepSize:
         step = jax.vmap(settled)(step)
@@ -132,7 +183,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         return no_moments(chains, dim, dense=dense, pool=pool, dtype=dtype), scale
 
     return Programs(
-        evaluate=jax.jit(jax.vmap(evaluate, (0, data_axis))),
+        evaluate=evaluate,
         noise=jax.jit(
             partial(noise_for, dim=parameters.dim, dtype=parameters.dtype, max_depth=shape.max_depth),
             static_argnames="rows",
@@ -140,11 +191,12 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         advance=make_advance(
             of_position,
             shape.max_depth,
+            followed=shape.followed,
             shared_scale=pool,
             shared_data=shape.shared_data,
             options=dict(shape.options),
         ),
-        first_step=jax.jit(jax.vmap(first_step, (0, 0, scale_axis, data_axis))),
+        first_step=first_step,
         pooled=jax.jit(pooled),
         learn=jax.jit(with_draws),
         scale=jax.jit(factor),

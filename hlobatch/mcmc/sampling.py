@@ -14,7 +14,7 @@ from jax import Array
 
 from hlobatch.mcmc.chains import STATISTICS, Chain
 from hlobatch.mcmc.nuts import Point
-from hlobatch.mcmc.programs import Programs, Shape, programs_for, what_to_keep
+from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_for, what_to_keep
 from hlobatch.mcmc.progress import Report, reporter
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.run import Run
@@ -62,8 +62,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     `pool`, among any other chains, except for the rounding of another compilation.
 
     Args:
-        log_density: The log density of one chain, up to a constant: `log_density(parameters, *data)`, a scalar. JAX
-            differentiates it. Arrays that it closes over are shared by all chains.
+        log_density: The log density of one chain, up to a constant: `log_density(parameters, *data)`, a scalar. It may
+            loop until it converges, or call itself, and is differentiated. Arrays that it closes over are shared by all
+            chains.
         init: The parameters, a pytree of real arrays `[chains, ...]`. With `chains`, the parameters of one chain,
             around which all start, or a function from a key to the parameters of one chain.
         key: A typed key, `jax.random.key(0)`.
@@ -119,7 +120,10 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         raise ValueError("chains with data of their own have different posteriors: they cannot pool what they learn.")
     data = jax.tree.map(jnp.asarray, tuple(data))
     options = tuple((batch_options or {}).items())
-    shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, options)
+    leaves, structure = jax.tree.flatten(data)
+    types = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
+    followed = is_followed_for(log_density, parameters, types, not data_per_chain)
+    shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, followed, options)
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
     if state is None:

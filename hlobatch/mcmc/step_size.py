@@ -70,42 +70,74 @@ def settled(step: StepSize) -> StepSize:
     return step._replace(log_step=log_step)
 
 
-def first_log_step(
-    value_and_gradient: Callable[[Array], tuple[Array, Array]],
-    position: Array,
-    log_density: Array,
-    gradient: Array,
-    momentum: Array,
-    scale: Array,
-) -> Array:
-    """Returns the logarithm of a step size of about the right magnitude (algorithm 4).
+class Search(NamedTuple):
+    """A search for a first step size.
 
     It is the first power of 2, up from 1 if one such step is accepted, else down, of which the opposite is true.
 
-    Args:
-        value_and_gradient: Of the log density at a position.
-        position: Of the chain, `Float[Array, "dim"]`; `log_density` and `gradient` are there.
-        log_density: `Float[Array, ""]`.
-        gradient: `Float[Array, "dim"]`.
+    Attributes:
+        log_step: `Float[Array, ""]`, what is tried.
+        direction: `Float[Array, ""]`, 1 or -1; 0 before the first try.
+        is_found: `Bool[Array, ""]`.
+    """
+
+    log_step: Array
+    direction: Array
+    is_found: Array
+
+
+class Start(NamedTuple):
+    """Where a step is tried.
+
+    Attributes:
+        position: Of the chain, `Float[Array, "dim"]`.
+        log_density: `Float[Array, ""]`, there.
+        gradient: `Float[Array, "dim"]`, there.
         momentum: `Float[Array, "dim"]`, standard normal.
         scale: The metric.
     """
 
-    def is_accepted(log_step: Array) -> Array:
-        step = jnp.exp(log_step)
-        half = momentum + 0.5 * step * whitened(scale, gradient)
-        value, slope = value_and_gradient(position + step * widened(scale, half))
-        end = half + 0.5 * step * whitened(scale, slope)
-        log_ratio = value - log_density + 0.5 * jnp.sum(momentum**2) - 0.5 * jnp.sum(end**2)
-        return log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # not where it is NaN
+    position: Array
+    log_density: Array
+    gradient: Array
+    momentum: Array
+    scale: Array
 
-    def further(carry: tuple[Array, Array, Array]) -> tuple[Array, Array, Array]:
-        log_step, direction, _ = carry
-        wanted = jnp.where(is_accepted(log_step), 1.0, -1.0).astype(direction.dtype)
-        direction = jnp.where(direction == 0.0, wanted, direction)
-        is_found = (wanted != direction) | (jnp.abs(log_step) > SEARCHED_FAR)
-        return jnp.where(is_found, log_step, log_step + direction * math.log(2.0)), direction, is_found
+    def half(self, search: Search) -> Array:
+        """The momentum in the middle of the step that is tried."""
+        return self.momentum + 0.5 * jnp.exp(search.log_step) * whitened(self.scale, self.gradient)
 
-    zero = jnp.zeros_like(log_density)
-    log_step, _, _ = jax.lax.while_loop(lambda carry: ~carry[2], further, (zero, zero, jnp.bool_(False)))
-    return log_step
+    def ahead(self, search: Search) -> Array:
+        """The position at its end."""
+        return self.position + jnp.exp(search.log_step) * widened(self.scale, self.half(search))
+
+    def judged(self, search: Search, value: Array, slope: Array) -> Search:
+        """What is tried next, given the log density and its gradient at the end."""
+        end = self.half(search) + 0.5 * jnp.exp(search.log_step) * whitened(self.scale, slope)
+        log_ratio = value - self.log_density + 0.5 * jnp.sum(self.momentum**2) - 0.5 * jnp.sum(end**2)
+        is_accepted = log_ratio > jnp.log(SEARCHED_ACCEPTANCE)  # not where it is NaN
+        wanted = jnp.where(is_accepted, 1.0, -1.0).astype(search.direction.dtype)
+        direction = jnp.where(search.direction == 0.0, wanted, search.direction)
+        is_found = (wanted != direction) | (jnp.abs(search.log_step) > SEARCHED_FAR)
+        log_step = jnp.where(is_found, search.log_step, search.log_step + direction * math.log(2.0))
+        return Search(log_step, direction, is_found)
+
+
+def searching(start: Start) -> Search:
+    """Returns the search before its first try."""
+    zero = jnp.zeros_like(start.log_density)
+    return Search(zero, zero, jnp.bool_(False))
+
+
+def first_log_step(value_and_gradient: Callable[[Array], tuple[Array, Array]], start: Start) -> Array:
+    """Returns the logarithm of a step size of about the right magnitude (algorithm 4).
+
+    Args:
+        value_and_gradient: Of the log density at a position.
+        start: Where it is tried.
+    """
+
+    def further(search: Search) -> Search:
+        return start.judged(search, *value_and_gradient(start.ahead(search)))
+
+    return jax.lax.while_loop(lambda search: ~search.is_found, further, searching(start)).log_step

@@ -104,7 +104,7 @@ _KINDS: Final = (types.BuiltinFunctionType, types.FunctionType, types.MethodDesc
 
 def names() -> Mapping[str, Sequence[str]]:
     """By module of Python's library, the functions of it that this package has."""
-    return {module: sorted(found) for module, found in _modules().items()}
+    return {module: sorted(found) for module, found in _modules().items() if found}
 
 
 @functools.cache

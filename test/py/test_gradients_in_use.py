@@ -393,15 +393,6 @@ def test_what_has_no_number_for_each_example() -> None:
         hb.value_and_grad(lambda x: x)
 
 
-def test_inside_of_a_lane_it_cannot_be_seen() -> None:
-    @hb.batch
-    def step(x, n):
-        return x - hb.value_and_grad(turns)(x[None], n[None], W)[1]
-
-    with pytest.raises(hb.UnsupportedSyntaxError, match="'turns' is batched, but this call of it cannot be seen"):
-        step(X, N)
-
-
 def test_a_gradient_is_exported_by_jax() -> None:
     with pytest.raises(TypeError, match=r"JAX exports a gradient: jax\.export"):
         hb.export(hb.value_and_grad(turns), X, N, W)
