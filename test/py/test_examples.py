@@ -61,3 +61,13 @@ def test_train_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pyt
     assert len(losses) == 7
     assert losses[-1] < 0.8 * losses[0]
     assert plot.read_bytes().startswith(b"\x89PNG")
+
+
+def test_train_ode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    plot = tmp_path / "cell.png"
+    monkeypatch.setattr(sys, "argv", ["train_ode.py", "--steps", "30", "--forecasts", "120", "--plot", str(plot)])
+    runpy.run_path(str(EXAMPLES / "train_ode.py"), run_name="__main__")
+    losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+),", capsys.readouterr().out, re.MULTILINE)]
+    assert len(losses) == 7
+    assert losses[-1] < 0.8 * losses[0]
+    assert plot.read_bytes().startswith(b"\x89PNG")
