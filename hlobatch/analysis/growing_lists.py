@@ -20,12 +20,13 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis import rows
-from hlobatch.analysis.containers import SIZE, number
+from hlobatch.analysis.containers import SIZE, capacity, number
 from hlobatch.analysis.identity import holds
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.one_of import held, ranked
 from hlobatch.analysis.rings import Ring
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
+from hlobatch.ir.types import Static
 from hlobatch.ir.value import Collection
 
 
@@ -299,19 +300,20 @@ class GrowingList(Ring):
 
     def _span(self, key: slice) -> tuple[Any, Any, Any]:
         """The number of the first item of a slice, how far it is to the next, and how many there are."""
-        step = 1 if key.step is None else key.step
-        if not is_tracer(step) and step == 0:
+        step: Any = 1 if key.step is None else key.step
+        none = step == 0
+        if none is True:
             raise ValueError("slice step cannot be zero")
-        if is_tracer(step):
-            fails(ValueError, "slice step cannot be zero", step == 0)
-            step = jnp.where(step == 0, 1, step)
+        fails(ValueError, "slice step cannot be zero", none)
+        step = jnp.where(none, 1, step)
         step = jnp.clip(step, -self.capacity - 1, self.capacity + 1).astype(jnp.int32)
         forwards = step > 0
         least, most = jnp.where(forwards, 0, -1), jnp.where(forwards, self.size, self.size - 1)
         first = self._bound(key.start, jnp.where(forwards, least, most), least, most)
         last = self._bound(key.stop, jnp.where(forwards, most, least), least, most)
         way = jnp.where(forwards, last - first, first - last)
-        return first, step, jnp.maximum((way + jnp.abs(step) - 1) // jnp.abs(step), 0)
+        count = jnp.maximum((way + jnp.abs(step) - 1) // jnp.abs(step), 0)
+        return first, step, jnp.where(none, 0, count)
 
     def _bound(self, value: Any, default: Any, least: Any = 0, most: Any = None) -> Any:
         if value is None:
@@ -325,11 +327,89 @@ def _is_one(step: Any) -> bool:
     return step is None or (not is_tracer(step) and step == 1)
 
 
+class Most(int):
+    """The capacity of a deque that forgets what there is no room for: its ``maxlen``."""
+
+
 @jax.tree_util.register_pytree_node_class
 class GrowingDeque(GrowingList):
     """A ``collections.deque``."""
 
     python = deque
+
+    @classmethod
+    def of(cls, values: Any, bound: int | None = None) -> Self:
+        return super().of(values, _most_of(values, bound))
+
+    @classmethod
+    def type_of(cls, values: Any, bound: int | None = None) -> Self:
+        return super().type_of(values, _most_of(values, bound))
+
+    def together(self, other: Any) -> Self:
+        both: Self = super().together(other)
+        others = other.bound if isinstance(other, GrowingDeque) else _most_of(other, None)
+        if self.forgets != isinstance(others, Most) or (self.forgets and self.bound != others):
+            raise BatchTypeError("one is a deque of another `maxlen` than the other")
+        return both
+
+    @property
+    def forgets(self) -> bool:
+        """Whether it forgets items for which there is no room."""
+        return isinstance(self.bound, Most)
+
+    @property
+    def maxlen(self) -> int | None:
+        """How many items there may be, as Python has it."""
+        return int(self.bound) if isinstance(self.bound, Most) else None
+
+    def as_python(self) -> Any:
+        return deque(super().as_python(), self.maxlen)
+
+    def with_capacity(self, bound: int | None) -> GrowingList:
+        return self if self.forgets else super().with_capacity(bound)
+
+    def in_order(self) -> GrowingList:
+        items = GrowingList(self.items, self.size, self.start, None if self.forgets else self.bound)
+        if not self.forgets or self.items is None:
+            return items
+        more = capacity(self.kind, self.capacity, None)  # a list of them may get others
+        return GrowingList(rows.rows_kind(self.kind, more), SIZE).hold(items)
+
+    def append(self, value: Any) -> None:
+        if self.forgets and self.items is not None:
+            self.start = jnp.int32(0) if self.start is None else self.start
+            self.start = jnp.where(self._is_full(), self.place(1), self.start)
+            self.size = jnp.where(self._is_full(), self.size - 1, self.size)
+        self.put_at_end(value)
+        self._leave_out_what_is_too_much()
+
+    def extend(self, values: Any) -> None:
+        if not self.forgets:
+            super().extend(values)
+            return
+        if isinstance(values, Collection):
+            raise UnsupportedSyntaxError(
+                "a deque with a `maxlen` takes items whose number differs between lanes",
+                help="write a `for` over them, and `append` each.",
+            )
+        for value in values:
+            self.append(value)
+
+    def insert(self, index: Any, value: Any) -> None:
+        if self.forgets:
+            raise UnsupportedSyntaxError(
+                "`insert` puts an item into a deque with a `maxlen`, which Python refuses where it is full",
+                help="use `append` or `appendleft`, which forget an item for it.",
+            )
+        super().insert(index, value)
+
+    def _is_full(self) -> Any:
+        return self.size >= jnp.int32(self.bound)
+
+    def _leave_out_what_is_too_much(self) -> None:
+        """Let there be no item where ``maxlen`` is 0."""
+        if self.forgets and self.bound == 0:
+            self.size = jnp.int32(0)
 
     def popleft(self) -> Any:
         self.need("pop from an empty deque")
@@ -344,11 +424,14 @@ class GrowingDeque(GrowingList):
 
     def appendleft(self, value: Any) -> None:
         self.make_room(rows.kind_of(value))
+        if self.forgets:
+            self.size = jnp.where(self._is_full(), self.size - 1, self.size)
         self.check_room(self.size >= self.capacity)
         start = jnp.int32(0) if self.start is None else self.start
         self.start = jnp.where(start == 0, self.capacity - 1, start - 1)
         self.set_items(rows.put(self.items, self.start, value), [value])
         self.size = self.size + 1
+        self._leave_out_what_is_too_much()
 
     def extendleft(self, values: Any) -> None:
         for value in values:
@@ -360,3 +443,9 @@ class GrowingDeque(GrowingList):
         order = jnp.arange(self.capacity)
         turned = (order - n) % jnp.maximum(self.size, 1)
         self.reorder(jnp.where(order < self.size, turned, order))
+
+
+def _most_of(values: Any, bound: int | None) -> int | None:
+    """The capacity of a deque, of one of Python's or of its type: its ``maxlen``, if it has one."""
+    most = getattr(values.value if isinstance(values, Static) else values, "maxlen", None)
+    return bound if most is None else Most(most)

@@ -19,8 +19,9 @@ import jax.numpy as jnp
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis import rows
+from hlobatch.analysis.containers import SIZE
 from hlobatch.analysis.growing_kinds import growing
-from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList
+from hlobatch.analysis.growing_lists import GrowingDeque, GrowingList, Most
 from hlobatch.analysis.growing_tables import GrowingCounter, GrowingDict, GrowingSet
 from hlobatch.analysis.lane_failures import fails
 from hlobatch.analysis.one_of import ranked
@@ -106,7 +107,8 @@ def listed(are_starred: Sequence[bool], *parts: Any) -> Any:
 def as_list(iterable: Any = (), /) -> Any:
     """``list(iterable)``."""
     if isinstance(iterable, GrowingList):
-        return GrowingList(iterable.items, iterable.size, iterable.start, iterable.bound)
+        own = iterable.in_order()
+        return GrowingList(own.items, own.size, own.start, own.bound)
     if isinstance(iterable, GrowingSet):
         iterable.turn(0)  # whose order nobody knows
     if isinstance(iterable, Table):
@@ -122,15 +124,20 @@ def as_list(iterable: Any = (), /) -> Any:
 
 def as_deque(iterable: Any = (), maxlen: int | None = None) -> Any:
     """``deque(iterable)``."""
-    if maxlen is not None:
+    if is_tracer(maxlen):
         raise BatchTypeError(
-            "a deque that forgets holds values that differ between lanes",
+            "the `maxlen` of a deque differs between lanes",
             help="write `if len(queue) == n: queue.popleft()` before what is appended.",
         )
     items = as_list(iterable)
-    if isinstance(items, GrowingList):
+    if maxlen is not None:
+        items = items[-maxlen:] if maxlen else []
+    if not isinstance(items, GrowingList):
+        return GrowingDeque.of(items, None if maxlen is None else Most(maxlen))
+    if maxlen is None:
         return GrowingDeque(items.items, items.size, items.start, items.bound)
-    return GrowingDeque.of(items)
+    kind = None if items.items is None else rows.rows_kind(items.kind, max(items.capacity, maxlen))
+    return GrowingDeque(kind, SIZE, None, Most(maxlen)).hold(items)
 
 
 def as_set(iterable: Any = (), /) -> Any:

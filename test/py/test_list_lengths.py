@@ -251,6 +251,24 @@ def of_another_size(n):
     return sum(x)
 
 
+@program
+def unchanged_where_it_fails(n):
+    x, y, z = list(range(n)), list(range(n)), list(range(n))
+    try:
+        x[::2] = [1, 2, 30]
+    except ValueError:
+        y.append(5)
+    try:
+        del y[:: n - 3]
+    except ValueError:
+        z.append(7)
+    try:
+        z[:: n - 3] = [50, 51]
+    except ValueError:
+        x.append(1)
+    return sum(x), sum(y), sum(z)
+
+
 # Ranges whose step is the lane's
 
 
@@ -408,6 +426,34 @@ def put_behind_each_other(n):
     return len(out), sum(out), len(items)
 
 
+# Deques that forget
+
+
+@program
+def window(n):
+    last, spread = deque(maxlen=3), 0
+    for i in range(n):
+        last.append(i * i % 7)
+        if len(last) == last.maxlen:
+            spread += max(last) - min(last)
+    items = list(last)
+    items.extend([5, 6, 1, 2])
+    return spread, len(items), items[0], last.popleft(), len(last)
+
+
+@program
+def both_ends(n):
+    last, none = deque([n, 1, 2, 3], maxlen=3), deque(maxlen=0)
+    for i in range(n):
+        last.appendleft(i)
+        none.append(i)
+        if i % 3 == 2:
+            last.extend([7, n])
+    from_items = deque([i for i in range(n)], maxlen=2)  # noqa: C416
+    from_items.append(9)
+    return sum(i * x for i, x in enumerate(last)), last[0], len(none), sum(from_items), len(from_items)
+
+
 class Point:
     def __init__(self, x, y):
         self.x, self.y = x, y
@@ -478,6 +524,12 @@ def object_looked_for(n):
     return Point(0, 0) in points
 
 
+def put_into_the_middle_of_what_may_be_full(n):
+    last = deque([n], maxlen=2)
+    last.insert(1, n)
+    return len(last)
+
+
 def objects_compared(n):
     points = [Point(i, 2 * i) for i in range(n)]
     return points == [Point(i, 2 * i) for i in range(n)]
@@ -491,7 +543,9 @@ def lists_in_order(n):
 ALIASES = [row_in_two_places, list_in_two_places, name_of_a_row, row_of_a_dict, row_put_there_twice, object_gone_over]
 
 
-@pytest.mark.parametrize("function", [*ALIASES, object_looked_for, objects_compared, lists_in_order])
+@pytest.mark.parametrize(
+    "function", [*ALIASES, object_looked_for, objects_compared, lists_in_order, put_into_the_middle_of_what_may_be_full]
+)
 def test_what_python_would_see_otherwise_is_refused(function: Callable[..., Any]) -> None:
     with pytest.raises((hb.BatchTypeError, hb.UnsupportedSyntaxError)):
         hb.batch(function)(N)
