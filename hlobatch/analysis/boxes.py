@@ -25,6 +25,7 @@ from hlobatch.analysis.draws import is_users_file
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import Boxed, in_own_order, is_in_own_order
 from hlobatch.ir.walk import attributes
+from hlobatch.prelude import is_registered
 
 _BASES: Final = frozenset({object, abc.ABC, typing.Generic, typing.Protocol})
 _METACLASSES: Final = (type, abc.ABCMeta, type(typing.Protocol))
@@ -45,6 +46,8 @@ def _is_plain(cls: type) -> bool:
 
 
 def _is_users(cls: type) -> bool:
+    if is_registered(cls):
+        return True
     module = sys.modules.get(cls.__module__)
     if module is None:  # run, and not imported
         return True

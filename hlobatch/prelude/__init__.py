@@ -51,6 +51,11 @@ def class_for(kind: Any) -> Any:
     return own if isinstance(own, type) else kind
 
 
+def is_registered(kind: type) -> bool:
+    """Whether a class is registered in place of one of a library."""
+    return any(own is kind for own in _REGISTERED.values())
+
+
 def stands_for(function: Callable[..., Any]) -> Callable[[F], F]:
     """Have lanes run a function, or make objects of a class, in place of those of a library that they cannot run.
 

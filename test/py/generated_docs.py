@@ -96,7 +96,9 @@ def functions() -> str:
     """The functions that mean something on a lane's values, by the module that they are of."""
     rows = [f"| {module} | {', '.join(f'`{name}`' for name in names)} |" for module, names in known_functions().items()]
     rows.append("| `operator`, `cmath` | all that take and give numbers, or what has items |")
-    rows.append("| `functools`, `itertools` | `reduce`, `partial`; all that goes over a known number of items |")
+    rows.append(
+        "| `functools`, `itertools` | `reduce`, `partial`; all that goes over a number of items that all lanes share |"
+    )
     rows.append(
         "| `numpy` | what `jax.numpy` has by the same name, `np.linalg` and `np.fft` too; dtypes; `np.add.reduce` |"
     )
