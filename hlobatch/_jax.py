@@ -19,6 +19,7 @@ from jax._src import checkify as _checkify
 from jax._src import config as _config
 from jax._src import source_info_util as _source
 from jax._src import xla_bridge as _bridge
+from jax._src.core import eval_trace as _eval_trace
 from jax._src.core import trace_ctx as _trace_context
 from jax._src.export import _export as _exporting
 from jax._src.export.serialization_generated import Exported as _Exported
@@ -88,6 +89,7 @@ __all__ = [
     "has_host_do",
     "in_place_of",
     "ir",
+    "is_at_once",
     "is_debug_effect",
     "is_for_export",
     "is_for_one_cpu",
@@ -297,6 +299,11 @@ abstract: Final = attrgetter("aval")
 def is_tracing() -> bool:
     """Whether what is called now becomes part of a computation that JAX is tracing, arrays that are known or not."""
     return not _trace_context.is_top_level()
+
+
+def is_at_once() -> bool:
+    """Whether nothing is traced, where ``tracing_context`` is known to be as it is then: the half of ``is_tracing``."""
+    return _trace_context.trace is _eval_trace
 
 
 def this_trace() -> Any:

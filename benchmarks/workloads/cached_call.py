@@ -96,10 +96,11 @@ WORKLOADS = {
             name="cached_call_loop",
             title="A call like an earlier one, with a loop",
             unit="call",
-            description="A sum from zero to zero: a loop without a turn. hlobatch makes one kernel of a program with a "
-            "loop, and adds to the call what it adds above. The rest is XLA's: it makes an object for each "
-            "intermediate value of a kernel in each run, and hands to another thread what it takes for more than a "
-            "thousand operations, loops counted as if they turned; and each input is taken and handed in.",
+            description="A sum from zero to zero: a loop without a turn. Few lanes run code of their own, and Python "
+            "reads one number that says how it went. For more, hlobatch makes one kernel of a program with a loop, and "
+            "adds to the call what it adds above. The rest is XLA's: it makes an object for each intermediate value of "
+            "a kernel in each run, and hands to another thread what it takes for more than a thousand operations, "
+            "loops counted as if they turned; and each input is taken and handed in.",
             sizes=SIZES,
             contenders={"hlobatch": batched(triangle), JIT: in_jax(triangle_in_jax)},
             roofline=None,

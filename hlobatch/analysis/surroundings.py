@@ -80,7 +80,10 @@ class Surroundings:
                 map(operator.is_, _items(container), values)
             ):
                 return False
-        return all(_bytes_of(item) == before for item, before in self._bytes)
+        for item, before in self._bytes:  # noqa: SIM110  # each call asks, and a generator takes as long as all the rest
+            if _bytes_of(item) != before:
+                return False
+        return True
 
     def are_like(self, other: Surroundings) -> bool:
         """Whether functions read equal values there, which may be other objects."""

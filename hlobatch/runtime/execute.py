@@ -23,11 +23,12 @@ from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
 from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
-from hlobatch.runtime.kernel_plan import KernelRunner, form_of, is_kernel, kernel_of, runs_as_kernel
+from hlobatch.runtime.kernel_plan import KernelRunner, form_of, kernel_of, runs_as_kernel
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
+from hlobatch.strategy.options import KERNEL
 
 Arrays = list[Any]
 
@@ -188,7 +189,7 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
-    if is_kernel(plan):
+    if plan.options.dispatch == KERNEL:
         kernel_of(plan)  # or the error that says why there is none
     outputs = run_within(plan, inputs, captured)
     end = plan.result_arrays + 2
@@ -213,7 +214,7 @@ def _stats(course: Course) -> RunStats:
     depth = room.depth if plan.has_stacks else 0
     lanes = layout.lanes * division.threads
     choice = division.strategy.explained(layout)
-    if reason := form_of(plan).reason:
+    if reason := form_of(plan, division.size).reason:
         choice += f"\nno code of its own for each lane: {reason}"
     return RunStats(tuple(blocks), division.size, lanes, depth, course.resumptions, division.threads, choice)
 

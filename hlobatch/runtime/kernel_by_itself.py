@@ -26,8 +26,8 @@ from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
 
 CALLS_FROM_PYTHON: Final = 3
-"""Calls of a kind, besides the first, before one is compiled, which takes as long as hundreds of them. Chosen by judgement
-(2026-11): who calls with another size each time has nothing to compile."""
+"""Calls of a kind, besides the first, before what makes them is compiled, which takes as long as hundreds of them.
+Chosen by judgement (2026-11): who calls with another size each time has nothing to compile."""
 Arrays = Sequence[Any]
 _NOTHING: Final = np.int32(0).tobytes()
 

@@ -114,34 +114,29 @@ def text_of(plan: Plan) -> str:
         raise no_kernel(plan, str(reason)) from None
 
 
-def is_kernel(plan: Plan) -> bool:
-    """Whether a plan runs as a kernel where it is called."""
-    return form_of(plan).by_themselves
+def is_kernel(plan: Plan, size: Any) -> bool:
+    """Whether a batch of some size, which may be symbolic, runs as a kernel where a plan is called."""
+    return form_of(plan, size).by_themselves
 
 
 def runs_as_kernel(plan: Plan, inputs: Sequence[Any]) -> bool:
     """Whether a batch runs as a kernel: one that lies on several devices does where the user asks for that."""
-    return is_kernel(plan) and (plan.options.dispatch == KERNEL or len(devices_of(plan, inputs)) <= 1)
+    is_near = plan.options.dispatch == KERNEL or len(devices_of(plan, inputs)) <= 1
+    return is_near and is_kernel(plan, plan.batch_size(inputs))
 
 
-def form_of(plan: Plan) -> Verdict:
-    """Whether a plan runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
+def form_of(plan: Plan, size: Any) -> Verdict:
+    """Whether a batch runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
     if plan.options.dispatch == KERNEL:
         return Verdict(True, "as asked for")
     if not plan.options.optimizations.kernels:
         return Verdict(False, "")
+    if plan.summed:
+        return Verdict(False, "the loop over all lanes sums what they give")
     judge: Any = lambda: _judged(plan)  # noqa: E731
     found: Any = plan.executable(("form", jax.default_backend()), judge)
     assert isinstance(found, Verdict)
-    return found
-
-
-def _judged(plan: Plan) -> Verdict:
-    """Whether the target wants a kernel, and why, if the user leaves it open and the program has one."""
-    options = plan.options
-    if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
-        return Verdict(False, "how the loop over all lanes runs is asked for")
-    verdict = plan.programs.policies.target.judge(plan.programs.of_a_lane)
+    verdict = found.of_batch(size)
     if not verdict.by_themselves:
         return verdict
     try:
@@ -149,6 +144,15 @@ def _judged(plan: Plan) -> Verdict:
     except KernelError as error:
         return Verdict(False, error.message)
     return verdict
+
+
+def _judged(plan: Plan) -> Verdict:
+    """Whether the target wants a kernel, and why, if the user leaves it open."""
+    options = plan.options
+    if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
+        return Verdict(False, "how the loop over all lanes runs is asked for")
+    verdict = plan.programs.policies.target.judge(plan.programs.of_a_lane)
+    return verdict if options.max_steps is None else verdict._replace(few=0)  # the blocks of a lane are others
 
 
 def _made(plan: Plan, *, counts: bool, sums: bool) -> Any:
@@ -277,7 +281,7 @@ class KernelRunner:
             for block, n, cost in zip(program.graph, run.counts, costs, strict=True)
         ]
         depth = max(run.frames.depths, default=0)
-        choice = f"dispatch 'kernel': {form_of(plan).reason}\n"
+        choice = f"dispatch 'kernel': {form_of(plan, self.size).reason}\n"
         choice += "code of its own for each lane, which takes one input after the other"
         return RunStats(tuple(blocks), self.size, run.threads, depth, run.growths, run.threads, choice)
 

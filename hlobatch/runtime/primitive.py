@@ -132,7 +132,7 @@ def _run_lowering(
         return list(lower_as_jax(ctx, lambda *_: [jnp.zeros(a.shape, a.dtype) for a in ctx.avals_out], operands))
     inputs = size if static else jax.export.symbolic_shape("b")[0]
     is_within = strategy is None
-    if is_within and not plan.has_effects and is_kernel_here(ctx, plan):
+    if is_within and not plan.has_effects and is_kernel_here(ctx, plan, size):
         with plan.as_typed():
             return lower_as_jax(ctx, call_of_kernel(ctx, plan, size), operands)
     on_one_cpu = static and is_for_one_cpu(ctx)
@@ -171,14 +171,13 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
     )
 
 
-def is_kernel_here(ctx: Any, plan: Plan) -> bool:
+def is_kernel_here(ctx: Any, plan: Plan, size: Any) -> bool:
     """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine.
 
     Where nobody asked for it, it is one on a single CPU alone: elsewhere JAX may divide the loop, and not a call.
     """
-    if not is_kernel(plan) or is_for_export(ctx):
-        return False
-    return plan.options.dispatch == KERNEL or is_for_one_cpu(ctx)
+    is_near = plan.options.dispatch == KERNEL or is_for_one_cpu(ctx)
+    return is_near and not is_for_export(ctx) and is_kernel(plan, size)
 
 
 def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Callable[..., list[Any]]:

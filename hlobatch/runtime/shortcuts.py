@@ -19,7 +19,7 @@ from typing import Any, Final
 import jax
 import numpy as np
 
-from hlobatch._jax import abstract, is_key, is_tracing, tracing_context, words_of
+from hlobatch._jax import abstract, is_at_once, is_key, tracing_context, words_of
 from hlobatch.ir.types import metadata_of
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.execute import prepared
@@ -46,10 +46,10 @@ class Shortcuts:
     def look_up_arrays(self, args: Sequence[Any]) -> Run | None:
         """The shortcut of a call without keywords, if there is one; all arguments have to be JAX arrays, no tracers."""
         try:
-            context, run = self.of_arrays[(*[abstract(array) for array in args],)]
+            context, run = self.of_arrays[tuple(map(abstract, args))]
         except (AttributeError, KeyError):  # something else than an array, or another
             return None
-        return run if context == tracing_context() and not is_tracing() else None
+        return run if context == tracing_context() and is_at_once() else None
 
     def look_up(self, args: Sequence[Any], kwargs: Mapping[str, Any]) -> tuple[Any, list[Any], Run | None]:
         """A call's key (None if it can have no shortcut), its arrays as stored, and what runs it if it is known."""

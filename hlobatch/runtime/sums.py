@@ -105,9 +105,9 @@ def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
 def _by_loop(plan: Plan, summed: tuple[int, ...], operands: Sequence[Any]) -> list[Any]:
     """The results of concrete arrays, where lanes run in a loop."""
     _, inputs = split(plan, operands)
-    if len(devices_of(plan, inputs)) > 1 or is_kernel(plan):
-        return _in_rows(plan, summed)(*operands)
     size = plan.batch_size(inputs)
+    if len(devices_of(plan, inputs)) > 1 or is_kernel(plan, size):
+        return _in_rows(plan, summed)(*operands)
     threads = plan.programs.policies.several.threads_for(size)
     wanted = _summing_in_loop(plan, size, is_alone=True, threads=threads)
     try:
@@ -156,8 +156,9 @@ def _abstract(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
 def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> Any:
     size = plan.batch_size(split(plan, ctx.avals_in)[1])
     static = isinstance(size, int) and size > 0
-    if not (static and _is_summed_by_kernel(plan, summed) and is_kernel_here(ctx, plan)):
-        is_for_lanes = is_for_one_device(ctx) and not is_kernel_here(ctx, plan)
+    is_kernel_of_ours = is_kernel_here(ctx, plan, size)
+    if not (static and _is_summed_by_kernel(plan, summed) and is_kernel_of_ours):
+        is_for_lanes = is_for_one_device(ctx) and not is_kernel_of_ours
         wanted = _summing_in_loop(plan, size, is_alone=is_for_one_cpu(ctx)) if is_for_lanes else plan
         return lower_as_jax(ctx, _in_rows(plan, summed, wanted), operands)
     call = call_of_kernel(ctx, plan, size, sums=True)

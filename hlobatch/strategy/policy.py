@@ -306,8 +306,10 @@ def _queue_inputs(case: Case, options: Options, *, are_alike: bool) -> float:
     """Inputs per lane from which a queue pays; one where the user asked for lanes."""
     if options.lanes:
         return 1
-    is_dear = case.one_kernel and not (case.is_cheap or are_alike)
-    return case.target.loop.kernel_queue_inputs_per_lane if is_dear else case.target.loop.queue_inputs_per_lane
+    costs, is_dear = case.target.loop, case.one_kernel and not (case.is_cheap or are_alike)
+    if case.properties.is_much_taken_along(costs.handed_over_elements_per_operation):
+        return costs.queue_inputs_where_much_is_handed_over
+    return costs.kernel_queue_inputs_per_lane if is_dear else costs.queue_inputs_per_lane
 
 
 def _undivided(properties: Properties, options: Options, target: Target) -> str:

@@ -114,13 +114,21 @@ class Properties:
 
         Args:
             elements_per_operation: Elements of an argument for each operation of a turn, from which copying takes
-            longer.
+                longer.
         """
+        large = self._large_arguments(elements_per_operation)
+        return f"`{user_name(large[0])}` takes longer to hand over than what a turn computes" if large else ""
+
+    def is_much_taken_along(self, elements_per_operation: float) -> bool:
+        """Whether that is so of an argument that an input brings to its lane: tables are read where they are."""
+        besides = tables(self.program) if self.has_tables else frozenset[str]()
+        return any(v not in besides for v in self._large_arguments(elements_per_operation))
+
+    def _large_arguments(self, elements_per_operation: float) -> list[str]:
+        """The arguments that no lane assigns and that have more elements than so many for each operation of a turn."""
         program = self.program
         if self.has_stacks or not self.repeats:
-            return ""
+            return []
         repeated = repeated_blocks(program)
         turn = sum(primitives_time(program, block) for block in program.graph if block.name in repeated)
-        most = elements_per_operation * turn
-        large = [v for v in never_assigned(program) if elements(program.var_defs[v]) > most]
-        return f"`{user_name(large[0])}` takes longer to hand over than what a turn computes" if large else ""
+        return [v for v in never_assigned(program) if elements(program.var_defs[v]) > elements_per_operation * turn]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple, final
+from typing import Any, NamedTuple, final
 
 from hlobatch.analysis.machine_flow import repeated_blocks
 from hlobatch.ir.program import Program
@@ -16,10 +16,18 @@ class Verdict(NamedTuple):
     Attributes:
         by_themselves: Whether each lane runs code of its own.
         reason: Why, in words.
+        few: Inputs of a batch up to which that is so in any case.
     """
 
     by_themselves: bool
     reason: str
+    few: int = 0
+
+    def of_batch(self, size: Any) -> Verdict:
+        """What is said of a batch, whose size may be symbolic."""
+        if self.by_themselves or not isinstance(size, int) or size > self.few:
+            return self
+        return Verdict(True, f"up to {self.few:,} lanes come to their end sooner than a loop over all of them")
 
 
 @final
@@ -36,7 +44,7 @@ class LaneCosts:
         idle_per_block: … for each block, if that is more. Lanes whose loops end after other turns are all over the
             program; where they recurse, they come together again. Loops of a user's over a list that grows take 3.4
             times as long so for its sum and its greatest item, with 12 blocks, and 10 times for a search, with 18.
-        read: What it takes there to find an element by index.
+        read: What it takes there to find an element by index; where it is one of a row, each of them.
         update: What it takes there to change one.
         saved: What it takes there to push or pop an element.
         product: What a multiplication of a contraction takes there; a library does many at a time.
@@ -44,6 +52,9 @@ class LaneCosts:
         own_product: What a multiplication of a contraction takes a lane by itself.
         own_place: What it takes a lane by itself to find an element, or to change it.
         own_saved: What it takes it to push or pop one.
+        turn: What a turn of the loop takes besides what it computes, from which so few lanes as that would do in this
+            time had better run by themselves. Lanes do the work of a turn one after the other, and the loop at once:
+            with eight numbers of Newton's method it is two hundred lanes, with a stiff equation three.
         gain: Times as long as the other form that the loop has to take, for which the code of a lane is made. The k-d
             tree, with 1.39, is 1.4 to 1.6 times as fast with it; NUTS on a funnel, with 1.26, gains nothing, and on a
             hierarchical model, with 1.22, it takes 1.8 times as long.
@@ -62,6 +73,7 @@ class LaneCosts:
     own_product: float = 0.09
     own_place: float = 1
     own_saved: float = 2
+    turn: float = 1_400
     gain: float = 1.35
     gain_back: float = 1.0
 
@@ -81,15 +93,21 @@ class LaneCosts:
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * (work.saved + work.taped)
 
     def judge(self, program: Program) -> Verdict:
-        """Whether the lanes of a program with explicit stacks had better run by themselves."""
+        """Whether the lanes of a program with explicit stacks had better run by themselves, and few of them."""
         blocks = len(repeated_blocks(program))
         if not blocks:
             return Verdict(False, "no lane goes back to a block")
         work = Work.of(program)
+        return self._of_many(work, blocks)._replace(few=int(self.turn / max(self.of_lane(work), 1)))
+
+    def _of_many(self, work: Work, blocks: int) -> Verdict:
+        """Whether lanes that do some work in each turn had better run by themselves, however many there are."""
         if not work.saved and not work.reads + work.updates:
             return Verdict(False, "nothing but numbers is computed, of several lanes at a time")
         if not work.saved and work.floats + work.functions + work.polynomials + work.products + work.wide > work.whole:
-            return Verdict(False, "floats are computed without a stack, of several lanes at a time")
+            if self.read * work.found <= self.of_lane(work):
+                return Verdict(False, "floats are computed without a stack, of several lanes at a time")
+            return Verdict(True, "a loop over all lanes would find each element of a lane's rows by itself")
         times = self.of_loop(work, blocks) / max(self.of_lane(work), 1)
         gain = self.gain_back if work.taped else self.gain
         return Verdict(times >= gain, f"a loop over all lanes would take {times:.1f} times as long")

@@ -74,7 +74,10 @@ class LoopCosts:
         recursive: What is worth one where lanes recurse, and so run their blocks many times.
         matrix_inputs: That are worth fetching a matrix that does not stay in a core's cache.
         handed_over_elements_per_operation: Of an argument that no lane assigns, per operation of a turn, from which to
-            copy a thread's part of it takes longer than several turns.
+            copy a part of it takes longer than several turns. A lane's own matrix of some size that is multiplied by a
+            vector in each turn has about two.
+        queue_inputs_where_much_is_handed_over: Per lane, from which a queue pays where there is such an argument: what
+            an input that takes a lane brings with it is copied, and arrays of so many inputs stay in larger caches.
         cheap_lanes_per_done: One in so many lanes is done before those that are take new inputs, in a cheap program.
         lanes_per_done: One in so many lanes is done before that in any other, where an idle lane costs more.
     """
@@ -99,7 +102,8 @@ class LoopCosts:
     looping: Worth = Worth(16, 256)
     recursive: Worth = Worth(1, 8_192)
     matrix_inputs: int = 16
-    handed_over_elements_per_operation: float = 2.0
+    handed_over_elements_per_operation: float = 1.5
+    queue_inputs_where_much_is_handed_over: float = 8.0
     cheap_lanes_per_done: int = 8
     lanes_per_done: int = 32
 

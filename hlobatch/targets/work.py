@@ -42,6 +42,7 @@ class Work:
         wide: Other operations, of any kind, on arrays with elements enough for vectors.
         reads: How often elements are found by index, and …
         updates: … changed.
+        found: Elements that are found so.
         saved: Elements that are pushed on stacks and popped.
         taped: Elements that are written to tapes and read.
     """
@@ -54,6 +55,7 @@ class Work:
     wide: float = 0
     reads: float = 0
     updates: float = 0
+    found: float = 0
     saved: float = 0
     taped: float = 0
 
@@ -79,6 +81,7 @@ class Work:
             is_float = jnp.issubdtype(aval.dtype, jnp.inexact)
             if name in READS:
                 self.reads += 1
+                self.found += count
             elif name in UPDATES:
                 self.updates += 1
             elif name == "dot_general":

@@ -1,9 +1,12 @@
 """Bodies of loops that between them have every primitive that XLA emits into one kernel, and what became of them."""
 
+from dataclasses import replace
+
 import jax
 import jax.numpy as jnp
 import pytest
 from runs import as_one_kernel, layout_of, request_of
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.lowering.to_stablehlo import to_stablehlo
@@ -22,7 +25,7 @@ IN_ONE_KERNEL = [
 """Marks of tests of what is in one kernel."""
 
 
-THUNKS = hb.Optimizations(one_kernel=False)
+THUNKS = replace(LOOP, one_kernel=False)
 
 
 INPUTS = 5
@@ -43,17 +46,17 @@ def random_numbers(x):
     return jax.random.normal(ours, x.shape) + jax.random.uniform(others) + jax.random.randint(key, (), 0, 9)
 
 
-def looped(body, **options):
-    """A loop, and a recursion with an array and a scalar on the stack, around ``body``."""
+def looped(body, *, optimizations=LOOP, **options):
+    """A loop, and a recursion with an array and a scalar on the stack, around ``body``; in XLA's form."""
 
-    @hb.batch(**options)
+    @hb.batch(optimizations=optimizations, **options)
     def down(x, n):
         if n <= 0:
             return x
         below = down(x * 0.5, n - 1)
         return below + x
 
-    @hb.batch(**options)
+    @hb.batch(optimizations=optimizations, **options)
     def run(x, n):
         i = 0
         while i < n:

@@ -16,6 +16,7 @@ from kernel_bodies import (
 )
 from optimized_hlo import inside_loops
 from runs import as_one_kernel, layout_of, request_of
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch import _jax
@@ -59,7 +60,7 @@ def test_a_place_that_a_row_is_gathered_from_is_computed_once():
 def test_what_is_dear_is_computed_once():
     """For numbers of 64 bits, XLA computed a sine again for each of the selects that follow from it."""
 
-    @hb.batch
+    @hb.batch(optimizations=LOOP)
     def bisection(low, high, c):
         at_low, middle, i = jnp.sin(low) - c, low, 0
         while i < 50:

@@ -325,7 +325,7 @@ for _ in range(3):
     assert mapped(placed).tolist() == expected
 assert fibonacci(placed).tolist() == expected
 third = jax.devices()[3]
-for _ in range(3):
+for _ in range(6):
     assert fibonacci(jax.device_put(n, third)).devices() == {third}
     with jax.default_device(third):
         assert fibonacci(np.arange(5)).devices() == {third}
@@ -333,7 +333,7 @@ for _ in range(3):
 free = hb.batch(fibonacci.function)
 assert "dispatch 'kernel'" in free.with_stats(n)[1].choice
 assert "dispatch 'kernel'" not in free.with_stats(placed)[1].choice
-for _ in range(3):
+for _ in range(6):
     assert free(placed).tolist() == expected
     assert free(placed).sharding == placed.sharding
 assert jax.jit(fibonacci)(placed).tolist() == expected
@@ -720,7 +720,7 @@ def test_not_chosen_says_why() -> None:
 
     x = np.linspace(1, 9, 5, dtype=np.float32)
     cases = (
-        (numbers, (x,), "nothing but numbers is computed"),
+        (numbers, (np.linspace(1, 9, 10_000, dtype=np.float32),), "nothing but numbers is computed"),
         (recursive, (np.arange(5), x), "'recursive' has no kernel: `lgamma` has no code"),
         (once, (x,), "no lane goes back to a block"),
     )
@@ -731,10 +731,81 @@ def test_not_chosen_says_why() -> None:
         assert np.asarray(result).tobytes() == np.asarray(hb.batch(function, optimizations=LOOP)(*arguments)).tobytes()
 
 
+def newton(a):
+    x = a
+    while abs(x * x - a) > 1e-4 * a:
+        x = 0.5 * (x + a / x)
+    return x
+
+
+def test_few_lanes_run_by_themselves() -> None:
+    """A turn of the loop takes as long for few lanes as for many, by itself and in ``jax.jit``; exports are XLA's."""
+    batched, loop = hb.batch(newton), hb.batch(newton, optimizations=LOOP)
+    few, many = np.linspace(1, 9, 9, dtype=np.float32), np.linspace(1, 9, 10_000, dtype=np.float32)
+    for x, is_few in ((few, True), (many, False)):
+        result, stats = batched.with_stats(x)
+        assert ("dispatch 'kernel': up to" in stats.choice) == is_few
+        assert (TARGET in jax.jit(batched).lower(x).as_text()) == is_few
+        np.testing.assert_allclose(result, loop(x), rtol=1e-6)
+        np.testing.assert_array_equal(jax.jit(batched)(x), result)
+    shapes = jax.ShapeDtypeStruct((9,), np.float32)
+    assert TARGET not in jax.export.export(jax.jit(batched))(shapes).mlir_module()
+    (symbolic,) = jax.export.symbolic_shape("b")
+    jax.export.export(jax.jit(batched))(jax.ShapeDtypeStruct((symbolic,), np.float32))
+    np.testing.assert_array_equal(jax.vmap(batched)(few[:, None])[:, 0], batched(few))
+
+
+def test_few_lanes_of_a_loop_that_is_asked_for() -> None:
+    """What the user says of how a loop runs, or of how many blocks, is of XLA's loop whatever the batch."""
+    few = np.linspace(1, 9, 9, dtype=np.float32)
+    for options in ({"max_steps": 1000}, {"lanes": 3}, {"schedule": "earliest"}, {"optimizations": LOOP}):
+        assert "dispatch 'kernel'" not in hb.batch(newton, **options).with_stats(few)[1].choice
+
+
+def test_how_many_lanes_are_few() -> None:
+    """The more a turn computes, the fewer; of what has much to compute in a turn, none."""
+
+    def dear(x):
+        while x.sum() > 1:
+            x = jnp.tanh(x @ x.T) * 0.5
+        return x
+
+    def few(function: Any, *args: Any) -> int:
+        return target_of("cpu").judge(hb.batch(function).trace(*args).plan.programs.of_a_lane).few
+
+    x = np.ones((3, 30, 30), np.float32)
+    assert few(dear, x) == 0
+    assert few(newton, x[:, 0, 0]) > few(lambda x: newton(x) + newton(x + 1) + newton(x * 2), x[:, 0, 0]) > 10
+
+
+def test_rows_of_a_matrix_of_each_lane() -> None:
+    """XLA's loop finds each element of such a row by itself, for each lane; one that all lanes share may be a table."""
+
+    def walk(m, n):
+        v = jnp.zeros(m.shape[1])
+        i = 0
+        while i < n:
+            v = jnp.tanh(v + m[i % m.shape[0]])
+            i = i + 1
+        return v
+
+    def whole(m, n):
+        v = jnp.zeros(m.shape[1])
+        i = 0
+        while i < n:
+            v = jnp.tanh(v + m.sum(0))
+            i = i + 1
+        return v
+
+    m, n = np.ones((500, 64, 32), np.float32), np.arange(500, dtype=np.int32)
+    judged = [target_of("cpu").judge(hb.batch(f).trace(m, n).plan.programs.of_a_lane) for f in (walk, whole)]
+    assert [verdict.by_themselves for verdict in judged] == [True, False]
+
+
 def test_targets() -> None:
     program = hb.batch(fibonacci).trace(NUMBERS).plan.programs.of_a_lane
     assert target_of("cpu").judge(program).by_themselves
-    assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'")
+    assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'", 0)
 
 
 FIRST_IN_A_PROCESS = """

@@ -23,7 +23,7 @@ from kernel_bodies import (
 )
 from runs import as_one_kernel, layout_of, request_of, strategy_of
 from test_generated import load
-from zoo import in_small_kernels
+from zoo import LOOP, in_small_kernels
 
 import hlobatch as hb
 from hlobatch.ir.ops import PrimOp
@@ -185,7 +185,7 @@ def test_a_call_to_a_library_keeps_a_run_from_being_one_kernel():
 def test_an_argument_that_nothing_uses_is_given_back():
     """XLA's emitter ends the process on an argument that is left without a use."""
 
-    @hb.batch
+    @hb.batch(optimizations=LOOP)
     def run(x, unused, n):
         while n > 0:
             x, n = x + unused * 0, n - 1
@@ -197,7 +197,7 @@ def test_an_argument_that_nothing_uses_is_given_back():
 
 
 def test_arrays_without_elements_do_not_go_into_one_kernel():
-    @hb.batch
+    @hb.batch(optimizations=LOOP)
     def run(x, empty, n):
         while n > 0:
             x, empty, n = x + jnp.sum(empty), empty * 2, n - 1

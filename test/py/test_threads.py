@@ -6,6 +6,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from typing import Any
 
 import jax
 import jax.numpy as jnp
@@ -336,6 +337,24 @@ def grown_by(name: str, **options: object) -> hb.BatchedFunction:
         return matrix.sum()
 
     return grown
+
+
+def test_a_matrix_of_each_lane_stays_where_it_is() -> None:
+    """It is as much to copy, for a thread or for a lane that takes a new input, as several turns take to compute."""
+
+    def powers(matrix, x):
+        while x @ x > 1e-3:
+            x = matrix @ x
+        return x
+
+    def policy(matrix: Any, *in_axes: int | None) -> Any:
+        traced = hb.batch(powers, in_axes=in_axes, optimizations=LOOP).trace(matrix, jnp.ones((5, 40)))
+        return traced.plan.programs.policies.several
+
+    of_each, of_all = policy(matrices(5, 40), 0, 0), policy(matrices(1, 40)[0], None, 0)
+    assert [of_each.threads_for(10**6), of_all.threads_for(10**6)] == [1, 2]
+    assert of_each.lanes_for(1000) == 1000 > of_all.lanes_for(1000)
+    assert of_each.lanes_for(10**6) < 10**6  # they do not stay in any cache
 
 
 @pytest.mark.parametrize("name", two_threads.OPERATIONS)

@@ -1,11 +1,13 @@
 """Reductions of many numbers, twice at once: XLA makes no trees of them, and the results are the same."""
 
 import re
+from dataclasses import replace
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from zoo import LOOP
 
 import hlobatch as hb
 
@@ -15,7 +17,7 @@ TREE = " reduce-window("
 """What XLA makes of a long reduction, and of nothing else here."""
 LANES = 40
 NUMBERS = 50
-THUNKS = hb.Optimizations(one_kernel=False)
+THUNKS = replace(LOOP, one_kernel=False)
 
 
 def exact(x):
@@ -31,8 +33,8 @@ def rounded(x):
     return jnp.sum(x) + jnp.prod(1 + x / 100) + jnp.abs(jnp.sum(x + 1j * x))
 
 
-def looped(body, **options):
-    @hb.batch(**options)
+def looped(body, *, optimizations=LOOP, **options):
+    @hb.batch(optimizations=optimizations, **options)
     def run(x, n):
         while n > 0:
             x = x * 0.5 + body(x) / 1000
