@@ -39,6 +39,7 @@ def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
     """
     runner, captured = KernelRunner.of(plan, inputs), _on_device(plan.kernel_captured)
     kernel, size, threads = runner.kernel, runner.size, most_threads(plan)
+    are_there = all(isinstance(x, jax.Array) for x in inputs)  # these inputs are not kept
     entries: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls = itertools.count(1)
 
@@ -64,7 +65,6 @@ def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
     def made(frames: Frames) -> Callable[..., Any]:
         record = Record.of(kernel, threads, patience=OWN_SECONDS, frames=frames)
         entry = jax.jit(all_of_call(plan, record, size))
-        are_there = all(isinstance(x, jax.Array) for x in inputs)
         return entries.setdefault(frames.depths, entry if are_there else partial(_handing_over, entry))
 
     return run

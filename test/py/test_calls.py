@@ -5,8 +5,10 @@ only then is the way prepared that all others go.
 """
 
 import ctypes
+import gc
 import threading
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -298,6 +300,16 @@ def test_a_daemon_thread_of_the_users() -> None:
     thread.start()
     thread.join()
     assert found == [FIBONACCI]
+
+
+def test_arguments_are_not_kept() -> None:
+    """Nor are results: what prepares a call for later ones has what it needs of the arrays, and not them."""
+    batched, n = kernel(deep), jnp.asarray([3, 40, 2], jnp.int32)
+    result = familiar(batched, n)(n)
+    kept = weakref.ref(n), weakref.ref(result)
+    del n, result
+    gc.collect()
+    assert [array() for array in kept] == [None, None]
 
 
 def test_results_are_not_written_on_again() -> None:
