@@ -100,7 +100,7 @@ def test_a_first_stretch_that_is_interrupted_has_no_results(monkeypatch: pytest.
 
     monkeypatch.setattr("hlobatch.runtime.division.Division.entry_point", interrupt)
     with pytest.raises(hb.Interrupted) as caught:
-        hb.batch(down, threads=1)(NUMBERS)
+        hb.batch(down, threads=1, optimizations=LOOP)(NUMBERS)
     assert caught.value.outputs is None
     assert caught.value.unfinished == tuple(range(SIZE))
 
