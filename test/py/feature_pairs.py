@@ -814,15 +814,25 @@ def _smaller(tree: ast.Module) -> Iterator[str]:
                 setattr(node, name, body)
 
 
-def check(seeds: Iterable[int], made_of: Callable[[int], str] = program, judge: Judge = outcome) -> None:
-    """Fail at a program that differs, with what is left of it without what does not matter; most programs run."""
+def check(
+    seeds: Iterable[int], made_of: Callable[[int], str] = program, judge: Judge = outcome, closely: Judge | None = None
+) -> None:
+    """Fail at a program that differs, with what is left of it without what does not matter; most programs run.
+
+    Args:
+        seeds: Of the programs.
+        made_of: Makes the text of a program of a seed.
+        judge: Says what comes of a text.
+        closely: The same of what is left of one that differs, if that has to be looked at in another way.
+    """
+    closely = closely or judge
     kinds = []
     for seed in seeds:
         text = made_of(seed)
         kinds.append(judge(text).kind)
         if kinds[-1] == "wrong":
-            small = reduced(text, lambda smaller: judge(smaller).kind == "wrong")
-            raise AssertionError(f"seed {seed}:\n{small}\n{judge(small).what}")
+            small = reduced(text, lambda smaller: closely(smaller).kind == "wrong")
+            raise AssertionError(f"seed {seed}:\n{small}\n{closely(small).what}")
     assert kinds.count("ran") > len(kinds) // 2
 
 

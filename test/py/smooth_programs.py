@@ -3,7 +3,8 @@
 A program is a function ``main(x, y, n, v, w)`` of two numbers, an integer, a vector, and a matrix that all examples
 share. It combines features as those of ``feature_pairs.py`` do, and is smooth but where it branches. Each example is
 judged by plain Python: the value in both modes, the tangent by finite differences in 64 bits, and the gradient by the
-tangent (the dot-product test). An example that raises has no derivative, and the others have theirs.
+tangent (the dot-product test), or by differences where it is asked for alone. An example that raises has no derivative,
+and the others have theirs.
 
     python test/py/smooth_programs.py 17            one program: its text, and what came of it
     python test/py/smooth_programs.py 0 1000        some programs: how many ran, were refused, differ
@@ -14,9 +15,11 @@ from __future__ import annotations
 import random
 import sys
 import textwrap
+import zlib
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from functools import cached_property
+from typing import Any, ClassVar, NamedTuple
 
 import feature_pairs
 import jax
@@ -359,27 +362,40 @@ def _example(row: int, step: float) -> list[Any]:
 
 @dataclass(frozen=True)
 class Truth:
-    """What plain Python gives for one example: a value and a slope along the direction, or an exception."""
+    """What plain Python gives for one example: a value, or an exception."""
 
+    main: Callable[..., Any]
+    row: int
     value: float = 0.0
-    slope: float = 0.0
-    is_smooth: bool = True
     raised: type[Exception] | None = None
+
+    def difference(self, steps: int) -> float | None:
+        """The slope along the direction by a difference; None where the program raises near by."""
+        try:
+            ahead, behind = (float(self.main(*_example(self.row, s))) for s in (steps, -steps))
+        except (ValueError, LookupError):
+            return None
+        return (ahead - behind) / (2 * steps * STEP)
+
+    @cached_property
+    def slope(self) -> float | None:
+        return self.difference(1)
+
+    @cached_property
+    def is_smooth(self) -> bool:
+        """Whether two differences agree, and so are a derivative."""
+        near, far = self.slope, self.difference(3)
+        return near is not None and far is not None and abs(near - far) <= 1e-5 * max(1.0, abs(near))
 
 
 def truth(main: Callable[..., Any], row: int) -> Truth:
-    """The truth for an example; differences of two steps that disagree are none."""
+    """The truth for an example."""
     try:
-        value = float(main(*_example(row, 0)))
+        return Truth(main, row, float(main(*_example(row, 0))))
     except SKIPPED:
         raise
     except Exception as error:  # noqa: BLE001  # whatever the program raises
-        return Truth(raised=type(error))
-    try:
-        near, far = (float(main(*_example(row, s)) - main(*_example(row, -s))) / (2 * s * STEP) for s in (1, 3))
-    except (ValueError, LookupError):
-        return Truth(value, is_smooth=False)
-    return Truth(value, near, abs(near - far) <= 1e-5 * max(1.0, abs(near)))
+        return Truth(main, row, raised=type(error))
 
 
 # What hlobatch says
@@ -398,55 +414,111 @@ def _values_and_slopes(found: Callable[[], Any], count: int) -> tuple[Any, dict[
         return error.outputs, raised
 
 
-def derivatives(main: Callable[..., Any], **options: Any) -> Callable[[], str]:
-    """What differs from plain Python in some example; nothing, if all is well."""
-    batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **options)
-    arguments = tuple(map(jnp.asarray, ARGUMENTS))
+class Modes(NamedTuple):
+    """What is asked of a program: its derivatives in forward mode, in reverse mode, or in both."""
 
-    def of_varied(*some: Any) -> Any:
-        given = list(arguments)
-        for place, value in zip(VARIED, some, strict=True):
-            given[place] = value
-        return batched(*given)
+    forward: bool = True
+    reverse: bool = True
 
-    def forward() -> Any:
-        return jax.jvp(of_varied, [arguments[i] for i in VARIED], list(map(jnp.asarray, DIRECTIONS)))
 
-    def reverse() -> Any:
-        return hb.value_and_grad(batched, VARIED)(*arguments)
+BOTH = Modes()
 
-    def differs() -> str:
-        rows = [truth(main, row) for row in range(LANES)]
-        wanted = {row: one.raised for row, one in enumerate(rows) if one.raised is not None}
-        if len(wanted) == LANES:
+
+@dataclass(frozen=True)
+class Derivatives:
+    """The derivatives of a program, and what plain Python says of them.
+
+    Attributes:
+        main: The program.
+        batched: The same, batched.
+        modes: What is asked.
+    """
+
+    main: Callable[..., Any]
+    batched: Any
+    modes: Modes
+
+    def forward(self) -> Any:
+        def of_varied(*some: Any) -> Any:
+            given = list(map(jnp.asarray, ARGUMENTS))
+            for place, value in zip(VARIED, some, strict=True):
+                given[place] = value
+            return self.batched(*given)
+
+        return jax.jvp(of_varied, [jnp.asarray(ARGUMENTS[i]) for i in VARIED], list(map(jnp.asarray, DIRECTIONS)))
+
+    def reverse(self) -> Any:
+        return hb.value_and_grad(self.batched, VARIED)(*map(jnp.asarray, ARGUMENTS))
+
+    @cached_property
+    def rows(self) -> list[Truth]:
+        return [truth(self.main, row) for row in range(LANES)]
+
+    @property
+    def sound(self) -> list[Truth]:
+        """The examples that do not raise."""
+        return [one for one in self.rows if one.raised is None]
+
+    def differs(self) -> str:
+        """What differs from plain Python in some example; nothing, if all is well."""
+        if not self.sound:
             return ""
-        (values, slopes), raised = _values_and_slopes(forward, LANES)
-        (again, gradients), raised_again = _values_and_slopes(reverse, LANES)
-        if not raised == raised_again == wanted:
-            return f"raises {raised} and {raised_again}, not {wanted}"
-        slopes = np.asarray(jax.tree.leaves(slopes)[0] if jax.tree.leaves(slopes) else np.zeros(LANES))
-        for row, one in enumerate(rows):
-            if row in wanted:
-                continue
-            if not np.allclose([values[row], again[row]], one.value, rtol=1e-9, atol=1e-11):
-                return f"lane {row}: values {values[row]} and {again[row]}, not {one.value}"
-            if one.is_smooth and not np.isclose(slopes[row], one.slope, rtol=1e-5, atol=1e-6):
-                return f"lane {row}: slope {slopes[row]}, by differences {one.slope}"
-        total = sum(float(jnp.sum(g * d)) for g, d in zip(gradients, DIRECTIONS, strict=True))
-        sound = [row for row in range(LANES) if row not in wanted]
-        if not np.isclose(total, slopes[sound].sum(), rtol=1e-9, atol=1e-10):
-            return f"the gradient along the direction is {total}, the tangents are {slopes[sound]}"
+        slopes, total = None, None
+        for name in (mode for mode, is_asked in self.modes._asdict().items() if is_asked):
+            (values, found), raised = _values_and_slopes(getattr(self, name), LANES)
+            if wrong := self._wrong_values(name, values, raised):
+                return wrong
+            if name == "forward":
+                slopes = np.asarray(jax.tree.leaves(found)[0] if jax.tree.leaves(found) else np.zeros(LANES))
+            else:
+                total = sum(float(jnp.sum(g * d)) for g, d in zip(found, DIRECTIONS, strict=True))
+        return self._wrong_slopes(slopes) or self._wrong_total(slopes, total)
+
+    def _wrong_values(self, name: str, values: Any, raised: dict[int, type]) -> str:
+        wanted = {one.row: one.raised for one in self.rows if one.raised is not None}
+        if raised != wanted:
+            return f"raises {raised} in {name} mode, not {wanted}"
+        wrong = (
+            o for o in self.sound if not np.allclose(values[o.row], o.value, rtol=1e-9, atol=1e-11, equal_nan=True)
+        )
+        return next((f"lane {o.row}: value {values[o.row]} in {name} mode, not {o.value}" for o in wrong), "")
+
+    def _wrong_slopes(self, slopes: Any) -> str:
+        """What differs from differences, of which two have to agree where they do."""
+        for one in self.sound if slopes is not None else ():
+            is_near = one.slope is None or np.isclose(slopes[one.row], one.slope, rtol=1e-5, atol=1e-6)
+            if not is_near and one.is_smooth:
+                return f"lane {one.row}: slope {slopes[one.row]}, by differences {one.slope}"
         return ""
 
-    return differs
+    def _wrong_total(self, slopes: Any, total: float | None) -> str:
+        """What differs of the gradient along the direction: from the tangents, or from differences."""
+        if total is None:
+            return ""
+        if slopes is not None:
+            own = slopes[[one.row for one in self.sound]]
+            is_near = np.isclose(total, own.sum(), rtol=1e-9, atol=1e-10, equal_nan=True)
+            return "" if is_near else f"the gradient along the direction is {total}, the tangents are {own}"
+        own = [one.slope for one in self.sound]
+        if None in own or np.isclose(total, sum(own), rtol=1e-5, atol=1e-5 * max(1.0, *map(abs, own))):
+            return ""
+        is_smooth = all(one.is_smooth for one in self.sound)
+        return f"the gradient along the direction is {total}, by differences {own}" if is_smooth else ""
 
 
-def outcome(text: str, **options: Any) -> Outcome:
+def by_turns(text: str) -> Outcome:
+    """What hlobatch makes of the derivatives of a program in one of the modes, or in both, as the text falls."""
+    modes = (BOTH, Modes(forward=False), Modes(forward=False), Modes(reverse=False))
+    return outcome(text, modes[zlib.crc32(text.encode()) % len(modes)])
+
+
+def outcome(text: str, modes: Modes = BOTH, **options: Any) -> Outcome:
     """What hlobatch makes of the derivatives of a program."""
     with jax.enable_x64(True), optimizing_little():
-        differs = derivatives(made(text), **{"dispatch": "kernel", **options})
+        main = made(text)
+        batched = hb.batch(main, in_axes=IN_AXES, max_steps=100_000, **{"dispatch": "kernel", **options})
         try:
-            found = differs()
+            found = Derivatives(main, batched, modes).differs()
         except SKIPPED as error:
             return Outcome("skipped", repr(error))
         except hb.KernelError as error:  # XLA would take minutes to compile some of these programs
