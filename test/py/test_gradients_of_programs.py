@@ -134,6 +134,31 @@ def _stiff(count: int) -> tuple[Any, ...]:
     return _normal(count, 3), jnp.asarray(_RANDOM.uniform(0, 1, count)), 0.5 * jnp.eye(3) + noise @ noise.T
 
 
+def _log_density(position: Any, spread: Any, regressors: Any, labels: Any) -> Any:
+    """Of a logistic regression, by its parameters, a hyperparameter and data."""
+    logits = labels * (regressors @ position)
+    return -jnp.sum(jnp.logaddexp(0.0, -logits)) - jnp.sum((position / spread) ** 2) / 2 - 3 * jnp.log(spread)
+
+
+@hb.batch(in_axes=(0, 0, 0, 0, None, None))
+def _trajectory(position, momentum, spread, count, regressors, labels):
+    """What the sampler does with a log density: leapfrog steps, of each lane its number, and the energy behind them."""
+    value, slope = jax.value_and_grad(_log_density)(position, spread, regressors, labels)
+    while count > 0:
+        momentum = momentum + 0.1 * slope
+        position = position + 0.2 * momentum
+        value, slope = jax.value_and_grad(_log_density)(position, spread, regressors, labels)
+        momentum = momentum + 0.1 * slope
+        count -= 1
+    return position, jnp.sum(momentum**2) / 2 - value
+
+
+def _chains(count: int) -> tuple[Any, ...]:
+    signs = jnp.asarray(_RANDOM.choice([-1.0, 1.0], 5))
+    spread = jnp.asarray(_RANDOM.uniform(0.5, 2.0, count))
+    return _normal(count, 3), _normal(count, 3), spread, jnp.arange(count) % 4 + 1, _normal(5, 3), signs
+
+
 WORKLOADS: dict[str, tuple[hb.BatchedFunction, Callable[[int], tuple[Any, ...]]]] = {
     "tree_network": (tree_network.meaning, _tree_network),
     "neural_ode": (neural_ode.train, _neural_ode),
@@ -142,6 +167,7 @@ WORKLOADS: dict[str, tuple[hb.BatchedFunction, Callable[[int], tuple[Any, ...]]]
     "own_matrix": (own_data.solve, _systems),
     "stiff": (stiff.solve, _stiff),
     "fixed_count": (fixed_count.layers, lambda n: (_normal(n, 3), _normal(3, 3, scale=0.6))),
+    "trajectory": (_trajectory, _chains),
 }
 
 
