@@ -1,0 +1,169 @@
+"""A program with explicit stacks -> LLVM IR of its operations on variables, whoever runs them: one lane, or several.
+
+A variable is memory, of which LLVM makes registers. A stack is memory that the host hands in, with a pointer; its top
+is a variable beside it. Control is not here: ``machine.py`` has that of a lane by itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import cached_property
+from typing import Any
+
+import jax
+
+from hlobatch.ir.ops import HALT, LogOp, Op, PopOp, PrimOp, PushOp
+from hlobatch.ir.physical import lane_function, physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import TensorType
+from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tables of rules
+    arithmetic,
+    arrays,
+    control,
+    functions,
+    keys,
+    products,
+    reductions,
+    sorting,
+    windows,
+)
+from hlobatch.kernels.interface import Operands, Options
+from hlobatch.kernels.lane import LaneEmitter
+from hlobatch.kernels.stacks import Stacks
+from hlobatch.kernels.types import NoKernelError, size
+from hlobatch.kernels.values import Value
+
+
+class Body:
+    """The operations of a program, and where its variables are.
+
+    Attributes:
+        program: The program.
+        operands: The arrays that its function takes.
+        options: How it is made.
+        emitter: Writes the function.
+        numbers: Of the blocks; the last one is that of the end.
+        leaves: For each variable, the types of the arrays that it is kept in.
+        cells: For each variable, the memory of these arrays.
+        of_host: The memory among this that the host hands in, which is only read.
+        inputs: Types of the arrays that a lane is given.
+        outputs: Types of the arrays that it gives back.
+        stacks: Those of a lane.
+
+    Raises:
+        NoKernelError: Something in the program has no code.
+    """
+
+    def __init__(self, program: Program, operands: Operands, options: Options, emitter: LaneEmitter) -> None:
+        self.program, self.operands, self.options, self.emitter = program, operands, options, emitter
+        graph = program.graph
+        self.numbers = {block.name: k for k, block in enumerate(graph)} | {HALT: len(graph.blocks)}
+        self.leaves = {v: self._stored_types(v) for v in program.var_defs}
+        self.inputs = [leaf for v in program.vars_in for leaf in self.types(v)]
+        self.outputs = [leaf for v in program.vars_out for leaf in self.types(v)]
+        self.of_host: set[str] = set()
+        self.cells = self._all_cells()
+        emitter.protected.update(cell for cells in self.cells.values() for cell in cells)
+        self.stacks = Stacks(emitter, program, self.leaves, self.cells, self.current)
+
+    def types(self, v: str) -> list[TensorType]:
+        return [physical(leaf) for leaf in self.program.var_defs[v].tensor_leaves]
+
+    def _stored_types(self, v: str) -> list[TensorType]:
+        """Types of the arrays that a variable is kept in."""
+        interface = v in self.program.vars_in or v in self.program.vars_out
+        return self.types(v) if interface or self.program.alloc(v) is not Alloc.NULL else []
+
+    # Where variables are
+
+    def _all_cells(self) -> dict[str, list[str]]:
+        """For each variable, the memory of each of its arrays."""
+        e, cells = self.emitter, dict[str, list[str]]()
+        computed = iter(f"%shared{k}" for k in range(self.computed_arrays))
+        for v in self.operands.computed:
+            cells[v] = [next(computed) for _ in self.leaves[v]]
+            self.of_host.update(cells[v])
+        written = {v for op in self.program.ops for v in (*op.defs, *op.moved)} - set(self.operands.computed)
+        position = 0
+        for v in self.program.vars_in:
+            places = []
+            for leaf in self.leaves[v]:
+                reads_only = leaf.shape and v not in written
+                places.append(f"%own{position}" if reads_only else e.memory(leaf.dtype, size(leaf.shape)))
+                self.of_host.update(places[-1:] if reads_only else ())
+                position += 1
+            cells[v] = places
+        cells |= self.sums
+        for v, leaves in self.leaves.items():
+            if v not in cells:
+                cells[v] = [e.memory(leaf.dtype, size(leaf.shape)) for leaf in leaves]
+        return cells
+
+    @cached_property
+    def sums(self) -> dict[str, list[str]]:
+        """The memory of variables that are sums over all inputs of a thread: its rows of results."""
+        places = [(v, k) for v in self.program.vars_out for k in range(len(self.leaves[v]))]
+        return {places[k][0]: [f"%sum{k}"] for k in self.operands.summed}
+
+    @cached_property
+    def computed_arrays(self) -> int:
+        return sum(len(self.leaves[v]) for v in self.operands.computed)
+
+    def stored(self, v: str) -> Iterator[tuple[str, TensorType]]:
+        return zip(self.cells[v], self.leaves[v], strict=True)
+
+    def current(self, cell: str, leaf: TensorType) -> Value:
+        value = self.emitter.resident(cell, leaf.dtype, leaf.shape)
+        return replace(value, root=None) if cell in self.of_host else value
+
+    # Operations
+
+    def operation(self, op: Op) -> None:
+        match op:
+            case PrimOp():
+                with self.emitter.at(op.location):
+                    self._primitive(op)
+            case PushOp():
+                with self.emitter.at(op.location):
+                    self.stacks.push(op.vars)
+            case PopOp():
+                with self.emitter.at(op.location):
+                    self.stacks.pop(op.vars)
+            case LogOp():
+                raise NoKernelError(f"what lanes have Python do has no code: {op.text}")
+            case _:
+                raise NoKernelError(f"`{type(op).__name__}` has no code")
+
+    def _primitive(self, op: PrimOp) -> None:
+        """Computes where the operands are as far as these are overwritten, and moves the results to their variables."""
+        e = self.emitter
+        operands = [self.current(cell, leaf) for v in op.vars_in for cell, leaf in self._stored_or_typed(v)]
+        overwritten = [cell for v in op.vars_out for cell in self.cells[v]]
+        e.protected.subtract(overwritten)
+        results = iter(e.closed(self._code(op), operands))
+        e.protected.update(overwritten)
+        places: list[str] = []
+        values: list[Value] = []
+        for v in op.vars_out:
+            found = [e.converted(next(results), leaf.dtype) for leaf in self.types(v)]
+            begins = v in self.sums and v not in op.vars_in  # a sum goes on from one input to the next
+            if self.leaves[v] and not begins:
+                places += self.cells[v]
+                values += found
+        e.settle(places, values)
+
+    def _stored_or_typed(self, v: str) -> Iterator[tuple[str, TensorType]]:
+        if not self.leaves[v] and self.types(v):
+            raise NoKernelError(f"`{v}` is read and not kept")
+        return self.stored(v)
+
+    def _code(self, op: PrimOp) -> Any:
+        """A primitive as a jaxpr on arrays as they are stored."""
+        types = self.program.var_defs
+        ins, outs = ([types[v] for v in variables] for variables in (op.vars_in, op.vars_out))
+        if (jaxpr := op.code.jaxpr_for(ins, outs)) is not None:
+            return jaxpr
+        arrays_ = [leaf for v in op.vars_in for leaf in self.types(v)]
+        return jax.make_jaxpr(lane_function(op, types))(*[leaf.aval for leaf in arrays_])
