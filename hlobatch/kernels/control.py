@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Final
+from functools import partial
+from typing import Any, Final
 
 from hlobatch._jax import operands_of_scan
 from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, on_arrays
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import kind, number, size
+from hlobatch.kernels.types import number, size
 from hlobatch.kernels.values import Value
 
 LEAST_TURNS_LEFT: Final = 10_000
@@ -31,23 +32,22 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     n, m = p["cond_nconsts"], p["body_nconsts"]
     of_condition, of_body, carried = values[:n], values[n : n + m], values[n + m :]
     places = _homes(e, carried)
-    head, body, end = e.new("test"), e.new("turn"), e.new("after")
 
     def now() -> Values:
         return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]
 
-    e.jump(head)
-    e.label(head)
-    state = now()
-    with e.protecting([*of_condition, *of_body, *state]):
-        (goes_on,) = e.closed(p["cond_jaxpr"], [*of_condition, *state])
-    e.branch(e.element(goes_on, 0), body, end)
-    e.label(body)
-    e.turned()
-    with e.protecting([*of_condition, *of_body]):
-        e.settle(places, e.closed(p["body_jaxpr"], [*of_body, *now()]))
-    e.jump(head)
-    e.label(end)
+    def goes_on() -> str:
+        state = now()
+        with e.protecting([*of_condition, *of_body, *state]):
+            (answer,) = e.closed(p["cond_jaxpr"], [*of_condition, *state])
+        return e.element(answer, 0)
+
+    def turn() -> None:
+        e.turned()
+        with e.protecting([*of_condition, *of_body]):
+            e.settle(places, e.closed(p["body_jaxpr"], [*of_body, *now()]))
+
+    e.loop_while(goes_on, turn)
     return now()
 
 
@@ -94,20 +94,12 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     which, *operands = values
     branches = p["branches"]
     places = [e.memory(dtype, size(shape)) for dtype, shape in out]
-    labels, end = [e.new("branch") for _ in branches], e.new("joined")
-    k, at = kind(which.dtype), e.element(which, 0)
-    if k == "i1":
-        e.branch(at, labels[1], labels[0])
-    else:
-        at = e.intrinsic("smax", which.dtype, e.intrinsic("smin", which.dtype, at, str(len(branches) - 1)), "0")
-        cases = " ".join(f"{k} {n}, label {label}" for n, label in enumerate(labels[:-1]))
-        e.do(f"switch {k} {at}, label {labels[-1]} [ {cases} ]")
-    for branch, label in zip(branches, labels, strict=True):
-        e.label(label)
+
+    def run(branch: Any) -> None:
         with e.protecting(operands):  # what one branch updates, the others read as it was
             results = e.closed(branch, operands)
         for place, value in zip(places, results, strict=True):
             e.copy_to(value, place)
-        e.jump(end)
-    e.label(end)
+
+    e.one_of(e.element(which, 0), which.dtype, [partial(run, branch) for branch in branches])
     return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]

@@ -8,7 +8,7 @@ from hlobatch.kernels.arrays import Params, Values
 from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.rules import Out, apply, on_arrays
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import BOOL, NoKernelError, is_complex, is_float
+from hlobatch.kernels.types import BOOL, INT64, NoKernelError, is_complex, is_float
 
 MOST_ELEMENTS_INSERTED: Final = 64
 """Elements up to which they are sorted by insertion. Chosen by judgement (2026-11), not measured."""
@@ -33,25 +33,26 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
 def _insert(e: Emitter, arrays: Values, place: Any, i: Index) -> None:
     """Move the element at ``i`` to where it belongs among those before it, in all arrays."""
-    key, spot = arrays[0], e.cell("i64")
-    e.do(f"store i64 {i}, ptr {spot}")
+    key, spot = arrays[0], e.memory(INT64, 1)
+    e.store(str(i), spot, INT64)
     moving = [e.element(a, place(i)) for a in arrays]
-    head, test, turn, end = (e.new(stem) for stem in ("head", "test", "turn", "end"))
-    e.jump(head)
-    e.label(head)
-    j = e.op(f"load i64, ptr {spot}")
-    e.branch(e.op(f"icmp sgt i64 {j}, 0"), test, end)
-    e.label(test)
-    before = e.op(f"sub i64 {j}, 1")
-    e.branch(_comes_before(e, key.dtype, moving[0], e.element(key, place(before))), turn, end)
-    e.label(turn)
-    for a in arrays:
-        e.put(e.element(a, place(before)), a, place(j))
-    e.do(f"store i64 {before}, ptr {spot}")
-    e.jump(head)
-    e.label(end)
+
+    def is_behind() -> str:
+        j = e.load(spot, INT64)
+        before = e.intrinsic("smax", INT64, e.op(f"sub i64 {j}, 1"), "0")
+        is_before = _comes_before(e, key.dtype, moving[0], e.element(key, place(before)))
+        return e.op(f"and i1 {e.op(f'icmp sgt i64 {j}, 0')}, {is_before}")
+
+    def move() -> None:
+        j = e.load(spot, INT64)
+        before = e.op(f"sub i64 {j}, 1")
+        for a in arrays:
+            e.put(e.element(a, place(before)), a, place(j))
+        e.store(before, spot, INT64)
+
+    e.loop_while(is_behind, move)
     for a, x in zip(arrays, moving, strict=True):
-        e.put(x, a, place(j))
+        e.put(x, a, place(e.load(spot, INT64)))
 
 
 def _comes_before(e: Emitter, dtype: Any, x: str, other: str) -> str:

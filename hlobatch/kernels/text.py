@@ -41,11 +41,13 @@ class Text:
         heads: The memory that the function asks for when it starts.
         declared: Functions of others that it calls, by name.
         constants: Arrays of constants, by name.
+        branches_alone: Whether a lane may branch without others that have to wait for it.
         places: Of the instructions in the user's source.
     """
 
     def __init__(self, processor: Processor, *, checked: bool = False) -> None:
         self.processor, self.checked = processor, checked
+        self.branches_alone = not processor.side_by_side
         self.lines: list[str] = []
         self.heads: list[str] = []
         self.declared: dict[str, str] = {}
@@ -232,6 +234,42 @@ class Text:
                 self.loop(shape[len(known)], lambda i: nested([*known, i]))
 
         nested([])
+
+    def loop_while(self, test: Callable[[], str], body: Callable[[], None]) -> None:
+        """``body()`` as long as ``test()``, the register of a condition, holds."""
+        head, inside, end = self.new("test"), self.new("turn"), self.new("after")
+        self.jump(head)
+        self.label(head)
+        self.branch(test(), inside, end)
+        self.label(inside)
+        body()
+        self.jump(head)
+        self.label(end)
+
+    def when(self, condition: str, body: Callable[[], None]) -> None:
+        """``body()`` if a condition holds."""
+        inside, after = self.new("write"), self.new("on")
+        self.branch(condition, inside, after)
+        self.label(inside)
+        body()
+        self.jump(after)
+        self.label(after)
+
+    def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
+        """The body of a number; of one that is too large or too small, the last one or the first."""
+        labels, end = [self.new("branch") for _ in bodies], self.new("joined")
+        k = kind(dtype)
+        if k == "i1":
+            self.branch(which, labels[1], labels[0])
+        else:
+            which = self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(len(bodies) - 1)), "0")
+            cases = " ".join(f"{k} {n}, label {label}" for n, label in enumerate(labels[:-1]))
+            self.do(f"switch {k} {which}, label {labels[-1]} [ {cases} ]")
+        for body, label in zip(bodies, labels, strict=True):
+            self.label(label)
+            body()
+            self.jump(end)
+        self.label(end)
 
     def fold(self, shape: Sequence[int], dtype: Any, first: str, step: Callable[[str, list[Index]], str]) -> str:
         """``x = step(x, index)`` for each index of a shape, from ``first`` on."""

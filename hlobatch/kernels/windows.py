@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -44,7 +44,7 @@ def inside(e: Emitter, index: Value, most: int) -> Index:
 
 def _by_a_test(e: Emitter, index: str) -> bool:
     """Whether to branch on an index being inside of an array: if it is no constant, and the lane runs by itself."""
-    return index.startswith("%") and not e.processor.side_by_side
+    return index.startswith("%") and e.branches_alone
 
 
 def _begin(e: Emitter, indices: Sequence[Value], shape: Sequence[int], window: Sequence[int]) -> list[Index]:
@@ -126,18 +126,24 @@ class Windows:
             at[axis] = e.plus(at[axis], more)
         return at, is_inside
 
-    def go_to(
-        self, e: Emitter, batch: Sequence[Index], inside: Sequence[Index], write: str, after: str, *, clamp: bool
-    ) -> Index:
-        """Go to one label if a window is inside of the array and else to another; the place of an element at the first.
+    def when_inside(
+        self,
+        e: Emitter,
+        batch: Sequence[Index],
+        inside: Sequence[Index],
+        body: Callable[[Index], None],
+        *,
+        clamp: bool,
+    ) -> None:
+        """``body(place)`` of an element if its window is inside of the array.
 
         Where the indices are numbers of their own, they are most often inside as they are written.
         """
-        if clamp or not self.indices.is_cheap or e.processor.side_by_side:
+        if clamp or not self.indices.is_cheap or not e.branches_alone:
             at, is_inside = self.find(e, batch, inside, clamp=clamp)
-            e.branch(is_inside, write, after)
-            e.label(write)
-            return e.position(at, self.shape)
+            e.when(is_inside, lambda: body(e.position(at, self.shape)))
+            return
+        write, after = e.new("write"), e.new("on")
         place, elsewhere = e.cell("i64"), e.new("outside")
         at, is_inside = self.find(e, batch, inside, clamp=False, as_written=True)
         e.do(f"store i64 {e.position(at, self.shape)}, ptr {place}")
@@ -147,7 +153,9 @@ class Windows:
         e.do(f"store i64 {e.position(at, self.shape)}, ptr {place}")
         e.branch(is_inside, write, after)
         e.label(write)
-        return e.op(f"load i64, ptr {place}")
+        body(e.op(f"load i64, ptr {place}"))
+        e.jump(after)
+        e.label(after)
 
 
 def _filler(dtype: Any, wanted: Any) -> Any:
@@ -224,11 +232,11 @@ def _scatter(combine: str | None) -> Rule:
 
         def one(index: list[Index]) -> None:
             batch = [i for k, i in enumerate(index) if k not in window_axes]
-            write, after = e.new("write"), e.new("on")
-            place = windows.go_to(e, batch, [index[k] for k in window_axes], write, after, clamp=clamp)
-            e.put(combined(place, e.element(updates, e.position(index, updates.shape))), new, place)
-            e.jump(after)
-            e.label(after)
+
+            def write(place: Index) -> None:
+                e.put(combined(place, e.element(updates, e.position(index, updates.shape))), new, place)
+
+            windows.when_inside(e, batch, [index[k] for k in window_axes], write, clamp=clamp)
 
         e.for_each(updates.shape, one)
         return [new]
