@@ -69,7 +69,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     x = values[0]
     if x.shape == shape:
         return [e.map(lambda a: apply(e, "bitcast_convert_type", dtype, a, of=x.dtype), dtype, shape, x)]
-    if is_narrow(dtype) or is_narrow(x.dtype):
+    if is_narrow(dtype) or is_narrow(x.dtype) or e.processor.width > 1:
         raise NoKernelError(f"`bitcast_convert_type` of {x.dtype} to {dtype} has no code")
     place = e.memory(dtype, size(shape))  # the least part of a number lies first, as it does for XLA
     e.copy_to(x, place)

@@ -6,13 +6,15 @@ is a variable beside it. Control is not here: ``machine.py`` has that of a lane 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import jax
+import numpy as np
 
+from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, LogOp, Op, PopOp, PrimOp, PushOp
 from hlobatch.ir.physical import lane_function, physical
 from hlobatch.ir.program import Program
@@ -88,18 +90,21 @@ class Body:
         written = {v for op in self.program.ops for v in (*op.defs, *op.moved)} - set(self.operands.computed)
         position = 0
         for v in self.program.vars_in:
-            places = []
+            cells[v] = []
             for leaf in self.leaves[v]:
-                reads_only = leaf.shape and v not in written
-                places.append(f"%own{position}" if reads_only else e.memory(leaf.dtype, size(leaf.shape)))
-                self.of_host.update(places[-1:] if reads_only else ())
+                left = self.left_with_host(position, leaf) if v not in written else None
+                self.of_host.update([left] if left else ())
+                cells[v].append(left or e.memory(leaf.dtype, size(leaf.shape)))
                 position += 1
-            cells[v] = places
         cells |= self.sums
         for v, leaves in self.leaves.items():
             if v not in cells:
                 cells[v] = [e.memory(leaf.dtype, size(leaf.shape)) for leaf in leaves]
         return cells
+
+    def left_with_host(self, position: int, leaf: TensorType) -> str | None:
+        """The pointer to an array of an input that is only read, if it stays where the host has it."""
+        return f"%own{position}" if leaf.shape else None
 
     @cached_property
     def sums(self) -> dict[str, list[str]]:
@@ -114,8 +119,12 @@ class Body:
     def stored(self, v: str) -> Iterator[tuple[str, TensorType]]:
         return zip(self.cells[v], self.leaves[v], strict=True)
 
+    def pointer(self, cell: str) -> str:
+        """The pointer to the memory of a variable."""
+        return cell
+
     def current(self, cell: str, leaf: TensorType) -> Value:
-        value = self.emitter.resident(cell, leaf.dtype, leaf.shape)
+        value = self.emitter.resident(self.pointer(cell), leaf.dtype, leaf.shape)
         return replace(value, root=None) if cell in self.of_host else value
 
     # Operations
@@ -167,3 +176,56 @@ class Body:
             return jaxpr
         arrays_ = [leaf for v in op.vars_in for leaf in self.types(v)]
         return jax.make_jaxpr(lane_function(op, types))(*[leaf.aval for leaf in arrays_])
+
+    # The end
+
+    def fate(self) -> str:
+        """What became of a lane that came to the end."""
+        e = self.emitter
+        if not self.program.failures:
+            return str(int(Fate.FINISHED))
+        ((cell, leaf),) = self.stored(self.program.vars_out[-2])
+        failure = e.converted(self.current(cell, leaf), np.dtype(np.int32)).ref
+        failed = e.op(f"or i32 {e.op(f'shl i32 {failure}, {NUMBER}')}, {int(Fate.FAILED)}")
+        return e.op(f"select i1 {e.op(f'icmp eq i32 {failure}, 0')}, i32 {int(Fate.FINISHED)}, i32 {failed}")
+
+    # The text
+
+    @cached_property
+    def arrays(self) -> list[str]:
+        """The names of the pointers to arrays that the function takes, in order."""
+        names = (
+            ("captured", len(self.operands.captured)), ("in", len(self.inputs)), ("shared", self.computed_arrays),
+            ("begun", len(self.operands.summed)), ("out", len(self.outputs)),
+        )  # fmt: skip
+        return [f"%{stem}{k}" for stem, count in names for k in range(count)]
+
+    @property
+    def parameters(self) -> list[str]:
+        """These pointers as parameters, with what LLVM may know of them."""
+        facts = {
+            "captured": "noalias readonly",
+            "in": "noalias readonly",
+            "shared": "noalias readonly",
+            "begun": "",  # zeros that the results of sums lie in
+            "out": "noalias",
+        }
+        return [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
+
+    def function(self, symbol: str, parameters: Sequence[str], heads: Sequence[str], name: str) -> str:
+        """The function as LLVM IR, with all that it needs.
+
+        Args:
+            symbol: What it is called.
+            parameters: With their types.
+            heads: Instructions before all others.
+            name: The user's name for it.
+        """
+        e = self.emitter
+        body = "\n".join([*heads, *e.heads, *e.lines])
+        constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())
+        declarations = "\n".join(e.declared.values())
+        metadata = e.places.metadata(name, self.program.location)
+        debug = " !dbg !5" if metadata else ""
+        head = f"define internal i32 @{symbol}({', '.join(parameters)}) alwaysinline nounwind{debug} {{\nstart:"
+        return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"

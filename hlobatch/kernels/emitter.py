@@ -140,7 +140,7 @@ class Emitter(Text):
         elif value.element is not None:
             self.loop(count, lambda i: self.store(self.element(value, i), pointer, value.dtype, i))
         else:
-            self.copy(value.ref, pointer, count * value.dtype.itemsize)
+            self.copy(value.ref, pointer, value.dtype, count)
 
     def copied(self, value: Value) -> Value:
         """The value in memory that nothing else lies in."""

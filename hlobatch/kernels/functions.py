@@ -108,8 +108,8 @@ def _tanh(x: Any) -> Any:
 def _(e: Emitter, d: Any, s: Any, p: Params, a: str) -> str:
     if is_complex(d):
         return in_jax(e, _OF_COMPLEX["tanh"], d, a)
-    has_vectors = d == FLOAT32 and e.processor.has_vectors
-    return in_jax(e, _tanh, d, a) if has_vectors else e.call("tanh", d, a)
+    is_for_vectors = d == FLOAT32 and (e.processor.has_vectors or e.processor.width > 1)
+    return in_jax(e, _tanh, d, a) if is_for_vectors else e.call("tanh", d, a)
 
 
 @on_numbers("atan2")

@@ -31,6 +31,13 @@ def _llvm() -> Any:
     return llvm
 
 
+@cache
+def vector_bits() -> int:
+    """Bits of the widest vectors of this processor."""
+    known = _llvm().get_host_cpu_features()
+    return 512 if known.get("avx512f") else 256 if known.get("avx2") else 128
+
+
 def check_there() -> None:
     """Raise ``NoKernelError`` if there is no LLVM."""
     _llvm()

@@ -21,8 +21,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import cached_property
 
-import numpy as np
-
 from hlobatch.analysis.machine_flow import turning_points
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
@@ -72,6 +70,7 @@ class Machine(Body):
 
     def _begin(self) -> None:
         e = self.emitter
+        self.stacks.find_bounds()
         self.stacks.begin()
         if self._steps:
             e.do(f"store i64 0, ptr {self._steps}")
@@ -112,7 +111,7 @@ class Machine(Body):
                 continue
             place = e.address(f"%out{k}", leaf.dtype, e.times("%index", size(leaf.shape)))
             e.copy_to(self.current(cell, leaf), place)
-        e.do(f"store i32 {self._fate()}, ptr %fate")
+        e.do(f"store i32 {self.fate()}, ptr %fate")
         e.jump("%exit")
         for k, label in enumerate(self.stacks.overflows):
             self._stop(label, Fate.PARKED + (k + 1 << NUMBER))
@@ -128,16 +127,6 @@ class Machine(Body):
         self.emitter.label(label)
         self.emitter.do(f"store i32 {int(fate)}, ptr %fate")
         self.emitter.jump("%exit")
-
-    def _fate(self) -> str:
-        """What became of a lane that came to the end."""
-        e = self.emitter
-        if not self.program.failures:
-            return str(int(Fate.FINISHED))
-        ((cell, leaf),) = self.stored(self.program.vars_out[-2])
-        failure = e.converted(self.current(cell, leaf), np.dtype(np.int32)).ref
-        failed = e.op(f"or i32 {e.op(f'shl i32 {failure}, {NUMBER}')}, {int(Fate.FAILED)}")
-        return e.op(f"select i1 {e.op(f'icmp eq i32 {failure}, 0')}, i32 {int(Fate.FINISHED)}, i32 {failed}")
 
     # What is done on the way
 
@@ -213,35 +202,11 @@ class Machine(Body):
 
     # The text
 
-    @cached_property
-    def arrays(self) -> list[str]:
-        """The names of the pointers to arrays that the function takes, in order."""
-        names = (
-            ("captured", len(self.operands.captured)), ("in", len(self.inputs)), ("shared", self.computed_arrays),
-            ("begun", len(self.operands.summed)), ("out", len(self.outputs)),
-        )  # fmt: skip
-        return [f"%{stem}{k}" for stem, count in names for k in range(count)]
-
     def text(self, name: str) -> str:
         """The function, as LLVM IR; ``name`` is the user's for it."""
-        e = self.emitter
-        facts = {
-            "captured": "noalias readonly",
-            "in": "noalias readonly",
-            "shared": "noalias readonly",
-            "begun": "",  # zeros that the results of sums lie in
-            "out": "noalias",
-        }
-        pointers = [f"ptr {facts[array.strip('%0123456789')]} {array}" for array in self.arrays]
         rest = ["ptr %call", "ptr noalias %local", "ptr noalias %stacks", "ptr noalias readonly %frames", "ptr %counts"]
-        parameters = ", ".join(["i64 %index", *pointers, *rest, "i64 %row", "i64 %rows"])
-        body = "\n".join(["  %fate = alloca i32", *e.heads, *e.lines])
-        constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())
-        declarations = "\n".join(e.declared.values())
-        metadata = e.places.metadata(name, self.program.location)
-        debug = " !dbg !5" if metadata else ""
-        head = f"define internal i32 @lane({parameters}) alwaysinline nounwind{debug} {{\nstart:"
-        return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"
+        parameters = ["i64 %index", *self.parameters, *rest, "i64 %row", "i64 %rows"]
+        return self.function("lane", parameters, ["  %fate = alloca i32"], name)
 
     def call(self, pointers: Sequence[str], index: str, rest: Sequence[str], row: str, rows: str) -> str:
         """A call of the function, given the arrays and the five pointers after them."""

@@ -8,16 +8,17 @@ before. On an NVIDIA GPU it is a kernel, in which each thread runs the lane of i
 from __future__ import annotations
 
 import platform
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.program import Program
+from hlobatch.kernels.gang import Gang
 from hlobatch.kernels.interface import BYTES_ON_ANY_STACK, Call, Operands, Options
 from hlobatch.kernels.machine import Machine
-from hlobatch.kernels.processors import CPU, NVPTX
+from hlobatch.kernels.processors import CPU
 
 RUN: Final = "run"
 KERNEL: Final = "kernel"
@@ -34,7 +35,8 @@ class KernelModule:
         tapes: Which of the stacks are tapes.
         local_bytes: What a lane takes of memory of its own besides its stacks.
         stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
-        blocks: How many blocks are counted; none if it does not count.
+        blocks: How many numbers are counted, for each block that it ran, and in a gang for how many lanes; none if it
+            does not count.
         sums: Whether some of the results are sums over the inputs of a thread.
     """
 
@@ -65,8 +67,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
     Raises:
         NoKernelError: Something in it has no code.
     """
-    machine = Machine(program, operands, options)
-    entry = _ENTRIES[options.processor.name](machine)
+    entry, machine = _made(program, operands, options)
     triple = f'target triple = "{options.processor.triple}"\n' if options.processor.triple else ""
     return KernelModule(
         f"{triple}{machine.text(name)}{entry}",
@@ -75,7 +76,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         machine.stacks.tapes,
         machine.emitter.local_bytes,
         machine.emitter.own_bytes,
-        len(program.graph.blocks) if options.counts else 0,
+        len(program.graph.blocks) * (2 if options.processor.width > 1 else 1) if options.counts else 0,
         bool(operands.summed),
     )
 
@@ -107,9 +108,18 @@ _FLUSHING: Final[Mapping[str, tuple[str, str, str]]] = MappingProxyType(
 """For each kind of processor: declarations, what makes zeros of denormal numbers, as XLA has it, and what ends that."""
 
 
-def _cpu_entry(machine: Machine) -> str:
+def _made(program: Program, operands: Operands, options: Options) -> tuple[str, Machine | Gang]:
+    """What the host calls, and the function that it calls."""
+    if options.processor.width > 1:
+        gang = Gang(program, operands, options)
+        return _with_look(_run_gang, gang), gang
+    machine = Machine(program, operands, options)
+    return (_with_look(_run, machine) if options.processor.name == CPU.name else _nvptx_entry(machine)), machine
+
+
+def _with_look(run: Callable[..., str], machine: Machine | Gang) -> str:
     declarations, begin, end = _FLUSHING.get(platform.machine(), ("", "", ""))
-    return f"\n{declarations}\n{_look()}{_run(machine, begin, end)}"
+    return f"\n{declarations}\n{_look()}{run(machine, begin, end)}"
 
 
 def _field(name: str, position: int, kind: str = "ptr") -> str:
@@ -148,19 +158,11 @@ def _run(machine: Machine, begin: str, end: str) -> str:
         begin: What is done before all lanes.
         end: What is done after them.
     """
-    names = machine.arrays
-    loads = "".join(
-        f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n" for k in range(len(names))
-    )
+    pointers, head = _called(machine, begin)
     rest = ["%call", "%local", "%stacks", "%frames", "%counts"]
-    call = machine.call([f"%p{k}" for k in range(len(names))], "%i", rest, "0", "1")
+    call = machine.call(pointers, "%i", rest, "0", "1")
     return f"""\
-define i32 @{RUN}(ptr noalias readonly %arrays, ptr %call) {{
-top:
-{begin}{loads}{_field("status", Call.STATUS)}{_field("next", Call.NEXT)}{_field("todo", Call.TODO)}\
-{_field("count", Call.COUNT, "i64")}{_field("chunk", Call.CHUNK, "i64")}{_field("local", Call.LOCAL)}\
-{_field("stacks", Call.STACKS)}{_field("frames", Call.FRAMES)}{_field("counts", Call.COUNTS)}\
-{_field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
+{head}{_field("chunk", Call.CHUNK, "i64")}\
   br label %take
 take:
   %first = atomicrmw add ptr %next, i64 %chunk monotonic
@@ -197,6 +199,29 @@ done:
 """
 
 
+def _run_gang(gang: Gang, begin: str, end: str) -> str:
+    """What a thread calls that runs a gang."""
+    pointers, head = _called(gang, begin)
+    return f"{head}  %ended = {gang.call(pointers)}\n{end}  ret i32 %ended\n}}\n"
+
+
+def _called(machine: Machine | Gang, begin: str) -> tuple[list[str], str]:
+    """The pointers to arrays, and how the function that a thread calls begins: it reads what it is told."""
+    loads = "".join(
+        f"  %a{k} = getelementptr ptr, ptr %arrays, i64 {k}\n  %p{k} = load ptr, ptr %a{k}\n"
+        for k in range(len(machine.arrays))
+    )
+    head = f"""\
+define i32 @{RUN}(ptr noalias readonly %arrays, ptr %call) {{
+top:
+{begin}{loads}{_field("status", Call.STATUS)}{_field("next", Call.NEXT)}{_field("todo", Call.TODO)}\
+{_field("count", Call.COUNT, "i64")}{_field("local", Call.LOCAL)}\
+{_field("stacks", Call.STACKS)}{_field("frames", Call.FRAMES)}{_field("counts", Call.COUNTS)}\
+{_field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
+"""
+    return [f"%p{k}" for k in range(len(machine.arrays))], head
+
+
 def _nvptx_entry(machine: Machine) -> str:
     names = machine.arrays
     total = len(names) + 4
@@ -229,6 +254,3 @@ end:
   ret void
 }}
 """
-
-
-_ENTRIES: Final = MappingProxyType({CPU.name: _cpu_entry, NVPTX.name: _nvptx_entry})

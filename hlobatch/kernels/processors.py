@@ -19,6 +19,8 @@ class Processor:
         has_vectors: Whether a lane runs on a processor with vectors of its own; the threads of a GPU have none.
         side_by_side: Whether all lanes run at once. Then elements of their stacks that have the same place lie side by
             side, so that lanes at the same depth read them in one access.
+        width: Lanes that one thread runs at once, each in an element of its vectors.
+        vector_bits: Bits of these vectors.
     """
 
     name: str
@@ -27,7 +29,21 @@ class Processor:
     math_prefix: str = ""
     has_vectors: bool = True
     side_by_side: bool = False
+    width: int = 1
+    vector_bits: int = 0
 
 
 CPU: Final = Processor("cpu", "cpu")
+
+
+def gang(width: int, vector_bits: int) -> Processor:
+    """A CPU that runs several lanes in each thread; then no vectors are left for what one lane does.
+
+    Args:
+        width: Lanes in each thread.
+        vector_bits: Bits of its vectors, of which it has several for each number of all lanes.
+    """
+    return Processor("gang", "cpu", has_vectors=False, side_by_side=True, width=width, vector_bits=vector_bits)
+
+
 NVPTX: Final = Processor("nvptx", "cuda", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True)

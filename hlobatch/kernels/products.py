@@ -10,12 +10,14 @@ from hlobatch.kernels.emitter import Emitter
 from hlobatch.kernels.reductions import summed
 from hlobatch.kernels.rules import CALLS, OUTER_PRODUCT, Out, apply, on_arrays
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, Index
-from hlobatch.kernels.types import FLOAT32, is_short_float, number, size
+from hlobatch.kernels.types import FLOAT32, is_float, is_short_float, kind, number, size
 from hlobatch.kernels.values import Value
 
 LEAST_COLUMNS_IN_VECTORS: Final = 8
 """Elements side by side from which a loop over them, which LLVM runs in vectors, is worth writing. Chosen by judgement
 (2026-11), not measured."""
+ELEMENTS_IN_A_BLOCK: Final = 4
+"""Elements of a product of a gang that are summed side by side."""
 
 
 @dataclass(frozen=True)
@@ -69,10 +71,46 @@ class _Product:
         def step(so_far: str, inner: list[Index]) -> str:
             a = self.number(0, self.places(0, batch, left, inner))
             b = self.number(1, self.places(1, batch, right, inner))
-            return summed(e, self.total, so_far, apply(e, "mul", self.total, a, b))
+            return self.more(so_far, a, b)
 
         got = e.fold(self.inner, self.total, number(0, self.total), step)
         return apply(e, "convert_element_type", dtype, got, of=self.total)
+
+    def more(self, so_far: str, a: str, b: str) -> str:
+        """One more term of a sum, which is rounded together with its product where the processor does that."""
+        if is_float(self.total) and not is_short_float(self.total):
+            product = self.e.op(f"fmul contract {kind(self.total)} {a}, {b}")
+        else:
+            product = apply(self.e, "mul", self.total, a, b)
+        return summed(self.e, self.total, so_far, product)
+
+    def in_blocks(self, shape: tuple[int, ...], dtype: Any) -> Value:
+        """The result, some elements side by side at a time, so that what they have in common is read once."""
+        e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
+        new, zero = e.fresh(dtype, shape), number(0, self.total)
+
+        def block(outer: list[Index], first: Index, count: int) -> None:
+            indices = [[*outer, e.plus(first, k)] for k in range(count)]
+
+            def step(so_far: list[str], inner: list[Index]) -> list[str]:
+                found = []
+                for total, index in zip(so_far, indices, strict=True):
+                    batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
+                    a = self.number(0, self.places(0, batch, left, inner))
+                    found.append(self.more(total, a, self.number(1, self.places(1, batch, right, inner))))
+                return found
+
+            for total, index in zip(e.fold_several(self.inner, self.total, [zero] * count, step), indices, strict=True):
+                e.put(apply(e, "convert_element_type", dtype, total, of=self.total), new, e.position(index, shape))
+
+        def line(outer: list[Index]) -> None:
+            whole, rest = divmod(shape[-1], ELEMENTS_IN_A_BLOCK)
+            e.loop(whole, lambda k: block(outer, e.times(k, ELEMENTS_IN_A_BLOCK), ELEMENTS_IN_A_BLOCK))
+            if rest:
+                block(outer, shape[-1] - rest, rest)
+
+        e.for_each_looped(shape[:-1], line)
+        return new
 
     def in_rows(self, shape: tuple[int, ...]) -> Value:
         """The result, rows of the second factor added up, each times a number of the first."""
@@ -86,9 +124,8 @@ class _Product:
             at, first = self.places(1, batch, right, inner), e.position([*result, 0], shape)
 
             def one(j: Index) -> None:
-                term = apply(e, "mul", self.total, a, self.number(1, at, j))
                 place = e.plus(first, j)
-                e.put(summed(e, self.total, e.element(new, place), term), new, place)
+                e.put(self.more(e.element(new, place), a, self.number(1, at, j)), new, place)
 
             e.loop(shape[-1], one)
 
@@ -131,4 +168,6 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     has_rows = has_rows and size(b.shape) > MOST_ELEMENTS_UNROLLED
     if e.processor.has_vectors and has_rows and product.total == dtype:
         return [product.in_rows(shape)]
+    if e.processor.width > 1 and shape and size(product.inner) > 1:
+        return [product.in_blocks(shape, dtype)]
     return [e.built(dtype, shape, lambda index: product.element(index, dtype))]

@@ -68,7 +68,7 @@ class Stacks:
             self._places[v] = []
             for leaf in self.leaves[v]:
                 self._places[v].append(len(self.frame_bytes))
-                self.frame_bytes.append(_bytes(leaf))
+                self.frame_bytes.append(_bytes(leaf) * self.emitter.processor.width)
                 self.stack_of.append(self._numbers[self.calls.pointers[v]])
 
     def _lay_out_by_frames(self) -> None:
@@ -112,15 +112,19 @@ class Stacks:
 
     def begin(self) -> None:
         """Nothing is saved when a lane starts."""
-        e = self.emitter
         for name, pointer in self._pointers.items():
+            self.emitter.do(f"store i64 {self._bounds[name][0]}, ptr {pointer}")
+
+    def find_bounds(self) -> None:
+        """Find where stacks are, before any lane starts."""
+        e = self.emitter
+        for name in self._pointers:
             entry = 2 * self.stack_of.index(self._numbers[name])
             begin, end = "0", self._of_frames(entry + 1)
             if not e.processor.side_by_side:
                 begin = self._of_frames(entry)
                 end = e.op(f"add i64 {begin}, {e.times(end, self._step(name))}")
             self._bounds[name] = begin, end
-            e.do(f"store i64 {begin}, ptr {pointer}")
 
     def arrive(self, block: Block) -> None:
         """Go to the frame that a block restores, saves, or does both with."""
@@ -214,7 +218,9 @@ class Stacks:
             at = e.op(f"getelementptr i8, ptr {frame}, i64 {of_array}")
             return lambda _: at
         begin = self._of_frames(2 * of_array)
-        base = e.op(f"getelementptr i8, ptr %stacks, i64 {e.op(f'mul i64 %rows, {begin}')}")
+        # Of the lanes of a gang, the host knows how many there are.
+        begin = begin if e.processor.width > 1 else e.op(f"mul i64 %rows, {begin}")
+        base = e.op(f"getelementptr i8, ptr %stacks, i64 {begin}")
 
         def place(i: Index) -> str:
             element = e.plus(e.times(row, max(size(leaf.shape), 1)), i)

@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
 
+import numpy as np
+
 from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.kernels.debug import Places
 from hlobatch.kernels.processors import Processor
@@ -135,6 +137,10 @@ class Text:
         self.heads.append(f"  {name} = alloca {llvm_type}")
         return name
 
+    def counter(self) -> str:
+        """Memory for the counter of a loop, which all lanes that run at once have in common."""
+        return self.cell("i64")
+
     def address(self, pointer: str, dtype: Any, i: Index) -> str:
         return pointer if i == 0 else self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {i}")
 
@@ -151,10 +157,11 @@ class Text:
             x = self.op(f"{'sext' if is_signed(dtype) else 'zext'} {kind(dtype)} {x} to i8")
         self.do(f"store {stored(dtype)} {x}, ptr {self.address(pointer, dtype, i)}, align {alignment(dtype)}")
 
-    def copy(self, source: str, target: str, count: Index) -> None:
-        """Copy bytes."""
+    def copy(self, source: str, target: str, dtype: Any, count: int) -> None:
+        """Copy elements."""
         self.external("llvm.memcpy.p0.p0.i64", "void", "ptr", "ptr", "i64", "i1")
-        self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {count}, i1 false)")
+        bytes_ = count * np.dtype(dtype).itemsize
+        self.do(f"call void @llvm.memcpy.p0.p0.i64(ptr {target}, ptr {source}, i64 {bytes_}, i1 false)")
 
     def check(self, i: Index, within: int | None) -> None:
         """Emit, if accesses are checked, that a lane stops unless a place is within an array.
@@ -204,7 +211,7 @@ class Text:
             for known in range(count):
                 body(known)
             return
-        counter, head, inside, end = self.cell("i64"), self.new("head"), self.new("body"), self.new("end")
+        counter, head, inside, end = self.counter(), self.new("head"), self.new("body"), self.new("end")
         self.do(f"store i64 0, ptr {counter}")
         self.jump(head)
         self.label(head)
@@ -270,6 +277,27 @@ class Text:
             body()
             self.jump(end)
         self.label(end)
+
+    def fold_several(
+        self,
+        shape: Sequence[int],
+        dtype: Any,
+        first: Sequence[str],
+        step: Callable[[list[str], list[Index]], list[str]],
+    ) -> list[str]:
+        """``xs = step(xs, index)`` for each index of a shape, from ``first`` on."""
+        k, totals = kind(dtype), [self.cell(kind(dtype)) for _ in first]
+
+        def keep(xs: Sequence[str]) -> None:
+            for x, total in zip(xs, totals, strict=True):
+                self.do(f"store {k} {x}, ptr {total}")
+
+        def now() -> list[str]:
+            return [self.op(f"load {k}, ptr {total}") for total in totals]
+
+        keep(first)
+        self.for_each(shape, lambda index: keep(step(now(), index)))
+        return now()
 
     def fold(self, shape: Sequence[int], dtype: Any, first: str, step: Callable[[str, list[Index]], str]) -> str:
         """``x = step(x, index)`` for each index of a shape, from ``first`` on."""

@@ -28,7 +28,7 @@ from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
-from hlobatch.strategy.options import KERNEL
+from hlobatch.strategy.options import KERNELS
 
 Arrays = list[Any]
 
@@ -189,7 +189,7 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
     """
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
-    if plan.options.dispatch == KERNEL:
+    if plan.options.dispatch in KERNELS:
         kernel_of(plan)  # or the error that says why there is none
     outputs = run_within(plan, inputs, captured)
     end = plan.result_arrays + 2

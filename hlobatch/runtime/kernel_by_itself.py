@@ -20,7 +20,7 @@ from hlobatch.ir.fate import Fate
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import OWN_SECONDS, Frames
 from hlobatch.runtime.kernel_call import Record, all_of_call, check_registered
-from hlobatch.runtime.kernel_plan import KernelRunner, kept_results, most_threads
+from hlobatch.runtime.kernel_plan import KernelRunner, most_threads, shape_of
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stops import interruption
@@ -37,8 +37,8 @@ def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
 
     What it gives raises ``LaneError`` if some inputs have no result, and ``Interrupted`` if the user interrupted it.
     """
-    runner, captured = KernelRunner.of(plan, inputs), _on_device(plan.kernel_captured)
-    kernel, size, threads = runner.kernel, runner.size, most_threads(plan)
+    runner, threads = KernelRunner.of(plan, inputs), most_threads(plan)
+    kernel, size, captured = runner.kernel, runner.size, _on_device(runner.shape.captured)
     are_there = all(isinstance(x, jax.Array) for x in inputs)  # these inputs are not kept
     entries: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls = itertools.count(1)
@@ -87,7 +87,7 @@ def _interruption(plan: Plan, size: int, outputs: Sequence[Arrays]) -> KeyboardI
     if not outputs:
         return interruption(plan, np.full(size, Fate.RUNNING), None)
     *results, told = outputs[0]
-    return interruption(plan, np.array(told)[1:], kept_results(plan, results))
+    return interruption(plan, np.array(told)[1:], shape_of(plan, size).kept_results(results))
 
 
 def is_called_so() -> bool:

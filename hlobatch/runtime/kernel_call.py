@@ -24,7 +24,7 @@ from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.kernels import ffi, ffi_handler, ffi_structs, jit
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import CHUNKS, Frames, Kernel
-from hlobatch.runtime.kernel_plan import kept_results, result_types, shared_function, summed_results
+from hlobatch.runtime.kernel_plan import shape_of
 from hlobatch.runtime.plan import Plan
 
 TARGET: Final = "hlobatch_kernel"
@@ -133,16 +133,16 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
         record: Its kernel.
         size: Inputs in the batch.
     """
-    call = all_of_call(plan, record, size)
+    call, shape = all_of_call(plan, record, size), shape_of(plan, size)
 
     def run(*operands: Any) -> list[Any]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
-        *results, told = call(*plan.kernel_captures.operands(known), *operands[count:])
+        *results, told = call(*shape.captures.operands(known), *operands[count:])
         stopped, said = told[0], told[1:]
         fates = said & np.int32(_FATE)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
-        return [*kept_results(plan, results), stopped, status]
+        return [*shape.kept_results(results), stopped, status]
 
     return run
 
@@ -157,14 +157,14 @@ def all_of_call(plan: Plan, record: Record, size: int) -> Callable[..., list[Any
         record: Its kernel.
         size: Inputs in the batch.
     """
-    shared = shared_function(plan)
-    sums = summed_results(plan) if record.kernel.module.sums else ()
+    shape = shape_of(plan, size)
+    sums = shape.summed_results if record.kernel.module.sums else ()
     rows = dict.fromkeys(sums, int(record.fields[ffi.Record.THREADS]))
-    types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(result_types(plan))]
+    types = [jax.ShapeDtypeStruct((rows.get(k, size), *t.shape), t.dtype) for k, t in enumerate(shape.result_types)]
     told = jax.ShapeDtypeStruct((1 + size,), np.int32)
 
     def run(*operands: Any) -> list[Any]:
-        given = (*operands, *shared(*operands))
+        given = (*operands, *shape.shared_function(*operands))
         aliases = {len(given) + i: k for i, k in enumerate(sums)}  # each thread adds to a row of zeros
         kernel = jax.ffi.ffi_call(TARGET, [*types, told], input_output_aliases=aliases)
         zeros = (jnp.zeros(types[k].shape, types[k].dtype) for k in sums)

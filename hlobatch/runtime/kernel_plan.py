@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final
 
@@ -10,26 +10,18 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.analysis.cost import block_cost
 from hlobatch.diagnostics import KernelError, LaneError
 from hlobatch.ir.fate import NUMBER, Fate
-from hlobatch.ir.names import is_sum, summed_for
-from hlobatch.ir.physical import array_bytes, physical
-from hlobatch.ir.program import Program
-from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.physical import array_bytes
 from hlobatch.kernels import jit
-from hlobatch.kernels.interface import Operands
-from hlobatch.kernels.interface import Options as CodeOptions
-from hlobatch.kernels.module import KernelModule, to_llvm
-from hlobatch.kernels.processors import CPU, Processor
 from hlobatch.kernels.types import NoKernelError
-from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.runtime.kernel import ALIGNED_BYTES, Kernel, Run, table
+from hlobatch.runtime.kernel_shape import Shape
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.runtime.stops import interruption, stop_error
-from hlobatch.strategy.options import KERNEL
+from hlobatch.strategy.options import GANG, KERNEL, KERNELS
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
 
@@ -37,56 +29,36 @@ LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
 
 
-def operands(plan: Plan, *, sums: bool = False) -> Operands:
-    """The arrays that the kernel of a plan takes, before those that it writes results to."""
-    program = plan.programs.of_a_lane
-    summed = summed_results(plan) if sums else ()
-    return Operands(tuple(plan.kernel_captures.positions), plan.input_shared, _computed(program), summed)
+def shape_of(plan: Plan, size: Any = None) -> Shape:
+    """What the kernel of a plan is made of for batches of some size, or would be if they ran as one."""
+    return _shape(plan, is_gang=form_of(plan, size).is_gang)
 
 
-def summed_results(plan: Plan) -> tuple[int, ...]:
-    """The arrays of the results, by position, that a kernel can sum over inputs: cotangents of what all lanes share."""
-    program = plan.programs.of_a_lane
-    places = [v for v in program.vars_out for _ in program.var_defs[v].tensor_leaves]
-    return tuple(k for k, v in enumerate(places) if is_sum(v) and summed_for(v) in plan.shared)
+def _shape(plan: Plan, *, is_gang: bool) -> Shape:
+    make: Any = lambda: Shape(plan, is_gang)  # noqa: E731
+    found: Any = plan.executable(("shape", is_gang), make)
+    assert isinstance(found, Shape)
+    return found
 
 
-def _computed(program: Program) -> tuple[str, ...]:
-    """Variables that are the same in every lane and computed once, before the kernel is called."""
-    shared = (v for v in program.var_defs if program.alloc(v) is Alloc.SHARED)
-    return tuple(v for v in shared if v not in program.vars_in)
-
-
-def module_of(
-    plan: Plan, processor: Processor = CPU, *, counts: bool = False, checked: bool = False, sums: bool = False
-) -> KernelModule:
-    """The code of a lane, as LLVM IR.
-
-    Raises:
-        NoKernelError: Something in the program has no code.
-    """
-    options = CodeOptions(processor, plan.options.max_steps, counts, checked)
-    try:
-        with plan.as_typed(), jax.ensure_compile_time_eval():
-            return to_llvm(plan.programs.of_a_lane, plan.name, operands(plan, sums=sums), options)
-    except NoKernelError:
-        raise
-    except Exception as error:  # whatever it is: the program can run without
-        raise NoKernelError(f"its code could not be made ({type(error).__name__}: {error})") from error
-
-
-def kernel_of(plan: Plan, *, counts: bool = False, sums: bool = False) -> Kernel:
+def kernel_of(plan: Plan, size: Any = None, *, counts: bool = False, sums: bool = False) -> Kernel:
     """The kernel of a plan, which is made once.
 
     Args:
         plan: The plan.
+        size: Inputs in a batch; None for many.
         counts: Whether it counts executions.
         sums: Whether it sums over inputs what ``summed_results`` says.
 
     Raises:
         KernelError: There is none, and why.
     """
-    found: Any = plan.executable(("kernel", counts, sums), lambda: _made(plan, counts=counts, sums=sums))
+    return _kernel(shape_of(plan, size), counts=counts, sums=sums)
+
+
+def _kernel(shape: Shape, *, counts: bool = False, sums: bool = False) -> Kernel:
+    plan, key = shape.plan, ("kernel", shape.is_gang, counts, sums)
+    found: Any = plan.executable(key, lambda: _made(shape, counts=counts, sums=sums))
     if isinstance(found, str):
         raise no_kernel(plan, found)
     assert isinstance(found, Kernel)
@@ -109,7 +81,7 @@ def text_of(plan: Plan) -> str:
         KernelError: Something in the program has no code.
     """
     try:
-        return module_of(plan).text
+        return shape_of(plan).module().text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 
@@ -121,14 +93,14 @@ def is_kernel(plan: Plan, size: Any) -> bool:
 
 def runs_as_kernel(plan: Plan, inputs: Sequence[Any]) -> bool:
     """Whether a batch runs as a kernel: one that lies on several devices does where the user asks for that."""
-    is_near = plan.options.dispatch == KERNEL or len(devices_of(plan, inputs)) <= 1
+    is_near = plan.options.dispatch in KERNELS or len(devices_of(plan, inputs)) <= 1
     return is_near and is_kernel(plan, plan.batch_size(inputs))
 
 
 def form_of(plan: Plan, size: Any) -> Verdict:
     """Whether a batch runs as a kernel, and why: as the user asked for, or as the target of the machine says."""
-    if plan.options.dispatch == KERNEL:
-        return Verdict(True, "as asked for")
+    if plan.options.dispatch in KERNELS:
+        return Verdict(True, "as asked for", is_gang=plan.options.dispatch == GANG)
     if not plan.options.optimizations.kernels:
         return Verdict(False, "")
     if plan.summed:
@@ -140,7 +112,7 @@ def form_of(plan: Plan, size: Any) -> Verdict:
     if not verdict.by_themselves:
         return verdict
     try:
-        kernel_of(plan)
+        _kernel(_shape(plan, is_gang=verdict.is_gang))
     except KernelError as error:
         return Verdict(False, error.message)
     return verdict
@@ -151,17 +123,21 @@ def _judged(plan: Plan) -> Verdict:
     options = plan.options
     if (options.dispatch, options.schedule, options.lanes) != ("auto", "auto", None):
         return Verdict(False, "how the loop over all lanes runs is asked for")
-    verdict = plan.programs.policies.target.judge(plan.programs.of_a_lane)
+    target = plan.programs.policies.target
+    if not options.optimizations.gangs or options.max_steps is not None:
+        target = replace(target, lanes=target.lanes.without_gangs)
+    verdict = target.judge(plan.programs.of_a_lane)
     return verdict if options.max_steps is None else verdict._replace(few=0)  # the blocks of a lane are others
 
 
-def _made(plan: Plan, *, counts: bool, sums: bool) -> Any:
+def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:
     """A kernel, or why there is none."""
+    plan = shape.plan
     try:
         if plan.programs.policies.target.processor is None:
             raise NoKernelError(f"code of its own runs on CPUs, and JAX's arrays are on {jax.default_backend()!r}")
         jit.check_there()
-        module = module_of(plan, counts=counts, checked=CHECKED, sums=sums)
+        module = shape.module(counts=counts, checked=CHECKED, sums=sums)
         code, depths = jit.compiled(module.text), (plan.declared_depth, plan.tape_depth)
         return Kernel(module, code, *depths, plan.options.max_stack_bytes)
     except NoKernelError as reason:
@@ -178,12 +154,14 @@ class KernelRunner:
 
     Attributes:
         plan: The plan.
+        shape: What the kernel is made of.
         kernel: Its code.
         size: Inputs in a batch.
         device: Where results are put; None for where JAX puts what is nowhere yet.
     """
 
     plan: Plan
+    shape: Shape
     kernel: Kernel
     size: int
     device: Any = None
@@ -201,9 +179,9 @@ class KernelRunner:
         Raises:
             KernelError: It has no kernel.
         """
-        devices = devices_of(plan, inputs)
+        devices, shape = devices_of(plan, inputs), shape_of(plan, plan.batch_size(inputs))
         device = next(iter(devices)) if len(devices) == 1 else None
-        return cls(plan, kernel_of(plan, counts=counts, sums=sums), plan.batch_size(inputs), device)
+        return cls(plan, shape, _kernel(shape, counts=counts, sums=sums), plan.batch_size(inputs), device)
 
     def __call__(self, inputs: Sequence[Any]) -> tuple[list[Any], Run]:
         """The results of a batch as they are stored, and what was run.
@@ -215,13 +193,13 @@ class KernelRunner:
             LaneError: Some inputs have no result.
             Interrupted: The user interrupted it.
         """
-        plan = self.plan
+        plan, shape = self.plan, self.shape
         threads = self.kernel.threads_for(self.size, most_threads(plan))
-        rows = dict.fromkeys(summed_results(plan), threads) if self.kernel.module.sums else {}
-        types = enumerate(result_types(plan))
+        rows = dict.fromkeys(shape.summed_results, threads) if self.kernel.module.sums else {}
+        types = enumerate(shape.result_types)
         results = [_aligned((rows.get(k, self.size), *leaf.shape), leaf.dtype) for k, leaf in types]
         run = self._run(inputs, results, np.full(self.size, Fate.UNSTARTED, np.int32), threads, list(rows))
-        kept = self._as_jax(kept_results(plan, results))
+        kept = self._as_jax(shape.kept_results(results))
         if run.status.any():
             raise self.error(run, kept)
         return kept, run
@@ -240,12 +218,13 @@ class KernelRunner:
         """
         run = self._run(inputs, results, status, most_threads(self.plan))
         if run.status.any():
-            raise self.error(run, kept_results(self.plan, results))
+            raise self.error(run, self.shape.kept_results(results))
 
     def _run(
         self, inputs: Sequence[Any], results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
     ) -> Run:
-        given = [*map(_memory, (*self.plan.kernel_captured, *inputs)), *map(_memory, shared_values(self.plan, inputs))]
+        shape = self.shape
+        given = [*map(_memory, (*shape.captured, *inputs)), *map(_memory, shape.shared_values(inputs))]
         pointers = [_pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
         return self.kernel.run(table(pointers), (given, results), status, threads)
 
@@ -274,70 +253,27 @@ class KernelRunner:
 
     def stats(self, run: Run) -> RunStats:
         """The statistics of a run of a kernel that counts executions of blocks."""
-        program, plan = self.plan.programs.of_a_lane, self.plan
-        costs = block_costs(plan)
+        plan, shape = self.plan, self.shape
+        executions, active = shape.counted(run.counts)
         blocks = [
-            BlockStats(block.name, block.location, int(n), int(n), cost)
-            for block, n, cost in zip(program.graph, run.counts, costs, strict=True)
+            BlockStats(block.name, block.location, int(n), int(a), cost)
+            for block, n, a, cost in zip(shape.program.graph, executions, active, shape.block_costs, strict=True)
         ]
         depth = max(run.frames.depths, default=0)
-        choice = f"dispatch 'kernel': {form_of(plan, self.size).reason}\n"
-        choice += "code of its own for each lane, which takes one input after the other"
-        return RunStats(tuple(blocks), self.size, run.threads, depth, run.growths, run.threads, choice)
+        choice = f"dispatch '{GANG if shape.is_gang else KERNEL}': {form_of(plan, self.size).reason}\n"
+        width = shape.processor.width
+        of_lanes = f"{width} lanes in the vectors of each thread" if shape.is_gang else "each lane"
+        choice += f"code of its own for {of_lanes}, which takes one input after the other"
+        return RunStats(tuple(blocks), self.size, width * run.threads, depth, run.growths, run.threads, choice)
 
 
 _FATE: Final = (1 << NUMBER) - 1
-
-
-def block_costs(plan: Plan) -> list[float]:
-    """The cost of each block of the program that a lane runs."""
-    return [block_cost(plan.programs.of_a_lane, block) for block in plan.programs.of_a_lane.graph]
 
 
 def most_threads(plan: Plan) -> int:
     """Threads that run at the same time, at most."""
     threads = plan.options.threads or cores()
     return min(threads, plan.options.lanes or threads)
-
-
-def result_types(plan: Plan) -> list[Any]:
-    """The arrays that a kernel gives, without the axis of inputs; if lanes may fail, one is the failure's number."""
-    program = plan.programs.of_a_lane
-    return [physical(leaf) for v in program.vars_out for leaf in program.var_defs[v].tensor_leaves]
-
-
-def kept_results(plan: Plan, results: Sequence[Any]) -> list[Any]:
-    """The results without the number of the failure, which is part of an input's fate."""
-    if not plan.specialized.failures:
-        return list(results)
-    program = plan.programs.of_a_lane
-    after = sum(len(program.var_defs[v].tensor_leaves) for v in program.vars_out[-1:])
-    return [*results[: -1 - after], *results[len(results) - after :]]
-
-
-def shared_values(plan: Plan, inputs: Sequence[Any]) -> list[Any]:
-    """What is computed once for all lanes, of captured arrays and inputs, as they are stored."""
-    if not _computed(plan.programs.of_a_lane):
-        return []
-    given = [x if shared else None for x, shared in zip(inputs, plan.input_shared, strict=True)]
-    run: Callable[..., list[Any]] = plan.executable("kernel shared", lambda: jax.jit(shared_function(plan)))
-    return list(run(*plan.kernel_captured, *given))
-
-
-def shared_function(plan: Plan) -> Callable[..., list[Any]]:
-    """The function of captured arrays and inputs that computes the shared values; it reads only shared inputs."""
-    program, count = plan.programs.of_a_lane, len(plan.kernel_captures.arrays)
-    layout = replace(plan.layout_of_one, program=program)
-    wanted = set(_computed(program))
-
-    def run(*given: Any) -> list[Any]:
-        if not wanted:
-            return []
-        supply = iter(Inputs(layout).shared(plan.kernel_captures, given[:count], given[count:]))
-        pairs = [(v, next(supply)) for v in layout.shared for _ in layout.tops(v)]
-        return [value for v, value in pairs if v in wanted]
-
-    return run
 
 
 def _memory(array: Any) -> Any:

@@ -184,16 +184,6 @@ class Plan:
         return captures(self.programs.machine)
 
     @cached_property
-    def kernel_captures(self) -> Captures:
-        """The captures of the kernel's program, which may read other arrays, and in another order."""
-        return captures(self.programs.of_a_lane)
-
-    @cached_property
-    def kernel_captured(self) -> tuple[Any, ...]:
-        """The arrays that it captures as they are passed."""
-        return tuple(self.kernel_captures.operands())
-
-    @cached_property
     def captured(self) -> tuple[Any, ...]:
         """The captured arrays as they are passed."""
         return tuple(self.captures.operands())

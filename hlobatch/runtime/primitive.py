@@ -45,7 +45,7 @@ from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.opened import opened_at, with_captured
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stops import stop_error
-from hlobatch.strategy.options import KERNEL
+from hlobatch.strategy.options import KERNELS
 from hlobatch.strategy.strategy import Strategy
 from hlobatch.targets.registry import target_of
 
@@ -176,7 +176,7 @@ def is_kernel_here(ctx: Any, plan: Plan, size: Any) -> bool:
 
     Where nobody asked for it, it is one on a single CPU alone: elsewhere JAX may divide the loop, and not a call.
     """
-    is_near = plan.options.dispatch == KERNEL or is_for_one_cpu(ctx)
+    is_near = plan.options.dispatch in KERNELS or is_for_one_cpu(ctx)
     return is_near and not is_for_export(ctx) and is_kernel(plan, size)
 
 
@@ -192,7 +192,7 @@ def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Ca
     Raises:
         KernelError: There is no kernel, or it cannot be called there.
     """
-    kernel = kernel_of(plan, sums=sums)
+    kernel = kernel_of(plan, size, sums=sums)
     (platform,) = lowering_platforms(ctx)
     if target_of(platform).processor is None:
         raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {platform!r}")

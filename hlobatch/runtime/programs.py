@@ -74,16 +74,19 @@ class Programs:
         return machine_program(self.lowered, self.options.optimizations)
 
     @cached_property
+    def of_a_gang(self) -> Program:
+        """The program with explicit stacks for lanes that run at once: they compute both sides of a cheap branch."""
+        return machine_program(self.in_order, replace(self.options.optimizations, ask_ahead=False))
+
+    @cached_property
     def of_a_lane(self) -> Program:
         """The program with explicit stacks as a lane runs it by itself.
 
         No block does what its successors would: such a lane loses nothing by a branch, and runs one side of it. But a
         loop that is one block without branches is a loop over arrays, and remains that.
         """
-        wanted = replace(self.options.optimizations, ask_ahead=False)
-        converted = machine_program(self.in_order, wanted)
-        if not wanted.if_conversion:
+        converted, wanted = self.of_a_gang, replace(self.options.optimizations, ask_ahead=False, if_conversion=False)
+        if not self.options.optimizations.if_conversion:
             return converted
-        wanted = replace(wanted, if_conversion=False)
         branching = lowered_program(allocated_program(self._computed_once, wanted), wanted)
         return converted if len(headers(converted)) < len(headers(branching)) else machine_program(branching, wanted)

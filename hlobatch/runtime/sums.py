@@ -31,7 +31,7 @@ from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.physical import array_bytes
 from hlobatch.runtime.as_function import batched, jvp_of, linearize_of
 from hlobatch.runtime.execute import results_of
-from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, runs_as_kernel, summed_results
+from hlobatch.runtime.kernel_plan import KernelRunner, is_kernel, runs_as_kernel, shape_of
 from hlobatch.runtime.opened import split, with_captured
 from hlobatch.runtime.parts import in_parts
 from hlobatch.runtime.places import devices_of
@@ -65,9 +65,9 @@ def _is_plain(plan: Plan) -> bool:
     return not plan.specialized.failures and not plan.has_effects and plan.options.max_steps is None
 
 
-def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...]) -> bool:
+def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...], size: Any) -> bool:
     """Whether the kernel of a plan, if that is how it runs, can sum these results."""
-    return _is_plain(plan) and bool(summed) and summed == summed_results(plan)
+    return _is_plain(plan) and bool(summed) and summed == shape_of(plan, size).summed_results
 
 
 def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1) -> Plan:
@@ -93,7 +93,8 @@ def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1)
 def _at_once(*operands: Any, plan: Plan, summed: tuple[int, ...]) -> list[Any]:
     """The results of concrete arrays."""
     _, inputs = split(plan, operands)
-    by_kernel = _is_summed_by_kernel(plan, summed) and runs_as_kernel(plan, inputs) and plan.batch_size(inputs)
+    size = plan.batch_size(inputs)
+    by_kernel = size and _is_summed_by_kernel(plan, summed, size) and runs_as_kernel(plan, inputs)
     if any(looked_for()):
         return _in_rows(plan, summed)(*operands)
     if not by_kernel:
@@ -157,7 +158,7 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
     size = plan.batch_size(split(plan, ctx.avals_in)[1])
     static = isinstance(size, int) and size > 0
     is_kernel_of_ours = is_kernel_here(ctx, plan, size)
-    if not (static and _is_summed_by_kernel(plan, summed) and is_kernel_of_ours):
+    if not (static and _is_summed_by_kernel(plan, summed, size) and is_kernel_of_ours):
         is_for_lanes = is_for_one_device(ctx) and not is_kernel_of_ours
         wanted = _summing_in_loop(plan, size, is_alone=is_for_one_cpu(ctx)) if is_for_lanes else plan
         return lower_as_jax(ctx, _in_rows(plan, summed, wanted), operands)

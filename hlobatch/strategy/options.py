@@ -14,7 +14,10 @@ from hlobatch.transforms.optimizations import ALL, Optimizations
 SCHEDULES: Final = ("auto", "earliest", "most_lanes", "cost", "sweep")
 KERNEL: Final = "kernel"
 """Not a form of XLA's loop, but code of its own for each lane."""
-DISPATCHES: Final = ("auto", *FORMS, KERNEL)
+GANG: Final = "gang"
+"""Code of its own for several lanes, which run at once in the vectors of a thread."""
+KERNELS: Final = (KERNEL, GANG)
+DISPATCHES: Final = ("auto", *FORMS, *KERNELS)
 
 _MOST: Final = 2**31 - 1
 """Frames, steps, lanes: they are counted with 32 bits."""
@@ -37,7 +40,7 @@ class Options:
             whose lanes have waited the longest for the time it takes: cheap ones run early, expensive ones full),
             ``"sweep"`` (all in turn), ``"auto"``.
         dispatch: How the loop picks blocks; see ``lowering.dispatch``. ``"auto"`` chooses. ``"kernel"`` for code of its
-            own for each lane instead of a loop of XLA's over all.
+            own for each lane instead of a loop of XLA's over all, ``"gang"`` for code that runs several lanes at once.
         optimizations: Which passes run.
         max_tape: Frames per tape of a reverse-mode derivative to begin with.
         checkpoint_loops: Whether a reverse-mode derivative computes loops again, stretch by stretch.
@@ -62,7 +65,7 @@ class Options:
     @property
     def in_loop(self) -> Options:
         """How XLA's loop runs what is to be a kernel where there is none, as in an export."""
-        return replace(self, dispatch="auto") if self.dispatch == KERNEL else self
+        return replace(self, dispatch="auto") if self.dispatch in KERNELS else self
 
     def __post_init__(self) -> None:
         _check_choice("schedule", self.schedule, SCHEDULES)

@@ -1,12 +1,14 @@
-"""A lowered program -> whether each lane runs by itself, by code for one lane, or in XLA's loop over all; and why."""
+"""A lowered program -> whether each lane runs by itself, some in a gang, or all in XLA's loop over them; and why."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple, final
 
 from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.physical import elements
 from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.targets.work import Work
 
 
@@ -14,20 +16,26 @@ class Verdict(NamedTuple):
     """What is said of a program.
 
     Attributes:
-        by_themselves: Whether each lane runs code of its own.
+        by_themselves: Whether lanes run code of their own, and not in XLA's loop.
         reason: Why, in words.
-        few: Inputs of a batch up to which that is so in any case.
+        is_gang: Whether several lanes run that code at once, in the vectors of a thread.
+        least: Inputs of a batch from which lanes run so; fewer run in the loop.
+        few: Inputs of a batch up to which each lane runs code of its own in any case.
     """
 
     by_themselves: bool
     reason: str
+    is_gang: bool = False
+    least: int = 1
     few: int = 0
 
     def of_batch(self, size: Any) -> Verdict:
         """What is said of a batch, whose size may be symbolic."""
-        if self.by_themselves or not isinstance(size, int) or size > self.few:
+        if not isinstance(size, int) or (self.by_themselves and not self.is_gang):
             return self
-        return Verdict(True, f"up to {self.few:,} lanes come to their end sooner than a loop over all of them")
+        if size <= self.few:
+            return Verdict(True, f"up to {self.few:,} lanes come to their end sooner than a loop over all of them")
+        return self if size >= self.least else Verdict(False, self.reason)
 
 
 @final
@@ -60,6 +68,16 @@ class LaneCosts:
             hierarchical model, with 1.22, it takes 1.8 times as long.
         gain_back: The same of a program that also goes back, in which lanes part: half of them go forward while others
             go back. The recursion of two calls in ``benchmarks/gradients.py``, with 1.2, is 7 times as fast.
+        gang_number: What an operation on numbers takes a gang for each lane, …
+        gang_wide: … one on an element of arrays, which XLA computes several of with what it has in registers, …
+        gang_product: … and a multiplication of a contraction. With these three, the workloads that gangs are chosen
+            for take 0.6 to 1.05 of the time of XLA's loop, and the others (continuation, stiff, NUTS) would take more.
+        gang_blocks: Blocks up to which a gang is chosen: of more, it runs too many for few lanes.
+        gang_inputs: Inputs from which a gang is chosen that has more to do than to compute numbers: it takes as long
+            for one as for all of its lanes.
+        gang_elements: Elements up to which an array of each lane may have them: those of a gang lie in caches.
+        few_of_a_gang: Inputs up to which one lane after the other is as fast as a gang, most of which is idle then.
+        gang_gain: Times as long as a gang that XLA's loop has to take.
     """
 
     vector: float = 8
@@ -76,6 +94,19 @@ class LaneCosts:
     turn: float = 1_400
     gain: float = 1.35
     gain_back: float = 1.0
+    gang_number: float = 0.2
+    gang_wide: float = 0.5
+    gang_product: float = 0.03
+    gang_blocks: int = 8
+    gang_inputs: int = 64
+    gang_elements: int = 512
+    few_of_a_gang: int = 4
+    gang_gain: float = 1.05
+
+    @property
+    def without_gangs(self) -> LaneCosts:
+        """The same of a machine on which no gangs run."""
+        return replace(self, gang_blocks=0)
 
     def of_loop(self, work: Work, blocks: int) -> float:
         """The cost of one lane's work in a loop over all lanes, in which it comes to some blocks again and again."""
@@ -98,16 +129,39 @@ class LaneCosts:
         if not blocks:
             return Verdict(False, "no lane goes back to a block")
         work = Work.of(program)
-        return self._of_many(work, blocks)._replace(few=int(self.turn / max(self.of_lane(work), 1)))
+        few, many = int(self.turn / max(self.of_lane(work), 1)), self._of_many(work, blocks)
+        if many.is_gang and largest_of_lanes(program) > self.gang_elements:
+            many = Verdict(False, many.reason)
+        return many._replace(few=min(few, self.few_of_a_gang) if many.is_gang else few)
 
     def _of_many(self, work: Work, blocks: int) -> Verdict:
         """Whether lanes that do some work in each turn had better run by themselves, however many there are."""
         if not work.saved and not work.reads + work.updates:
-            return Verdict(False, "nothing but numbers is computed, of several lanes at a time")
-        if not work.saved and work.floats + work.functions + work.polynomials + work.products + work.wide > work.whole:
-            if self.read * work.found <= self.of_lane(work):
-                return Verdict(False, "floats are computed without a stack, of several lanes at a time")
-            return Verdict(True, "a loop over all lanes would find each element of a lane's rows by itself")
-        times = self.of_loop(work, blocks) / max(self.of_lane(work), 1)
-        gain = self.gain_back if work.taped else self.gain
-        return Verdict(times >= gain, f"a loop over all lanes would take {times:.1f} times as long")
+            reason = "nothing but numbers is computed, of several lanes at a time"
+        elif not work.saved and work.of_floats > work.whole:
+            if self.read * work.found > self.of_lane(work):
+                return Verdict(True, "a loop over all lanes would find each element of a lane's rows by itself")
+            reason = "floats are computed without a stack, of several lanes at a time"
+        else:
+            times = self.of_loop(work, blocks) / max(self.of_lane(work), 1)
+            reason = f"a loop over all lanes would take {times:.1f} times as long"
+            if times >= (self.gain_back if work.taped else self.gain):
+                return Verdict(True, reason)
+        is_gang = blocks <= self.gang_blocks and not work.taped and self.gain_of_gangs(work) >= self.gang_gain
+        has_arrays = work.wide + work.products + work.saved + work.reads + work.updates > 0
+        return Verdict(is_gang, reason, is_gang, self.gang_inputs if is_gang and has_arrays else 1)
+
+    def gain_of_gangs(self, work: Work) -> float:
+        """How many times as long as in gangs work takes in a loop over all lanes, where idle lanes are as many."""
+        functions = self.function * (work.functions + work.polynomials)
+        numbers = work.whole + work.floats + functions
+        moved = self.read * work.reads + self.update * work.updates
+        gang = self.gang_number * numbers + self.gang_wide * work.wide + self.gang_product * work.products
+        loop = (numbers + work.wide) * self.idle / self.vector + self.product * work.products
+        return (loop + moved + self.saved * work.saved) / max(gang + moved + self.own_saved * work.saved, 1e-9)
+
+
+def largest_of_lanes(program: Program) -> int:
+    """Elements of the largest variable of which each lane has its own."""
+    own = [kind for v, kind in program.var_defs.items() if program.alloc(v) is not Alloc.SHARED]
+    return max((elements(kind) for kind in own), default=0)

@@ -74,6 +74,11 @@ class Work:
             work.taped += sum(elements(program.var_defs[v]) for v in moved if is_tape(v))
         return work
 
+    @property
+    def of_floats(self) -> float:
+        """Operations that are most often on floats."""
+        return self.floats + self.functions + self.polynomials + self.products + self.wide
+
     def _add(self, jaxpr: Any) -> None:
         for equation in _equations(jaxpr):
             name, aval = equation.primitive.name, equation.outvars[0].aval

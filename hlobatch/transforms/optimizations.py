@@ -38,6 +38,7 @@ class Optimizations:
             copy: tables always, others if there is no queue.
         few_lanes: Let the last lanes of a run go on by themselves, in a program for that few lanes.
         kernels: Run lanes by code of their own on a CPU, where the target says that this is the faster form.
+        gangs: Run several lanes at once in the vectors of a thread, by code of their own, where the target says so.
         one_kernel: Compile a small run on a CPU to one kernel of XLA's; in other runs of one lane, outline small
             operations that follow each other to a kernel.
     """
@@ -63,6 +64,7 @@ class Optimizations:
     tables: bool = True
     few_lanes: bool = True
     kernels: bool = True
+    gangs: bool = True
     one_kernel: bool = True
 
 

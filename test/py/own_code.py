@@ -15,6 +15,11 @@ WITHOUT = {
     "prints": "what lanes have Python do has no code: print",
 }
 """Programs of the zoo that have no kernel, and what the error says."""
+WITHOUT_GANG = WITHOUT | {
+    "mandelbrot": "numbers of type complex64 have no code for several lanes",
+    "complex_power": "numbers of type complex64 have no code for several lanes",
+}
+"""The same of those that no gang runs."""
 
 
 @contextlib.contextmanager

@@ -72,7 +72,9 @@ def lines(name: str) -> Iterator[str]:
             verdict = target.judge(plan.programs.of_a_lane)
             said = ", ".join(f"{name}={value}" for name, value in _told(strategy).items())
             said = COUNTED.sub("N operations", re.sub(r"up to [\d,]+ lanes", "up to N lanes", said))
-            yield f"{name}, {size}, {machine}: by themselves {verdict.by_themselves}, {threads} threads, {said}\n"
+            verdict = verdict.of_batch(inputs)
+            form = "in gangs" if verdict.is_gang else f"by themselves {verdict.by_themselves}"
+            yield f"{name}, {size}, {machine}: {form}, {threads} threads, {said}\n"
 
 
 if __name__ == "__main__":

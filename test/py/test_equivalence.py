@@ -18,7 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from neighbors import share_operations
-from own_code import HAS_LLVM, WITHOUT, checking
+from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import share
 from zoo import LOOP, PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
 
@@ -122,14 +122,15 @@ def as_on_accelerator(**options: Any) -> Run:
     return elsewhere
 
 
-def by_kernel(*, checked: bool = False, in_jit: bool = False, **options: Any) -> Run:
-    """As code of its own for each lane; what has none says why, and so XLA runs it."""
+def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool = False, **options: Any) -> Run:
+    """As code of its own for each lane, or for a gang of them; what has none says why, and so XLA runs it."""
+    without = WITHOUT if dispatch == "kernel" else WITHOUT_GANG
 
     def run(program: ZooProgram, batch: int) -> Any:
-        alone = program.variant(dispatch="kernel", **options)
+        alone = program.variant(dispatch=dispatch, **options)
         with checking() if checked else contextlib.nullcontext(), optimizing_little():
-            if program.name in WITHOUT and batch:
-                with pytest.raises(hb.KernelError, match=WITHOUT[program.name]):
+            if program.name in without and batch:
+                with pytest.raises(hb.KernelError, match=without[program.name]):
                     alone(*program.inputs(batch))
                 return variant(program)(*program.inputs(batch))
             return within_jit(alone, program.inputs(batch)) if in_jit else alone(*program.inputs(batch))
@@ -213,6 +214,11 @@ KERNELS: dict[str, Run] = {
     "kernel_queue": by_kernel(lanes=1),
     "kernel_inside_jit": by_kernel(in_jit=True, max_stack_depth=DEPTH),
     "kernel_unoptimized": by_kernel(optimizations=UNOPTIMIZED),
+    "gang": by_kernel(dispatch="gang"),
+    "gang_checked": by_kernel(dispatch="gang", checked=True, max_stack_depth=1),
+    "gang_threads": by_kernel(dispatch="gang", threads=3),
+    "gang_inside_jit": by_kernel(dispatch="gang", in_jit=True, max_stack_depth=DEPTH),
+    "gang_unoptimized": by_kernel(dispatch="gang", optimizations=UNOPTIMIZED),
 }
 
 EXECUTORS: dict[str, Run] = {
@@ -286,12 +292,16 @@ DIVIDED: dict[str, tuple[int, ...]] = {
     "constants_inside_jit": (ROWS,),
     "chosen": (ROWS,),
     "unoptimized": (ROWS,),
-    **({"kernel": BATCHES, "kernel_inside_jit": (ROWS,)} if HAS_LLVM else {}),
+    **(
+        {"kernel": BATCHES, "kernel_inside_jit": (ROWS,), "gang": (1, ROWS), "gang_checked": (ROWS,)}
+        if HAS_LLVM
+        else {}
+    ),
 }
 """Those of which a program has some in the usual run. At night every program has all, and those of both tables with
 every batch."""
 
-SHARE = 6
+SHARE = 7
 """How many of those a program has: each is tried on a third of the zoo."""
 
 

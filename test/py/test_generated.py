@@ -274,6 +274,8 @@ def results(entry: hb.BatchedFunction, options: dict[str, Any]) -> Iterator[tupl
         with checking():
             checked = hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel", max_stack_depth=1)
             yield "kernel, checked", checked(*ROWS.T, SHARED)
+            gang = hb.batch(entry.function, in_axes=entry.in_axes, dispatch="gang", max_stack_depth=1)
+            yield "gang, checked", gang(*ROWS.T, SHARED)
         yield "kernel", hb.batch(entry.function, in_axes=entry.in_axes, dispatch="kernel")(*ROWS.T, SHARED)
     yield (
         "compiled",

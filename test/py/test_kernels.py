@@ -33,7 +33,8 @@ from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel_call import TARGET
-from hlobatch.runtime.kernel_plan import kernel_of, module_of
+from hlobatch.runtime.kernel_plan import kernel_of, shape_of
+from hlobatch.targets.lanes import LaneCosts
 from hlobatch.targets.registry import target_of
 
 pytestmark = needs_llvm
@@ -72,8 +73,12 @@ NUMBERS = np.arange(SIZE, dtype=np.int32) % 11
 FIBONACCI = [(1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89)[n] for n in NUMBERS]
 
 
+DISPATCH = "kernel"
+"""``test_gangs.py`` runs some of these tests with another."""
+
+
 def kernel(function: Any, **options: Any) -> hb.BatchedFunction:
-    return hb.batch(function, dispatch="kernel", **options)
+    return hb.batch(function, dispatch=DISPATCH, **options)
 
 
 # The program of a lane
@@ -256,7 +261,7 @@ def test_an_index_is_tested_and_seldom_moved() -> None:
         return s
 
     plan = hb.batch(total).trace(NUMBERS, np.zeros((SIZE, 16), np.int32)).plan
-    on_cpu, on_gpu = (module_of(plan, processor).text for processor in (CPU, NVPTX))
+    on_cpu, on_gpu = (shape_of(plan).module(processor).text for processor in (CPU, NVPTX))
     assert "outside" in on_cpu
     assert "outside" not in on_gpu
 
@@ -725,7 +730,7 @@ def test_not_chosen_says_why() -> None:
         (once, (x,), "no lane goes back to a block"),
     )
     for function, arguments, reason in cases:
-        result, stats = hb.batch(function).with_stats(*arguments)
+        result, stats = hb.batch(function, optimizations=hb.Optimizations(gangs=False)).with_stats(*arguments)
         assert "no code of its own for each lane: " in stats.choice
         assert reason in stats.choice
         assert np.asarray(result).tobytes() == np.asarray(hb.batch(function, optimizations=LOOP)(*arguments)).tobytes()
@@ -740,7 +745,7 @@ def newton(a):
 
 def test_few_lanes_run_by_themselves() -> None:
     """A turn of the loop takes as long for few lanes as for many, by itself and in ``jax.jit``; exports are XLA's."""
-    batched, loop = hb.batch(newton), hb.batch(newton, optimizations=LOOP)
+    batched, loop = (hb.batch(newton, optimizations=o) for o in (hb.Optimizations(gangs=False), LOOP))
     few, many = np.linspace(1, 9, 9, dtype=np.float32), np.linspace(1, 9, 10_000, dtype=np.float32)
     for x, is_few in ((few, True), (many, False)):
         result, stats = batched.with_stats(x)
@@ -759,7 +764,10 @@ def test_few_lanes_of_a_loop_that_is_asked_for() -> None:
     """What the user says of how a loop runs, or of how many blocks, is of XLA's loop whatever the batch."""
     few = np.linspace(1, 9, 9, dtype=np.float32)
     for options in ({"max_steps": 1000}, {"lanes": 3}, {"schedule": "earliest"}, {"optimizations": LOOP}):
-        assert "dispatch 'kernel'" not in hb.batch(newton, **options).with_stats(few)[1].choice
+        for x in (few, np.linspace(1, 9, 500, dtype=np.float32)):
+            choice = hb.batch(newton, **options).with_stats(x)[1].choice
+            assert "dispatch 'kernel'" not in choice
+            assert "dispatch 'gang'" not in choice
 
 
 def test_how_many_lanes_are_few() -> None:
@@ -770,12 +778,15 @@ def test_how_many_lanes_are_few() -> None:
             x = jnp.tanh(x @ x.T) * 0.5
         return x
 
-    def few(function: Any, *args: Any) -> int:
-        return target_of("cpu").judge(hb.batch(function).trace(*args).plan.programs.of_a_lane).few
+    without_gangs = LaneCosts().without_gangs
+
+    def few(function: Any, *args: Any, costs: LaneCosts = without_gangs) -> int:
+        return costs.judge(hb.batch(function).trace(*args).plan.programs.of_a_lane).few
 
     x = np.ones((3, 30, 30), np.float32)
     assert few(dear, x) == 0
     assert few(newton, x[:, 0, 0]) > few(lambda x: newton(x) + newton(x + 1) + newton(x * 2), x[:, 0, 0]) > 10
+    assert few(newton, x[:, 0, 0], costs=LaneCosts()) == LaneCosts().few_of_a_gang
 
 
 def test_rows_of_a_matrix_of_each_lane() -> None:
@@ -805,7 +816,8 @@ def test_rows_of_a_matrix_of_each_lane() -> None:
 def test_targets() -> None:
     program = hb.batch(fibonacci).trace(NUMBERS).plan.programs.of_a_lane
     assert target_of("cpu").judge(program).by_themselves
-    assert target_of("cuda").judge(program) == (False, "code of its own is not made for 'cuda'", 0)
+    verdict = target_of("cuda").judge(program)
+    assert (verdict.by_themselves, verdict.reason) == (False, "code of its own is not made for 'cuda'")
 
 
 FIRST_IN_A_PROCESS = """
@@ -839,9 +851,9 @@ def test_assembles_for_a_gpu(program: ZooProgram) -> None:
     plan = program.traced.plan
     if program.name in WITHOUT:
         with pytest.raises(NoKernelError, match=WITHOUT[program.name]):
-            module_of(plan, NVPTX)
+            shape_of(plan).module(NVPTX)
         return
-    ptx = jit.assembly(module_of(plan, NVPTX).text, NVPTX.triple, "sm_90", "+ptx80")
+    ptx = jit.assembly(shape_of(plan).module(NVPTX).text, NVPTX.triple, "sm_90", "+ptx80")
     assert ".visible .entry kernel(" in ptx
 
 

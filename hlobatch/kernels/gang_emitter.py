@@ -1,0 +1,353 @@
+"""The emitter of a gang: some lanes in the vectors of one thread, of which those under a mask take part.
+
+A number of a lane is an element of a vector of as many elements as the gang has lanes; LLVM makes registers of the
+processor of it. An array has the lanes of the gang side by side: element ``i`` of all lanes is one vector in memory.
+What is the same for all lanes, such as constants, the counter of a loop, or what all lanes share, stays a number.
+
+What is written where lanes that take no part may have something is written under the mask. Memory that was asked for
+under a mask has nothing of other lanes, so that it is written under narrower masks only with care.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, Final
+
+from hlobatch.kernels.interface import BYTES_ON_ANY_STACK
+from hlobatch.kernels.lane import LaneEmitter
+from hlobatch.kernels.processors import Processor
+from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, OUT_OF_BOUNDS, Index, Text
+from hlobatch.kernels.types import (
+    BOOL,
+    INT64,
+    SUFFIXES,
+    NoKernelError,
+    alignment,
+    is_complex,
+    is_narrow,
+    is_signed,
+    kind,
+    stored,
+)
+from hlobatch.kernels.vector_functions import VectorFunction
+from hlobatch.kernels.widening import Called, operands_of, vector, widened
+
+LANE: Final = "%row"
+"""The register with the number of each lane in its gang."""
+OF_NOBODY: Final = "nobody"
+"""The mask of memory in which no lane has anything that it reads later, if it does not take part now."""
+_BYTES: Final = {"ptr": 8, "i1": 1, "half": 2, "float": 4, "double": 8}
+_ALIGNED_BYTES: Final = 64
+
+
+class GangEmitter(LaneEmitter):
+    """Emits the code of a gang.
+
+    Attributes:
+        width: Lanes in a gang.
+        mask: The register that says which lanes take part.
+        stop: Stops lanes, given which do and where one by itself would go.
+    """
+
+    def __init__(self, processor: Processor, captured: Mapping[int, str], *, checked: bool) -> None:
+        super().__init__(processor, dict(captured), checked=checked)
+        self.width = processor.width
+        self.mask = ""
+        self.stop: Callable[[str, str], None] = lambda _lanes, _label: None
+        self._varying = {LANE}
+        self._own: dict[str, str] = {}
+        self._splats: dict[tuple[str, str], str] = {}
+
+    # Registers
+
+    def varies(self, x: Index) -> bool:
+        """Whether a register has a number for each lane."""
+        return x in self._varying
+
+    def op(self, text: str) -> str:
+        """Append an instruction, of which the text is that for one lane."""
+        words = text.split(" ", 3)
+        if words[0] == "load" and (cell := words[3].split(",")[0]) in self._own:
+            return self.of_lanes(f"load {vector(words[1].rstrip(','), self.width)}, ptr {cell}, align {_ALIGNED_BYTES}")
+        if not any(map(self.varies, operands_of(text))):
+            return super().op(text)
+        if (call := Called.read(text)) is None:
+            return self.of_lanes(widened(text, self.width, self.spread))
+        return self._intrinsic(call) if call.is_intrinsic else self._function(call)
+
+    def do(self, text: str) -> None:
+        """Append an instruction without a result; what is stored to a cell of the lanes is a vector."""
+        words = text.split(" ")
+        if words[0] == "store" and words[-1] in self._own:
+            self._write(words[1], words[2].rstrip(","), words[-1])
+            return
+        assert not any(x.rstrip(",") in self._varying for x in words), text
+        super().do(text)
+
+    def of_lanes(self, text: str) -> str:
+        """Append an instruction whose result has a number for each lane."""
+        name = Text.op(self, text)
+        self._varying.add(name)
+        return name
+
+    def plain(self, text: str) -> str:
+        """Append an instruction on vectors whose result is one number."""
+        return Text.op(self, text)
+
+    def plain_do(self, text: str) -> None:
+        """Append an instruction as it is, which has no result."""
+        Text.do(self, text)
+
+    def spread(self, llvm_type: str, x: str) -> str:
+        """The vector with a number for each lane; of a constant, it is made once, at the beginning."""
+        if self.varies(x):
+            return x
+        of_all = vector(llvm_type, self.width)
+        first = f"insertelement {of_all} poison, {llvm_type} {x}, i32 0"
+        order = f"<{self.width} x i32> zeroinitializer"
+        if x.startswith("%"):
+            return self.of_lanes(f"shufflevector {of_all} {self.plain(first)}, {of_all} poison, {order}")
+        known = self._splats.get((llvm_type, x))
+        if known is None:
+            known, one = self.new("s"), self.new("s")
+            self.heads.append(f"  {one} = {first}")
+            self.heads.append(f"  {known} = shufflevector {of_all} {one}, {of_all} poison, {order}")
+            self._splats[llvm_type, x] = known
+            self._varying.add(known)
+        return known
+
+    def any(self, lanes: str) -> str:
+        """Whether a condition holds for any lane."""
+        name = self.external(f"llvm.vector.reduce.or.v{self.width}i1", "i1", vector("i1", self.width))
+        return self.plain(f"call i1 @{name}({vector('i1', self.width)} {lanes})")
+
+    def count(self, lanes: str) -> str:
+        """For how many lanes a condition holds, in 64 bits."""
+        k = f"i{self.width}"
+        name = self.external(f"llvm.ctpop.{k}", k, k)
+        bits = self.plain(f"bitcast {vector('i1', self.width)} {lanes} to {k}")
+        counted = self.plain(f"call {k} @{name}({k} {bits})")
+        return counted if k == "i64" else self.plain(f"{'zext' if self.width < 64 else 'trunc'} {k} {counted} to i64")
+
+    # Calls
+
+    def _intrinsic(self, call: Called) -> str:
+        flags = {k for k, (kind_, x) in enumerate(call.operands) if kind_ == "i1" and not self.varies(x)}
+        types = [k if at in flags else vector(k, self.width) for at, (k, _) in enumerate(call.operands)]
+        given = [x if at in flags else self.spread(k, x) for at, (k, x) in enumerate(call.operands)]
+        result = vector(call.result, self.width)
+        name = self.external(call.of_vectors(self.width), result, *types)
+        return self.of_lanes(f"call {result} @{name}({', '.join(map(' '.join, zip(types, given, strict=True)))})")
+
+    def _function(self, call: Called) -> str:
+        """A function of libm: the one of vectors where the system has it, or one lane after the other."""
+        found = VectorFunction.find(call.name, [k for k, _ in call.operands], call.result, self.processor.vector_bits)
+        if found is None or self.width % found.lanes:
+            return self._one_by_one(call)
+        result, parts = vector(call.result, found.lanes), []
+        types = [vector(k, found.lanes) for k, _ in call.operands]
+        self.external(found.name, result, *types)
+        wide = [(vector(k, self.width), self.spread(k, x)) for k, x in call.operands]
+        for first in range(0, self.width, found.lanes):
+            order = ", ".join(f"i32 {i}" for i in range(first, first + found.lanes))
+            given = [self.plain(f"shufflevector {k} {x}, {k} poison, <{found.lanes} x i32> <{order}>") for k, x in wide]
+            operands = ", ".join(map(" ".join, zip(types, given, strict=True)))
+            parts.append(self.plain(f"call {result} @{found.name}({operands})"))
+        return self._joined(call.result, parts, found.lanes)
+
+    def _joined(self, llvm_type: str, parts: Sequence[str], lanes: int) -> str:
+        """The vector of all lanes from those of some."""
+        while len(parts) > 1:
+            k, order = vector(llvm_type, lanes), ", ".join(f"i32 {i}" for i in range(2 * lanes))
+            pairs = zip(parts[::2], parts[1::2], strict=True)
+            parts = [self.plain(f"shufflevector {k} {a}, {k} {b}, <{2 * lanes} x i32> <{order}>") for a, b in pairs]
+            lanes *= 2
+        self._varying.add(parts[0])
+        return parts[0]
+
+    def _one_by_one(self, call: Called) -> str:
+        cells = [self.cell(k) for k, _ in call.operands]
+        result = self.cell(call.result)
+        for cell, (k, x) in zip(cells, call.operands, strict=True):
+            self.do(f"store {k} {x}, ptr {cell}")
+
+        def one(lane: Index) -> None:
+            def element(k: str, cell: str) -> str:
+                return self.plain(f"getelementptr {k}, ptr {cell}, i64 {lane}")
+
+            given = [
+                (k, self.plain(f"load {k}, ptr {element(k, cell)}"))
+                for cell, (k, _) in zip(cells, call.operands, strict=True)
+            ]
+            y = self.plain(f"call {call.result} @{call.name}({', '.join(map(' '.join, given))})")
+            Text.do(self, f"store {call.result} {y}, ptr {element(call.result, result)}")
+
+        self.loop(self.width, one)
+        return self.op(f"load {call.result}, ptr {result}")
+
+    # Memory
+
+    def cell(self, llvm_type: str) -> str:
+        """Memory for one number of each lane."""
+        name = self.new("c")
+        self.heads.append(f"  {name} = alloca {vector(llvm_type, self.width)}, align {_ALIGNED_BYTES}")
+        self.own_bytes += self.width * _BYTES.get(llvm_type, 8)
+        self._own[name] = self.mask
+        return name
+
+    def forget(self, memory: str) -> None:
+        """From now on, no lane reads again what it has in some memory without having written it anew."""
+        self._own[memory] = OF_NOBODY
+
+    def counter(self) -> str:
+        return Text.cell(self, "i64")
+
+    def memory(self, dtype: Any, elements: int) -> str:
+        """A pointer to memory for an array of each lane."""
+        if is_complex(dtype):
+            raise NoKernelError(f"numbers of type {dtype} have no code for several lanes")
+        taken = max(elements, 1) * self.width * dtype.itemsize
+        name = self.new("m")
+        if elements <= MOST_ELEMENTS_UNROLLED and self.own_bytes + taken <= BYTES_ON_ANY_STACK:
+            self.own_bytes += taken
+            of_one = vector(stored(dtype), self.width)
+            self.heads.append(f"  {name} = alloca {of_one}, i64 {max(elements, 1)}, align {_ALIGNED_BYTES}")
+        else:
+            self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
+            self.local_bytes += taken + -taken % _ALIGNED_BYTES
+        self._own[name] = self.mask
+        return name
+
+    def address(self, pointer: str, dtype: Any, i: Index) -> str:
+        is_own, of_lanes = pointer in self._own, vector(stored(dtype), self.width)
+        if not self.varies(pointer) and not self.varies(i):
+            if i == 0:
+                return pointer
+            text = f"getelementptr {of_lanes if is_own else stored(dtype)}, ptr {pointer}, i64 {i}"
+            found = super().op(text) if not is_own else self.plain(text)
+        elif i == 0:
+            return pointer
+        else:
+            at = self.times(i, self.width) if is_own else i
+            at = self.plus(at, LANE) if is_own and not self.varies(pointer) else at
+            found = self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {at}")
+        if is_own:
+            self._own[found] = self._own[pointer]
+        return found
+
+    def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
+        self.check(i, within)
+        at, k = self.address(pointer, dtype, i), stored(dtype)
+        if self.varies(at):
+            got = self._gathered(at, dtype)
+        elif at in self._own:
+            got = self.of_lanes(f"load {vector(k, self.width)}, ptr {at}, align {self._alignment(dtype)}")
+        else:
+            return super().load(at, dtype)
+        return self.op(f"trunc i8 {got} to {kind(dtype)}") if is_narrow(dtype) else got
+
+    def store(self, x: str, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> None:
+        self.check(i, within)
+        at = self.address(pointer, dtype, i)
+        if is_narrow(dtype):
+            x = self.op(f"{'sext' if is_signed(dtype) else 'zext'} {kind(dtype)} {x} to i8")
+        if self.varies(at):
+            self.scatter(stored(dtype), x, at, alignment(dtype))
+        else:
+            assert at in self._own, "what lanes share is only read"
+            self._write(stored(dtype), x, at, self._alignment(dtype))
+
+    def copy(self, source: str, target: str, dtype: Any, count: int) -> None:
+        self.loop(count, lambda i: self.store(self.load(source, dtype, i), target, dtype, i))
+
+    def _alignment(self, dtype: Any) -> int:
+        return min(_ALIGNED_BYTES, self.width * int(dtype.itemsize))
+
+    def _write(self, k: str, x: str, cell: str, align: int = _ALIGNED_BYTES) -> None:
+        """Write numbers of all lanes, of those under the mask where others may have something."""
+        of_lanes, x = vector(k, self.width), self.spread(k, x)
+        if self._own[cell] not in (self.mask, OF_NOBODY):
+            before = self.of_lanes(f"load {of_lanes}, ptr {cell}, align {align}")
+            x = self.of_lanes(f"select {vector('i1', self.width)} {self.mask}, {of_lanes} {x}, {of_lanes} {before}")
+        Text.do(self, f"store {of_lanes} {x}, ptr {cell}, align {align}")
+
+    def _gathered(self, places: str, dtype: Any) -> str:
+        k, w = stored(dtype), self.width
+        name = f"llvm.masked.gather.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
+        types = vector("ptr", w), "i32", vector("i1", w), vector(k, w)
+        self.external(name, vector(k, w), *types)
+        given = f"{types[0]} {places}, i32 {alignment(dtype)}, {types[2]} {self.mask}, {types[3]} zeroinitializer"
+        return self.of_lanes(f"call {vector(k, w)} @{name}({given})")
+
+    def scatter(self, k: str, x: str, places: str, align: int) -> None:
+        """Write numbers of the lanes under the mask, each where its pointer points to."""
+        w = self.width
+        name = f"llvm.masked.scatter.v{w}{SUFFIXES.get(k, k)}.v{w}p0"
+        types = vector(k, w), vector("ptr", w), "i32", vector("i1", w)
+        self.external(name, "void", *types)
+        given = f"{types[0]} {self.spread(k, x)}, {types[1]} {places}, i32 {align}, {types[3]} {self.mask}"
+        Text.do(self, f"call void @{name}({given})")
+
+    # Control
+
+    def branch(self, condition: str, if_true: str, if_false: str) -> None:
+        assert not self.varies(condition), "lanes go different ways"
+        super().branch(condition, if_true, if_false)
+
+    def guard(self, condition: str, otherwise: str) -> None:
+        """Stop the lanes for which a condition does not hold; the others go on."""
+        holds = self.spread("i1", condition)
+        self.stop(self.op(f"and i1 {self.mask}, {self.op(f'xor i1 {holds}, true')}"), otherwise)
+        self.mask = self.op(f"and i1 {self.mask}, {holds}")
+
+    def check(self, i: Index, within: int | None) -> None:
+        if self.checked and within is not None and self.varies(i):
+            self.guard(self.op(f"icmp ult i64 {i}, {within}"), OUT_OF_BOUNDS)
+
+    def loop(self, count: int, body: Callable[[Index], None]) -> None:
+        """Lanes that stop in a turn take part again behind the loop, where it does no harm: they are reported."""
+        outer = self.mask
+        super().loop(count, body)
+        self.mask = outer
+
+    def loop_while(self, test: Callable[[], str], body: Callable[[], None]) -> None:
+        """Lanes for which the test fails wait for the others."""
+        outer, going = self.mask, self.cell("i1")
+        head, inside, end = self.new("test"), self.new("turn"), self.new("after")
+        self.do(f"store i1 {outer}, ptr {going}")
+        self.jump(head)
+        self.label(head)
+        self.mask = self.op(f"load i1, ptr {going}")
+        goes_on = self.spread("i1", test())
+        self.mask = self.op(f"and i1 {self.mask}, {goes_on}")
+        self.branch(self.any(self.mask), inside, end)
+        self.label(inside)
+        Text.do(self, f"store {vector('i1', self.width)} {self.mask}, ptr {going}, align {_ALIGNED_BYTES}")
+        body()
+        self.jump(head)
+        self.label(end)
+        self.mask = outer
+
+    def when(self, condition: str, body: Callable[[], None]) -> None:
+        outer, inside, after = self.mask, self.new("write"), self.new("on")
+        self.mask = self.op(f"and i1 {outer}, {self.spread('i1', condition)}")
+        self.branch(self.any(self.mask), inside, after)
+        self.label(inside)
+        body()
+        self.jump(after)
+        self.label(after)
+        self.mask = outer
+
+    def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
+        if not self.varies(which):
+            super().one_of(which, dtype, bodies)
+        elif dtype == BOOL:
+            self.when(self.op(f"xor i1 {which}, true"), bodies[0])
+            self.when(which, bodies[1])
+        else:
+            which = self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(len(bodies) - 1)), "0")
+            for n, body in enumerate(bodies):
+                self.when(self.op(f"icmp eq {kind(dtype)} {which}, {n}"), body)
+
+
+assert INT64.itemsize == _BYTES["ptr"]

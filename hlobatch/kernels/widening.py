@@ -1,0 +1,126 @@
+"""An instruction of LLVM on numbers of one lane -> the one that does it for all lanes of a gang, on vectors of them.
+
+::
+
+    fadd float %a, %b            ==>   fadd <64 x float> %a, %b
+    icmp eq i32 %a, 3            ==>   icmp eq <64 x i32> %a, %threes
+    call float @llvm.sqrt.f32    ==>   call <64 x float> @llvm.sqrt.v64f32
+
+A register has either one number for each lane (it varies) or one that is the same for all of them (it is uniform), as
+in ISPC. An instruction whose operands are all uniform stays as it is.
+
+Reference: Pharr and Mark (2012), "ispc: a SPMD compiler for high-performance CPU programming".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from hlobatch.kernels.types import NoKernelError
+
+_TYPE: Final = r"(i\d+|float|double|half|ptr)"
+_WORDS: Final = r"([a-z]+(?: [a-z]+)*)"
+_SUFFIX: Final = re.compile(r"[if]\d+")
+
+
+@dataclass(frozen=True)
+class Form:
+    """How instructions of a kind are written.
+
+    Attributes:
+        pattern: What their text is like, with a group for each part.
+        operands: Groups that are operands, and the group of the type of each.
+        types: Groups that are types of numbers.
+    """
+
+    pattern: re.Pattern[str]
+    operands: Sequence[tuple[int, int]]
+    types: Sequence[int]
+
+
+FORMS: Final = (
+    Form(re.compile(rf"select (i1) (\S+), {_TYPE} (\S+), {_TYPE} (\S+)"), ((2, 1), (4, 3), (6, 5)), (1, 3, 5)),
+    Form(re.compile(rf"{_WORDS} {_TYPE} (\S+) to {_TYPE}"), ((3, 2),), (2, 4)),
+    Form(re.compile(rf"{_WORDS} {_TYPE} (\S+), (\S+)"), ((3, 2), (4, 2)), (2,)),
+    Form(re.compile(rf"{_WORDS} {_TYPE} (\S+)"), ((3, 2),), (2,)),
+    Form(re.compile(r"getelementptr \S+, (ptr) (\S+), (i64) (\S+)"), ((2, 1), (4, 3)), (1, 3)),
+)
+"""Selects, conversions, instructions with two operands and with one, and addresses."""
+
+_CALL: Final = re.compile(rf"call {_TYPE} @(\S+?)\((.*)\)")
+
+
+@dataclass(frozen=True)
+class Called:
+    """A call of a function of numbers.
+
+    Attributes:
+        result: The type of its result.
+        name: The function.
+        operands: Each with its type.
+    """
+
+    result: str
+    name: str
+    operands: tuple[tuple[str, str], ...]
+
+    @classmethod
+    def read(cls, text: str) -> Called | None:
+        """The call that an instruction is, if it is one."""
+        if (found := _CALL.fullmatch(text)) is None:
+            return None
+        operands = tuple((kind, x) for kind, x in (given.split(" ") for given in found[3].split(", ") if given))
+        return cls(found[1], found[2], operands)
+
+    @property
+    def is_intrinsic(self) -> bool:
+        """Whether LLVM has the function of vectors, too."""
+        return self.name.startswith("llvm.")
+
+    def of_vectors(self, width: int) -> str:
+        """The name that LLVM has for its function of vectors."""
+        return ".".join(f"v{width}{part}" if _SUFFIX.fullmatch(part) else part for part in self.name.split("."))
+
+
+def widened(text: str, width: int, operand: Callable[[str, str], str]) -> str:
+    """An instruction that is no call, for all lanes.
+
+    Args:
+        text: The instruction for one lane.
+        width: Lanes in a gang.
+        operand: What gives the vector of an operand, by its type and itself.
+
+    Raises:
+        NoKernelError: It is of no form that is known.
+    """
+    form, found = _form_of(text)
+    changes = {found.span(group): operand(found[kind], found[group]) for group, kind in form.operands}
+    changes |= {found.span(group): vector(found[group], width) for group in form.types}
+    for (begin, end), new in sorted(changes.items(), reverse=True):
+        text = text[:begin] + new + text[end:]
+    return text
+
+
+def operands_of(text: str) -> list[str]:
+    """The operands of an instruction; none where it is of no form that is known."""
+    if (call := Called.read(text)) is not None:
+        return [x for _, x in call.operands]
+    for form in FORMS:
+        if found := form.pattern.fullmatch(text):
+            return [found[group] for group, _ in form.operands]
+    return []
+
+
+def vector(kind: str, width: int) -> str:
+    """The type of a number of each lane."""
+    return f"<{width} x {kind}>"
+
+
+def _form_of(text: str) -> tuple[Form, re.Match[str]]:
+    for form in FORMS:
+        if found := form.pattern.fullmatch(text):
+            return form, found
+    raise NoKernelError(f"`{text}` has no form for several lanes")

@@ -1,0 +1,159 @@
+"""A plan -> what a kernel of it is made of: a lane by itself, or a gang; which program, and which arrays it takes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Final
+
+import jax
+
+from hlobatch.analysis.cost import block_cost
+from hlobatch.ir.names import is_sum, summed_for
+from hlobatch.ir.physical import physical
+from hlobatch.ir.program import Program
+from hlobatch.ir.program import VariableAllocation as Alloc
+from hlobatch.ir.types import Type
+from hlobatch.kernels import jit
+from hlobatch.kernels.interface import Operands
+from hlobatch.kernels.interface import Options as CodeOptions
+from hlobatch.kernels.module import KernelModule, to_llvm
+from hlobatch.kernels.processors import CPU, Processor, gang
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.lowering.state.captures import Captures, captures
+from hlobatch.lowering.state.inputs import Inputs
+from hlobatch.runtime.plan import Plan
+
+VECTORS: Final = 4
+"""Vectors that a number of 32 bits of all lanes of a gang takes, so that one operation does not wait for another, …"""
+VECTORS_OF_ARRAYS: Final = 2
+"""… and as many where lanes have arrays, so that these stay in the smallest cache."""
+
+
+@dataclass(frozen=True, eq=False)
+class Shape:
+    """What a kernel is made of.
+
+    Attributes:
+        plan: What it is a kernel of.
+        is_gang: Whether several lanes run at once in each thread, and not one.
+    """
+
+    plan: Plan
+    is_gang: bool
+
+    @cached_property
+    def program(self) -> Program:
+        return self.plan.programs.of_a_gang if self.is_gang else self.plan.programs.of_a_lane
+
+    @cached_property
+    def processor(self) -> Processor:
+        if not self.is_gang:
+            return CPU
+        bits, kept = jit.vector_bits(), [physical(leaf) for v in self._own for leaf in v.tensor_leaves]
+        widest = max((leaf.dtype.itemsize for leaf in kept), default=4)
+        vectors = VECTORS_OF_ARRAYS if any(leaf.shape for leaf in kept) else VECTORS
+        return gang(vectors * bits // (8 * max(widest, 4)), bits)
+
+    @property
+    def _own(self) -> list[Type]:
+        """Types of the variables of which each lane has its own."""
+        shared = self.plan.shared | {v for v in self.program.var_defs if self.program.alloc(v) is Alloc.SHARED}
+        return [kind for v, kind in self.program.var_defs.items() if v not in shared]
+
+    @cached_property
+    def captures(self) -> Captures:
+        """The captures of the program, which may read other arrays than that of XLA's loop, and in another order."""
+        return captures(self.program)
+
+    @cached_property
+    def captured(self) -> tuple[Any, ...]:
+        """The arrays that it captures as they are passed."""
+        return tuple(self.captures.operands())
+
+    @cached_property
+    def computed(self) -> tuple[str, ...]:
+        """Variables that are the same in every lane and computed once, before the kernel is called."""
+        program = self.program
+        shared = (v for v in program.var_defs if program.alloc(v) is Alloc.SHARED)
+        return tuple(v for v in shared if v not in program.vars_in)
+
+    def operands(self, *, sums: bool = False) -> Operands:
+        """The arrays that the kernel takes, before those that it writes results to."""
+        summed = self.summed_results if sums else ()
+        return Operands(tuple(self.captures.positions), self.plan.input_shared, self.computed, summed)
+
+    @cached_property
+    def summed_results(self) -> tuple[int, ...]:
+        """The arrays of the results, by position, that a kernel can sum over inputs: cotangents of what lanes share."""
+        if self.is_gang:
+            return ()
+        places = [v for v in self.program.vars_out for _ in self.program.var_defs[v].tensor_leaves]
+        return tuple(k for k, v in enumerate(places) if is_sum(v) and summed_for(v) in self.plan.shared)
+
+    @property
+    def result_types(self) -> list[Any]:
+        """The arrays that it gives, without the axis of inputs; if lanes may fail, one is the failure's number."""
+        return [physical(leaf) for v in self.program.vars_out for leaf in self.program.var_defs[v].tensor_leaves]
+
+    def kept_results(self, results: Sequence[Any]) -> list[Any]:
+        """The results without the number of the failure, which is part of an input's fate."""
+        if not self.plan.specialized.failures:
+            return list(results)
+        after = sum(len(self.program.var_defs[v].tensor_leaves) for v in self.program.vars_out[-1:])
+        return [*results[: -1 - after], *results[len(results) - after :]]
+
+    @property
+    def block_costs(self) -> list[float]:
+        """The cost of each block of the program."""
+        return [block_cost(self.program, block) for block in self.program.graph]
+
+    @cached_property
+    def shared_function(self) -> Callable[..., list[Any]]:
+        """The function of captured arrays and inputs that computes what lanes share; it reads only shared inputs."""
+        count, wanted = len(self.captures.arrays), set(self.computed)
+        layout = replace(self.plan.layout_of_one, program=self.program)
+
+        def run(*given: Any) -> list[Any]:
+            if not wanted:
+                return []
+            supply = iter(Inputs(layout).shared(self.captures, given[:count], given[count:]))
+            pairs = [(v, next(supply)) for v in layout.shared for _ in layout.tops(v)]
+            return [value for v, value in pairs if v in wanted]
+
+        return run
+
+    @cached_property
+    def compiled_shared_function(self) -> Callable[..., list[Any]]:
+        return jax.jit(self.shared_function)
+
+    def shared_values(self, inputs: Sequence[Any]) -> list[Any]:
+        """What is computed once for all lanes, of captured arrays and inputs, as they are stored."""
+        if not self.computed:
+            return []
+        given = [x if shared else None for x, shared in zip(inputs, self.plan.input_shared, strict=True)]
+        return list(self.compiled_shared_function(*self.captured, *given))
+
+    def module(
+        self, processor: Processor | None = None, *, counts: bool = False, checked: bool = False, sums: bool = False
+    ) -> KernelModule:
+        """The code as LLVM IR, for this machine or for another processor.
+
+        Raises:
+            NoKernelError: Something in the program has no code.
+        """
+        plan = self.plan
+        options = CodeOptions(processor or self.processor, plan.options.max_steps, counts, checked)
+        try:
+            with plan.as_typed(), jax.ensure_compile_time_eval():
+                return to_llvm(self.program, plan.name, self.operands(sums=sums), options)
+        except NoKernelError:
+            raise
+        except Exception as error:  # whatever it is: the program can run without
+            raise NoKernelError(f"its code could not be made ({type(error).__name__}: {error})") from error
+
+    def counted(self, counts: Any) -> tuple[Any, Any]:
+        """How often each block ran, and for how many lanes in all, of what a kernel has counted."""
+        half = len(counts) // 2
+        return (counts[:half], counts[half:]) if self.is_gang else (counts, counts)

@@ -1,0 +1,316 @@
+"""Gangs of lanes: what is theirs alone, and that they keep what kernels of one lane promise."""
+
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import test_kernels
+from own_code import WITHOUT_GANG, checking, needs_llvm
+from zoo import LOOP, ZOO
+
+import hlobatch as hb
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.kernels.vector_functions import VectorFunction
+from hlobatch.kernels.widening import Called, operands_of, widened
+from hlobatch.runtime.kernel_plan import shape_of
+
+pytestmark = needs_llvm
+
+SIZES = (0, 1, 2, 17, 33, 63, 64, 65, 1_000)
+LANES = 64
+"""More than a gang of any processor's vectors has, of what these tests compute, but for the widest."""
+
+
+def gang(function: Any, **options: Any) -> hb.BatchedFunction:
+    return hb.batch(function, dispatch="gang", **options)
+
+
+def collatz(n):
+    steps = 0
+    while n != 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        steps += 1
+    return steps
+
+
+def nested(n, x):
+    total = 0.0
+    for i in range(n):
+        y = x + i
+        while y > 1:
+            y = y / 2
+            total = total + y
+        if total > 100:
+            return total, i
+    return total, -1
+
+
+def starts(count: int) -> np.ndarray[Any, Any]:
+    return np.random.default_rng(0).integers(1, 10_000, count).astype(np.int32)
+
+
+# What is computed
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("threads", [1, 2])
+def test_lanes_take_inputs_until_none_are_left(size: int, threads: int) -> None:
+    """Inputs take from 0 to some 250 turns, so that lanes are never done together."""
+    n = starts(size)
+    assert gang(collatz, threads=threads)(n).tolist() == [collatz(int(k)) for k in n]
+
+
+@pytest.mark.parametrize("size", SIZES)
+def test_inside_jit(size: int) -> None:
+    n = starts(size)
+    assert jax.jit(gang(collatz))(n).tolist() == [collatz(int(k)) for k in n]
+
+
+@pytest.mark.parametrize("bits", [128, 256, 512])
+@pytest.mark.parametrize("function", [collatz, nested])
+def test_other_vectors(bits: int, function: Any) -> None:
+    """LLVM makes of wide vectors what a processor has, so that all widths run on any."""
+    arguments = (starts(100),) if function is collatz else (starts(100) % 50, np.linspace(0, 9, 100, dtype=np.float32))
+    with mock.patch("hlobatch.kernels.jit.vector_bits", return_value=bits):
+        found, stats = gang(function, threads=1).with_stats(*arguments)
+    assert stats.lanes == 4 * bits // 32
+    for one, other in zip(jax.tree.leaves(found), jax.tree.leaves(hb.batch(function)(*arguments)), strict=True):
+        np.testing.assert_allclose(one, other, rtol=1e-6)
+
+
+def test_same_bits_as_a_lane_by_itself() -> None:
+    """Of what is no function of the system's library."""
+    n, x = starts(500) % 60, np.random.default_rng(1).normal(size=500).astype(np.float32)
+    for one, other in zip(gang(nested)(n, x), hb.batch(nested, dispatch="kernel")(n, x), strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+FUNCTIONS = ("exp", "log", "sin", "cos", "tanh", "log1p", "expm1", "sqrt", "cbrt", "arctan", "sinh", "exp2", "arcsinh")
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize("has_library", [True, False])
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_functions(name: str, has_library: bool, dtype: Any) -> None:
+    """With a library for vectors, and one lane after the other without."""
+
+    def repeated(x):
+        total = x * 0
+        for _ in range(3):
+            total = total + getattr(jnp, name)(x)
+        return total
+
+    with jax.enable_x64(dtype == np.float64):
+        x = np.random.default_rng(2).uniform(0.01, 5, 200).astype(dtype)
+        batched = gang(repeated)
+        if has_library:
+            found = batched(x)
+        else:
+            with mock.patch.object(VectorFunction, "find", return_value=None):
+                found = batched(x)
+        wanted = getattr(np, name)(x.astype(np.float64)) * 3
+        np.testing.assert_allclose(found, wanted, rtol=20 * np.finfo(dtype).eps)
+
+
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int32, np.uint32, jnp.bfloat16, np.float16])
+def test_types(dtype: Any) -> None:
+    """Each lane finds, changes and sums elements of its own array of any type, at places of its own."""
+
+    def moved(row, at):
+        total = row[0] * 0
+        while at > 0:
+            row = row.at[at - 1].set(jnp.maximum(row[at], row[at - 1]))
+            total = total + row[at]
+            at = at - 1
+        return total, row
+
+    rows = np.random.default_rng(3).integers(0, 2, (90, 6)).astype(dtype)
+    at = (np.arange(90) % 6).astype(np.int32)
+    found, wanted = gang(moved)(rows, at), hb.batch(moved, dispatch="kernel")(rows, at)
+    for one, other in zip(found, wanted, strict=True):
+        assert np.asarray(one).tobytes() == np.asarray(other).tobytes()
+
+
+@pytest.mark.parametrize("rows", [1, 3, 4, 9])
+@pytest.mark.parametrize("columns", [1, 5, 16])
+def test_products(rows: int, columns: int) -> None:
+    """Of a matrix that lanes share and of one of each lane's own, in blocks and what is left over of them."""
+    random = np.random.default_rng(4)
+    shared = random.normal(size=(rows, columns)).astype(np.float32)
+    own, x = (random.normal(size=(70, *shape)).astype(np.float32) for shape in ((rows, columns), (columns,)))
+
+    def twice(shared, own, x, n):
+        total = x[0] * 0
+        while n > 0:
+            total = total + (shared @ x).sum() + (own @ x).max() + (own.T @ own).sum()
+            n = n - 1
+        return total
+
+    n = np.arange(70, dtype=np.int32) % 4
+    found = gang(twice, in_axes=(None, 0, 0, 0))(shared, own, x, n)
+    each = (shared @ x[..., None]).sum((1, 2)) + (own @ x[..., None]).max((1, 2)) + (own.mT @ own).sum((1, 2))
+    np.testing.assert_allclose(found, each * n, rtol=1e-4, atol=1e-4)
+
+
+def test_loops_and_branches_of_jax_within_a_block() -> None:
+    """Lanes that are done wait for the others, and what one branch changes, lanes of the other do not see."""
+
+    def inner(n, x):
+        def turn(state):
+            i, y = state
+            return i + 1, jax.lax.cond(y > 10, lambda y: y / 3, lambda y: y * 1.5 + i, y)
+
+        total = x
+        while n > 0:
+            most = n
+            _, y = jax.lax.while_loop(lambda state, most=most: state[0] < most, turn, (0, total))
+            total = jax.lax.switch(n % 3, [lambda y: y, lambda y: y + 1, lambda y: -y], y)
+            n = n - 1
+        return total
+
+    n, x = np.arange(150, dtype=np.int32) % 7, np.linspace(-3, 20, 150, dtype=np.float32)
+    found, wanted = gang(inner)(n, x), hb.batch(inner, dispatch="kernel")(n, x)
+    assert np.asarray(found).tobytes() == np.asarray(wanted).tobytes()
+
+
+# What kernels promise
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "test_indices_outside_of_arrays", "test_indices_that_the_user_moves", "test_same_bits_inside_jit",
+        "test_lanes_that_raise", "test_max_steps", "test_stacks_grow", "test_runs_beside_each_other",
+        "test_nan_is_found", "test_powers_and_platforms", "test_an_empty_batch", "test_in_a_child_process",
+        "test_nothing_is_moved_behind_the_users_back", "test_exports_are_portable",
+    ],
+)  # fmt: skip
+def test_as_kernels_of_one_lane(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_kernels, "DISPATCH", "gang")
+    getattr(test_kernels, name)()
+
+
+@pytest.mark.parametrize("threads", [1, 3])
+@pytest.mark.parametrize("name", ["test_interrupted", "test_inside_jit_vmap_and_scan"])
+def test_as_kernels_of_one_lane_in_threads(name: str, threads: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(test_kernels, "DISPATCH", "gang")
+    getattr(test_kernels, name)(threads)
+
+
+def test_out_of_bounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lane of a gang that would leave an array is stopped, and the mode that checks says so."""
+    monkeypatch.setattr(test_kernels, "DISPATCH", "gang")
+    with monkeypatch.context() as patched:
+        patched.setattr("hlobatch.kernels.windows.clamped", lambda _, i, __: i)
+        f = gang(sum_of)
+        with checking(), pytest.raises(AssertionError, match="would have left its arrays"):
+            f(np.zeros((5, 300), np.float32), np.asarray([0, 1, 2, 3, 9_999]), np.ones(5, np.int32))
+
+
+def sum_of(x, i, n):
+    total = 0.0
+    while n > 0:
+        total = total + jax.lax.dynamic_slice(x, (i,), (1,))[0]
+        n = n - 1
+    return total
+
+
+def test_statistics() -> None:
+    """Executions are those of gangs, and lanes those that took part."""
+    n = starts(300)
+    result, stats = gang(collatz, threads=1).with_stats(n)
+    assert result.tolist() == [collatz(int(k)) for k in n]
+    turning = max(stats.blocks, key=lambda block: block.active)
+    assert turning.active == sum(collatz(int(k)) for k in n)
+    assert turning.active / stats.lanes <= turning.executions < turning.active
+    assert 0.5 < stats.utilization <= 1
+    assert f"{stats.lanes} lanes in the vectors of each thread" in stats.choice
+
+
+def test_left_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Inputs of a gang that takes longer than the calling thread may wait begin anew in others."""
+    monkeypatch.setattr("hlobatch.runtime.kernel.FIRST_TURNS", 5)
+    n = starts(700)
+    for threads in (1, 2):
+        assert gang(collatz, threads=threads)(n).tolist() == [collatz(int(k)) for k in n]
+
+
+# What is chosen
+
+
+def test_chosen_for_numbers() -> None:
+    n = starts(200)
+    result, stats = hb.batch(collatz).with_stats(n)
+    assert "dispatch 'gang': nothing but numbers is computed" in stats.choice
+    assert result.tolist() == [collatz(int(k)) for k in n]
+    for switched_off in (hb.Optimizations(gangs=False), LOOP):
+        _, stats = hb.batch(collatz, optimizations=switched_off).with_stats(n)
+        assert "gang" not in stats.choice
+
+
+def test_chosen_for_batches_that_fill_it() -> None:
+    first, second = np.random.default_rng(5).normal(size=(2, 40, 40)).astype(np.float32) / 9
+
+    @hb.batch
+    def steps(x, n):
+        while n > 0:
+            x = jnp.tanh(second @ jnp.tanh(first @ x))
+            n = n - 1
+        return x
+
+    x, n = np.ones((200, 40), np.float32), np.arange(200, dtype=np.int32) % 5
+    _, many = steps.with_stats(x, n)
+    result, few = steps.with_stats(x[:3], n[:3])
+    assert "dispatch 'gang'" in many.choice
+    assert "dispatch 'gang'" not in few.choice
+    np.testing.assert_allclose(steps(x, n)[:3], result, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jax.jit(steps)(x[:3], n[:3]), result, rtol=1e-4, atol=1e-5)
+
+
+# Instructions
+
+
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("fadd float %a, %b", "fadd <4 x float> W%a, W%b"),
+        ("fadd reassoc contract double %a, %b", "fadd reassoc contract <4 x double> W%a, W%b"),
+        ("icmp ult i64 %a, 3", "icmp ult <4 x i64> W%a, W3"),
+        ("select i1 %c, i32 %a, i32 %b", "select <4 x i1> W%c, <4 x i32> W%a, <4 x i32> W%b"),
+        ("sext i8 %a to i64", "sext <4 x i8> W%a to <4 x i64>"),
+        ("fneg half %a", "fneg <4 x half> W%a"),
+        ("getelementptr float, ptr %p, i64 %i", "getelementptr float, <4 x ptr> W%p, <4 x i64> W%i"),
+    ],
+)
+def test_an_instruction_for_all_lanes(text: str, wanted: str) -> None:
+    assert widened(text, 4, lambda _, x: f"W{x}") == wanted
+    assert operands_of(text) == [x.removeprefix("W") for x in wanted.replace(",", "").split() if x.startswith("W")]
+
+
+def test_an_instruction_of_no_known_form() -> None:
+    with pytest.raises(NoKernelError, match="has no form for several lanes"):
+        widened("extractelement <2 x float> %a, i32 0", 4, lambda _, x: x)
+
+
+@pytest.mark.parametrize(
+    ("name", "wanted"),
+    [("llvm.smax.i32", "llvm.smax.v8i32"), ("llvm.fptosi.sat.i32.f64", "llvm.fptosi.sat.v8i32.v8f64")],
+)
+def test_intrinsics_of_vectors(name: str, wanted: str) -> None:
+    call = Called.read(f"call i32 @{name}(i32 %a, i32 %b)")
+    assert call is not None
+    assert call.of_vectors(8) == wanted
+
+
+@pytest.mark.parametrize("program", ZOO[::9], ids=lambda program: program.name)
+def test_code_is_made_without_the_host(program: Any) -> None:
+    """What has code for one lane has some for a gang, but for complex numbers."""
+    shape = shape_of(program.variant(dispatch="gang").trace(*program.inputs(2)).plan)
+    if program.name in WITHOUT_GANG:
+        with pytest.raises(NoKernelError, match=WITHOUT_GANG[program.name]):
+            shape.module()
+    else:
+        assert "define internal i32 @gang(" in shape.module().text
