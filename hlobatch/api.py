@@ -385,7 +385,8 @@ class BatchedFunction(Generic[P, R]):
             writes_out = self.options.optimizations.write_out_loops
             program = functools.partial(self._program, call.defaults, Lowered())
             specialized = learned_program(program, types, writes_out=writes_out, room=room)
-            specialized = with_inner_gradients(specialized, self.options.optimizations)
+            how = {"checkpoint_loops": self.options.checkpoint_loops}
+            specialized = with_inner_gradients(specialized, self.options.optimizations, **how)
             shared = frozenset(f"main.{name}" for name in call.shared)
             plan = Plan(self._binder.name, specialized, shared, self.options)
             if plan.captures.are_traced:

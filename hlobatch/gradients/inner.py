@@ -39,12 +39,15 @@ from hlobatch.transforms.optimizations import ALL, Optimizations
 from hlobatch.transforms.split_aggregates import split_aggregates
 
 
-def with_inner_gradients(program: Program, optimizations: Optimizations = ALL) -> Program:
+def with_inner_gradients(
+    program: Program, optimizations: Optimizations = ALL, *, checkpoint_loops: bool = False
+) -> Program:
     """The program with a way back in place of each mark; itself if there is none.
 
     Args:
         program: Typed, with calls.
         optimizations: Which passes run.
+        checkpoint_loops: Whether loops are computed again on the way back, stretch by stretch.
 
     Raises:
         DerivativeError: A primitive has no derivative, or a gradient is taken of what takes one itself.
@@ -55,9 +58,8 @@ def with_inner_gradients(program: Program, optimizations: Optimizations = ALL) -
     program = with_inputs_read_directly(split_aggregates(program))
     graph = CallGraph(program)
     for name in sorted(marked, key=lambda name: len(graph.reachable[name])):  # what is inside of others comes first
-        program = _Inner(program, next(mark for mark in _marks(program) if mark.function.name == name)).made(
-            optimizations
-        )
+        inner = _Inner(program, next(mark for mark in _marks(program) if mark.function.name == name))
+        program = inner.made(optimizations, checkpoint_loops)
     return program.map_graphs(lambda graph: graph.map_blocks(lambda block: block.map_instructions(_together(program))))
 
 
@@ -125,10 +127,11 @@ class _Inner:
         self.types: dict[str, Type] = dict(program.var_defs)
         self.new_name = NewNames(self.types)
 
-    def made(self, optimizations: Optimizations) -> Program:
+    def made(self, optimizations: Optimizations, checkpoint_loops: bool) -> Program:
         """The program with the way back."""
         before = self._alone()
-        found = with_cotangents(before, self._wanted, [Array(before.vars_out[0], 0)], optimizations)
+        number = [Array(before.vars_out[0], 0)]
+        found = with_cotangents(before, self._wanted, number, optimizations, checkpoint_loops=checkpoint_loops)
         names = self._names(found.program)
         self.types |= {names[v]: type_ for v, type_ in found.program.var_defs.items()}
         functions = [self._renamed(f, names) for f in found.program.all_functions]

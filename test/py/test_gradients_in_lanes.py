@@ -241,6 +241,12 @@ def test_arguments_that_lanes_share_are_read_where_they_are(form: str) -> None:
     assert {t.tensor_leaves[0].shape for v, t in types.items() if "tape" in v} == {()}
 
 
+def test_loops_are_computed_again_stretch_by_stretch() -> None:
+    both = [hb.batch(of_loop, checkpoint_loops=again) for again in (False, True)]
+    assert str(both[0].trace(X, N).plan.specialized) != str(both[1].trace(X, N).plan.specialized)
+    np.testing.assert_allclose(both[1](X, N), plain(of_loop), rtol=1e-7)
+
+
 @pytest.mark.parametrize("how", ["jit", "vmap", "queue", "threads", "few at a time", "interpreted"])
 def test_however_it_runs(how: str) -> None:
     run = {
