@@ -139,6 +139,9 @@ class BatchedFunction(Generic[P, R]):
         if isinstance(self.function, types.FunctionType):
             lines_of(self.function)  # as they are now: the file may change before the first call
 
+    def __repr__(self) -> str:
+        return f"<hlobatch.BatchedFunction {getattr(self.function, '__qualname__', self.function)}>"
+
     @overload
     def __get__(self, instance: None, owner: type | None = None) -> Self: ...
     @overload

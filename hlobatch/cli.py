@@ -22,6 +22,7 @@ import sys
 import traceback
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any, Final
 
@@ -372,6 +373,7 @@ def _parser() -> argparse.ArgumentParser:
         description="See what a batched function becomes, and run it.",
         epilog="`hlobatch COMMAND --help` tells more about a command.",
     )
+    parser.add_argument("--version", action="version", version=f"%(prog)s {version('hlobatch')}")
     commands = parser.add_subparsers(title="commands", required=True, metavar="COMMAND")
     trace = _command(commands, "trace", trace_command, "print the program: its blocks, variables and their storage")
     trace.add_argument(

@@ -62,6 +62,10 @@ class Artifact:
     exported: jax.export.Exported
     stablehlo: bytes | None
 
+    def __repr__(self) -> str:
+        where = ", ".join(self.manifest.platforms)
+        return f"Artifact({self.name}{self.argument_types} -> {self.result_type}, for {where})"
+
     @property
     def name(self) -> str:
         """The function's name."""

@@ -43,6 +43,9 @@ class Traced:
     call: Call
     bind: Bind
 
+    def __repr__(self) -> str:
+        return f"Traced({self.plan.name}; {self.call})"
+
     @property
     def program(self) -> Program:
         """The program with calls (the paper's figure 2), typed, optimized and allocated."""
@@ -81,6 +84,9 @@ class Lowered:
     call: Call
     bind: Bind
     depth: int
+
+    def __repr__(self) -> str:
+        return f"Lowered({self.plan.name}; {self.call})"
 
     @property
     def program(self) -> Program:
@@ -214,6 +220,9 @@ class Compiled:
     depth: int
     division: Division
     executable: Any
+
+    def __repr__(self) -> str:
+        return f"Compiled({self.plan.name}; {self.call})"
 
     @property
     def threads(self) -> int:

@@ -48,6 +48,10 @@ class Call:
     defaults: frozenset[str] = frozenset()
     is_fixed: bool = True
 
+    def __str__(self) -> str:
+        types = (f"{name}: {type_}" + " (shared)" * (name in self.shared) for name, type_ in self.types)
+        return f"{', '.join(types)}; {self.size} inputs"
+
     @property
     def key(self) -> tuple[Any, ...]:
         """What a plan depends on."""

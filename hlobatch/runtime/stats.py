@@ -49,6 +49,9 @@ class RunStats:
     threads: int = 1
     choice: str = ""
 
+    def __repr__(self) -> str:
+        return f"RunStats({str(self).splitlines()[0]})"
+
     @property
     def _lanes(self) -> int:
         """Lanes that each execution of a block is for."""

@@ -1,4 +1,4 @@
-"""Generated programs as kernels, for as long as one likes: ``python test/py/soak_kernels.py SECONDS SEED``.
+"""Generated programs as kernels of a lane and of a gang: ``python test/py/soak_kernels.py SECONDS SEED``.
 
 A fault in code of our own ends the process, if it does not give a wrong number. Each program runs with memory checked
 and not, on one to three threads and inside of ``jax.jit``, on few and on many inputs; all is compared with
@@ -57,16 +57,17 @@ def compare(source: str, folder: Path, threads: int) -> None:
     entry = (module := load(source, folder)).entry
     wanted = expected(module)
     rows = np.tile(ROWS, (MANY, 1))
-    options = {"in_axes": entry.in_axes, "dispatch": "kernel"}
-    with checking():
-        checked = hb.batch(entry.function, **options, max_stack_depth=1, threads=threads)
-        assert checked(*ROWS.T, SHARED).tolist() == wanted, f"checked\n{source}"
-    plain = hb.batch(entry.function, **options, threads=threads)
-    assert plain(*ROWS.T, SHARED).tolist() == wanted, f"unchecked\n{source}"
-    assert plain(*rows.T, SHARED).tolist() == wanted * MANY, f"of many\n{source}"
-    inside = jax.jit(hb.batch(entry.function, **options))
-    assert inside(*ROWS.T, SHARED).tolist() == wanted, f"in jit\n{source}"
+    for dispatch in ("kernel", "gang"):
+        options = {"in_axes": entry.in_axes, "dispatch": dispatch}
+        with checking():
+            checked = hb.batch(entry.function, **options, max_stack_depth=1, threads=threads)
+            assert checked(*ROWS.T, SHARED).tolist() == wanted, f"{dispatch}, checked\n{source}"
+        plain = hb.batch(entry.function, **options, threads=threads)
+        assert plain(*ROWS.T, SHARED).tolist() == wanted, f"{dispatch}, unchecked\n{source}"
+        assert plain(*rows.T, SHARED).tolist() == wanted * MANY, f"{dispatch}, of many\n{source}"
+        inside = jax.jit(hb.batch(entry.function, **options))
+        assert inside(*ROWS.T, SHARED).tolist() == wanted, f"{dispatch}, in jit\n{source}"
 
 
 if __name__ == "__main__":
-    print(f"{soak(float(sys.argv[1]), int(sys.argv[2]))} programs, each in four ways, as plain Python", flush=True)
+    print(f"{soak(float(sys.argv[1]), int(sys.argv[2]))} programs, each in eight ways, as plain Python", flush=True)
