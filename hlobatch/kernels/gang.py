@@ -124,9 +124,9 @@ class Gang(Body):
         e.jump("%turn")
         e.label("%interrupted")
         self._leave_off()
-        e.plain_do("ret i32 1")
+        self._return(1)
         e.label("%done")
-        e.plain_do("ret i32 0")
+        self._return(0)
 
     @cached_property
     def _least_done(self) -> int:
@@ -259,6 +259,12 @@ class Gang(Body):
         e.do(f"store i32 {self._end}, ptr {self._block}")
         e.mask = before
 
+    def _return(self, answer: int) -> None:
+        """Say how many turns are left, from which the host learns how long they take."""
+        e = self.gang
+        e.plain_do(f"store i64 {e.plain(f'load i64, ptr {self._fuel}')}, ptr {self._in_call(Call.FUEL)}")
+        e.plain_do(f"ret i32 {answer}")
+
     # Blocks
 
     def _run(self, block: Block) -> None:
@@ -313,6 +319,7 @@ class Gang(Body):
         many = e.plain(f"icmp sgt i64 {e.count(going)}, {fewest}")
         e.branch(e.plain(f"and i1 {few}, {many}"), body, left)
         e.label(left)
+        self._used_up(e.plain(f"mul i64 {turns}, {self.width}"))
         e.mask = e.op(f"and i1 {self._are_at(number)}, {e.op(f'xor i1 {going}, true')}")
         self._go(str(self.numbers[end.false_block if end.true_block == block.name else end.true_block]))
         e.mask = ""
@@ -332,16 +339,22 @@ class Gang(Body):
             e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
 
     def _turned(self) -> None:
-        """Use up some of what a gang may do before it looks whether it is to stop."""
+        """Use up some of what a gang may do before it looks whether it is to stop: a turn of each of its lanes."""
         e, look, after = self.gang, self.gang.new("look"), self.gang.new("on")
-        left = e.plain(f"sub i64 {e.plain(f'load i64, ptr {self._fuel}')}, 1")
-        e.plain_do(f"store i64 {left}, ptr {self._fuel}")
+        left = self._used_up(str(self.width))
         e.branch(e.unlikely(e.plain(f"icmp slt i64 {left}, 0")), look, after)
         e.label(look)
         stops = e.plain("call i32 @look(ptr %call)")
         e.plain_do(f"store i64 {e.plain(f'load i64, ptr {self._in_call(Call.REFILL)}')}, ptr {self._fuel}")
         e.branch(e.plain(f"icmp eq i32 {stops}, 0"), after, "%interrupted")
         e.label(after)
+
+    def _used_up(self, turns: str) -> str:
+        """The turns that are left after some more."""
+        e = self.gang
+        left = e.plain(f"sub i64 {e.plain(f'load i64, ptr {self._fuel}')}, {turns}")
+        e.plain_do(f"store i64 {left}, ptr {self._fuel}")
+        return left
 
     def _go(self, to: str) -> None:
         self.gang.do(f"store i32 {to}, ptr {self._block}")

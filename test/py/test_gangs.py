@@ -15,7 +15,8 @@ import hlobatch as hb
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.kernels.vector_functions import VectorFunction
 from hlobatch.kernels.widening import Called, operands_of, widened
-from hlobatch.runtime.kernel_plan import shape_of
+from hlobatch.runtime.kernel import FIRST_TURNS, MOST_GROWTH
+from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 
 pytestmark = needs_llvm
 
@@ -236,6 +237,14 @@ def test_left_to_other_threads(monkeypatch: pytest.MonkeyPatch) -> None:
     n = starts(700)
     for threads in (1, 2):
         assert gang(collatz, threads=threads)(n).tolist() == [collatz(int(k)) for k in n]
+
+
+def test_turns_that_were_made_are_told() -> None:
+    """Else a thread that waits for no signal would take for short what is long."""
+    batched, few = gang(collatz, threads=1), starts(3)
+    calls = [batched(few) for _ in range(4)]
+    assert all(found.tolist() == calls[0].tolist() for found in calls)
+    assert kernel_of(batched.trace(few).plan).turns <= FIRST_TURNS * MOST_GROWTH
 
 
 # What is chosen
