@@ -1,4 +1,4 @@
-"""XLA's loop with each optimization off in turn, each schedule instead of the chosen one, one thread; kernels.
+"""XLA's loop with each optimization off in turn, each schedule instead of the chosen one, one thread; kernels, gangs.
 
 Six workloads: recursion without a kernel (Fibonacci), recursion whose arguments are needed after several calls
 (Takeuchi), a nested loop (Collatz), a loop over a short table in a loop (a walk), and a sampler, of a density that
@@ -26,16 +26,19 @@ Prepare = Callable[..., Prepared]
 """From a size and options of `ready.batched` to a contender."""
 
 PASSES: Final = tuple(field.name for field in dataclasses.fields(hb.Optimizations))
+OF_OWN_CODE: Final = ("kernels", "gangs")
+"""Those that say nothing of XLA's loop."""
 
 
 def variants() -> dict[str, dict[str, Any]]:
     """By the name of a contender, the options of `ready.batched`."""
     loop = ready.without("kernels")
-    off = {f"without {name}": ready.without("kernels", name) for name in PASSES if name != "kernels"}
+    off = {f"without {name}": ready.without("kernels", name) for name in PASSES if name not in OF_OWN_CODE}
     nothing = {"without all of them": ready.without(*PASSES)}
     schedules = {f"schedule {name}": {"schedule": name} for name in ("earliest", "most_lanes", "cost", "sweep")}
     alone = {"in one thread": {"threads": 1, **loop}, "inside jax.jit": {"inside_jit": True, **loop}}
-    return {"hlobatch": loop, **off, **nothing, **schedules, **alone, "lanes by themselves": {"dispatch": "kernel"}}
+    own = {"lanes by themselves": {"dispatch": "kernel"}, "gangs of lanes": {"dispatch": "gang"}}
+    return {"hlobatch": loop, **off, **nothing, **schedules, **alone, **own}
 
 
 def calls(size: Size, **options: Any) -> Prepared:

@@ -45,7 +45,12 @@ class VectorFunction:
             return None
         lanes = bits // _BITS[result]
         symbol = f"_ZGV{letter}N{lanes}{'v' * len(operands)}_{name}"
-        return cls(symbol, lanes) if hasattr(_library(), symbol) else None
+        return cls(symbol, lanes) if has_library() and hasattr(_library(), symbol) else None
+
+
+def has_library() -> bool:
+    """Whether this system has a library of functions of vectors; without one, a gang calls libm for each lane."""
+    return _library() is not None
 
 
 @cache

@@ -69,6 +69,7 @@ class LaneCosts:
         gain_back: The same of a program that also goes back, in which lanes part: half of them go forward while others
             go back. The recursion of two calls in ``benchmarks/gradients.py``, with 1.2, is 7 times as fast.
         gang_number: What an operation on numbers takes a gang for each lane, …
+        gang_function: … the same of a function that a library computes: 1 where that has none for vectors, …
         gang_wide: … one on an element of arrays, which XLA computes several of with what it has in registers, …
         gang_product: … and a multiplication of a contraction. With these three, the workloads that gangs are chosen
             for take 0.6 to 1.05 of the time of XLA's loop, and the others (continuation, stiff, NUTS) would take more.
@@ -95,6 +96,7 @@ class LaneCosts:
     gain: float = 1.35
     gain_back: float = 1.0
     gang_number: float = 0.2
+    gang_function: float = 0.2
     gang_wide: float = 0.5
     gang_product: float = 0.03
     gang_blocks: int = 8
@@ -153,11 +155,12 @@ class LaneCosts:
 
     def gain_of_gangs(self, work: Work) -> float:
         """How many times as long as in gangs work takes in a loop over all lanes, where idle lanes are as many."""
-        functions = self.function * (work.functions + work.polynomials)
-        numbers = work.whole + work.floats + functions
+        functions, polynomials = self.function * work.functions, self.function * work.polynomials
+        numbers = work.whole + work.floats + polynomials
         moved = self.read * work.reads + self.update * work.updates
-        gang = self.gang_number * numbers + self.gang_wide * work.wide + self.gang_product * work.products
-        loop = (numbers + work.wide) * self.idle / self.vector + self.product * work.products
+        gang = self.gang_number * numbers + self.gang_function * functions
+        gang += self.gang_wide * work.wide + self.gang_product * work.products
+        loop = (numbers + functions + work.wide) * self.idle / self.vector + self.product * work.products
         return (loop + moved + self.saved * work.saved) / max(gang + moved + self.own_saved * work.saved, 1e-9)
 
 

@@ -17,6 +17,7 @@ from hlobatch.kernels.vector_functions import VectorFunction
 from hlobatch.kernels.widening import Called, operands_of, widened
 from hlobatch.runtime.kernel import FIRST_TURNS, MOST_GROWTH
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
+from hlobatch.targets.lanes import LaneCosts
 
 pytestmark = needs_llvm
 
@@ -277,6 +278,19 @@ def test_chosen_for_batches_that_fill_it() -> None:
     assert "dispatch 'gang'" not in few.choice
     np.testing.assert_allclose(steps(x, n)[:3], result, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(jax.jit(steps)(x[:3], n[:3]), result, rtol=1e-4, atol=1e-5)
+
+
+def test_not_chosen_for_functions_without_a_library() -> None:
+    """One lane after the other, they take a gang as long as lanes by themselves, and XLA has them for vectors."""
+
+    def repeated(x):
+        while x > 1:
+            x = jnp.exp(-x) + jnp.sin(x)
+        return x
+
+    program = hb.batch(repeated).trace(np.ones(9, np.float32)).plan.programs.of_a_lane
+    assert LaneCosts().judge(program).is_gang
+    assert not LaneCosts(gang_function=1).judge(program).is_gang
 
 
 # Instructions

@@ -9,9 +9,11 @@ from hlobatch import _jax
 from hlobatch._jax import Compilation
 from hlobatch.ir.program import Program
 from hlobatch.kernels.processors import CPU
+from hlobatch.kernels.vector_functions import has_library
 from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.targets.cpu import processor, whole_runs
 from hlobatch.targets.cpu.idioms import OneKernel, SeveralKernels
+from hlobatch.targets.lanes import LaneCosts
 from hlobatch.targets.loop import LoopCosts
 from hlobatch.targets.profile import own, server
 from hlobatch.targets.target import Run, Target
@@ -57,6 +59,7 @@ def cpu() -> Cpu:
         "cpu",
         LoopCosts(own("cpu") or server()),
         CPU,
+        LaneCosts() if has_library() else LaneCosts(gang_function=1),
         is_host=True,
         divides=True,
         threads=processor.cores(),
