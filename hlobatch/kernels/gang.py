@@ -37,11 +37,14 @@ MOST_ELEMENTS_COPIED: Final = 64
 """Elements up to which an array that is only read is copied so that the lanes of a gang lie side by side. Chosen by
 judgement (2026-11), not measured."""
 TURNS_OF_A_BLOCK: Final = 32
-"""Times that a block runs at most, if lanes come back to it, before the others run."""
+"""Times that a block runs at most, if lanes come back to it, before the others run. Chosen by judgement (2026-11)."""
 LANES_PER_DONE: Final = 8
-"""One in so many lanes of a gang is done before those that are take new inputs."""
+"""One in so many lanes of a gang is done before those that are take new inputs, and one in so many of those at a block
+has left it before other blocks run. With 2, 4, 16, 32 Mandelbrot (``benchmarks/kernels.py``) takes 1.06, 0.94, 1.2 and
+1.4 times as long, on two cores with vectors of 512 bits (2026-11); loops of other blocks want more than 4."""
 LANES_PER_DONE_FROM_A_DEAR_START: Final = 2
-"""The same where what a lane does first is more than all that comes after it."""
+"""The first of these where what a lane does first is more than all that comes after it: all lanes of a gang take as
+long as one (``ablation_beginning`` of the benchmarks)."""
 _STEPPED_OUT: Final = "%stepped_out"
 
 
@@ -60,7 +63,7 @@ class Gang(Body):
         super().__init__(program, operands, options, self.gang)
         e = self.gang
         self.width, self._end = e.width, len(program.graph.blocks)
-        for v in program.var_defs:
+        for v in program.var_defs.keys() - {*program.vars_in, *program.vars_out}:
             if program.alloc(v) is Alloc.TEMPORARY:
                 for cell in self.cells[v]:
                     e.forget(cell)
