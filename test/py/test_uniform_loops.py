@@ -7,6 +7,7 @@ import jax
 import jax.numpy as jnp
 import pytest
 from runs import layout_of
+from zoo import LOOP
 
 import hlobatch as hb
 from hlobatch.analysis.machine_flow import never_goes_back
@@ -348,7 +349,7 @@ def test_lanes_that_take_about_as_long_take_new_inputs_all_at_once() -> None:
         return x
 
     x, weights = jnp.linspace(0.0, 9.0, 200 * 20).reshape(200, 20), jnp.eye(20)
-    batched = hb.batch(walk, in_axes=(0, None), threads=1)
+    batched = hb.batch(walk, in_axes=(0, None), threads=1, optimizations=LOOP)
     results, stats = batched.with_stats(x, weights)
     assert stats.lanes == 50
     assert "all at once" in stats.choice

@@ -4,9 +4,7 @@ A program whose result is wrong stands here too, as ``WrongResultError``: it is 
 """
 
 REFUSED: dict[str, str] = {
-    "sieve_numpy": "BatchTypeError",
     "is_happy": "BatchTypeError",
-    "merge_sort_bottom_up": "BatchTypeError",
     "optimal_game": "UnsupportedSyntaxError",
     "tennis_game": "BatchTypeError",
     "shape_area": "BatchTypeError",
