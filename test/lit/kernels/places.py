@@ -1,6 +1,6 @@
 """Instructions carry the user's lines."""
 
-# RUN: hlobatch lower %s:f --args "i32[8]" --dialect llvm | filecheck %s
+# RUN: hlobatch lower %s:f --args "i32[8]" --dialect llvm --dispatch kernel | filecheck %s
 import hlobatch as hb
 
 
