@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 
 import jax
 import numpy as np
 
 from hlobatch.ir.fate import NUMBER, Fate
-from hlobatch.ir.ops import HALT, LogOp, Op, PopOp, PrimOp, PushOp
+from hlobatch.ir.ops import HALT, IndirectGotoOp, LogOp, Op, PopOp, PrimOp, PushGotoOp, PushOp
 from hlobatch.ir.physical import lane_function, physical
 from hlobatch.ir.program import Program
 from hlobatch.ir.program import VariableAllocation as Alloc
@@ -31,11 +31,16 @@ from hlobatch.kernels import (  # noqa: F401  # those that only fill in the tabl
     sorting,
     windows,
 )
-from hlobatch.kernels.interface import Operands, Options
+from hlobatch.kernels.interface import Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.stacks import Stacks
 from hlobatch.kernels.types import NoKernelError, size
 from hlobatch.kernels.values import Value
+
+STEPPED_OUT: Final = "%stepped_out"
+"""Where a lane goes that has used up its steps, …"""
+INTERRUPTED: Final = "%interrupted"
+"""… and where all go that are to stop."""
 
 
 class Body:
@@ -53,6 +58,8 @@ class Body:
         inputs: Types of the arrays that a lane is given.
         outputs: Types of the arrays that it gives back.
         stacks: Those of a lane.
+        fuel: The memory with the turns until the next look whether to stop; nothing where that is not looked for.
+        steps: The memory with the blocks that a lane has run; nothing where they are not limited.
 
     Raises:
         NoKernelError: Something in the program has no code.
@@ -69,6 +76,9 @@ class Body:
         self.cells = self._all_cells()
         emitter.protected.update(cell for cells in self.cells.values() for cell in cells)
         self.stacks = Stacks(emitter, program, self.leaves, self.cells, self.current)
+        self.fuel = emitter.counter() if options.processor.looks else ""
+        self.steps = emitter.cell("i64") if options.max_steps is not None else ""
+        emitter.turned = self.turned
 
     def types(self, v: str) -> list[TensorType]:
         return [physical(leaf) for leaf in self.program.var_defs[v].tensor_leaves]
@@ -126,6 +136,61 @@ class Body:
     def current(self, cell: str, leaf: TensorType) -> Value:
         value = self.emitter.resident(self.pointer(cell), leaf.dtype, leaf.shape)
         return replace(value, root=None) if cell in self.of_host else value
+
+    # What is done on the way
+
+    def in_call(self, field: int) -> str:
+        """The place of a field of the record of ``Call``."""
+        return self.emitter.op(f"getelementptr i64, ptr %call, i64 {field}")
+
+    def start(self) -> None:
+        """What a lane has when it is given an input: no frames, no steps, and the end to return to."""
+        e = self.emitter
+        self.stacks.begin()
+        if self.steps:
+            e.do(f"store i64 0, ptr {self.steps}")
+        for op in self.program.ops:
+            if isinstance(op, (PushGotoOp, IndirectGotoOp)):
+                e.do(f"store i32 {self.numbers[HALT]}, ptr {self.cells[op.counter][0]}")
+
+    def step(self) -> None:
+        """Count a block, if they are limited."""
+        if not self.steps:
+            return
+        e = self.emitter
+        so_far = e.op(f"load i64, ptr {self.steps}")
+        e.guard(e.op(f"icmp ult i64 {so_far}, {self.options.max_steps}"), STEPPED_OUT)
+        e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self.steps}")
+
+    def fuel_up(self) -> None:
+        """Take what may be done before the first look whether to stop."""
+        e = self.emitter
+        e.do(f"store i64 {e.op(f'load i64, ptr {self.in_call(Call.FUEL)}')}, ptr {self.fuel}")
+
+    def tell_fuel(self) -> None:
+        """Say how many turns are left, from which the host learns how long they take."""
+        e = self.emitter
+        e.do(f"store i64 {e.op(f'load i64, ptr {self.fuel}')}, ptr {self.in_call(Call.FUEL)}")
+
+    def use_up(self, turns: str) -> str:
+        """The turns that are left after some more."""
+        e = self.emitter
+        left = e.op(f"sub i64 {e.op(f'load i64, ptr {self.fuel}')}, {turns}")
+        e.do(f"store i64 {left}, ptr {self.fuel}")
+        return left
+
+    def turned(self) -> None:
+        """Use up a turn of each lane that runs, and look, now and then, whether to stop."""
+        if not self.fuel:
+            return
+        e, look, after = self.emitter, self.emitter.new("look"), self.emitter.new("on")
+        left = self.use_up(str(self.options.processor.width))
+        e.branch(e.unlikely(e.op(f"icmp slt i64 {left}, 0")), look, after)
+        e.label(look)
+        stops = e.op("call i32 @look(ptr %call)")
+        e.do(f"store i64 {e.op(f'load i64, ptr {self.in_call(Call.REFILL)}')}, ptr {self.fuel}")
+        e.branch(e.op(f"icmp eq i32 {stops}, 0"), after, INTERRUPTED)
+        e.label(after)
 
     # Operations
 

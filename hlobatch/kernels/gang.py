@@ -26,9 +26,9 @@ from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
-from hlobatch.kernels.body import Body
+from hlobatch.kernels.body import INTERRUPTED, STEPPED_OUT, Body
 from hlobatch.kernels.gang_emitter import LANE, GangEmitter
-from hlobatch.kernels.interface import FAULT, Call, Operands, Options
+from hlobatch.kernels.interface import FAULT, Operands, Options
 from hlobatch.kernels.text import OUT_OF_BOUNDS
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, kind, size
 from hlobatch.kernels.values import Value
@@ -45,7 +45,6 @@ has left it before other blocks run. With 2, 4, 16, 32 Mandelbrot (``benchmarks/
 LANES_PER_DONE_FROM_A_DEAR_START: Final = 2
 """The first of these where what a lane does first is more than all that comes after it: all lanes of a gang take as
 long as one (``ablation_beginning`` of the benchmarks)."""
-_STEPPED_OUT: Final = "%stepped_out"
 
 
 class Gang(Body):
@@ -70,10 +69,9 @@ class Gang(Body):
         self._going = e.cell("i1")
         e.forget(self._going)
         self._block, self._input, self._stopped = e.cell("i32"), e.cell("i64"), e.cell("i32")
-        self._fuel, self._is_over, self._turns = e.counter(), e.counter(), e.counter()
-        self._steps = e.cell("i64") if options.max_steps is not None else ""
-        e.turned, e.stop = self._turned, self._stop
-        stops = {_STEPPED_OUT: int(Fate.STEPPED_OUT), OUT_OF_BOUNDS: FAULT}
+        self._is_over, self._turns = e.counter(), e.counter()
+        e.stop = self._stop
+        stops = {STEPPED_OUT: int(Fate.STEPPED_OUT), OUT_OF_BOUNDS: FAULT}
         stops |= {label: int(Fate.PARKED) + (k + 1 << NUMBER) for k, label in enumerate(self.stacks.overflows)}
         self._fates = stops
         inputs = [cell for v in program.vars_in for cell in self.cells[v] if cell in self.of_host]
@@ -100,9 +98,6 @@ class Gang(Body):
     def _are_running(self) -> str:
         return self.gang.op(f"icmp ult i32 {self.gang.op(f'load i32, ptr {self._block}')}, {self._end}")
 
-    def _in_call(self, field: int) -> str:
-        return self.gang.plain(f"getelementptr i64, ptr %call, i64 {field}")
-
     # The function
 
     def _write(self) -> None:
@@ -121,11 +116,11 @@ class Gang(Body):
         e.label("%renewed")
         e.branch(e.any(self._are_running()), "%sweep", "%done")
         e.label("%sweep")
-        self._turned()
+        self.turned()
         for block in self.program.graph:
             self._run(block)
         e.jump("%turn")
-        e.label("%interrupted")
+        e.label(INTERRUPTED)
         self._leave_off()
         self._return(1)
         e.label("%done")
@@ -144,14 +139,14 @@ class Gang(Body):
         idle = e.spread("i32", str(self._idle))
         e.plain_do(f"store <{self.width} x i32> {idle}, ptr {self._block}, align 64")
         e.plain_do(f"store i64 0, ptr {self._is_over}")
-        e.plain_do(f"store i64 {e.plain(f'load i64, ptr {self._in_call(Call.FUEL)}')}, ptr {self._fuel}")
+        self.fuel_up()
         e.jump("%turn")
 
     def _take(self) -> None:
         """Lanes without an input take the next ones, as long as there are any."""
         e, w = self.gang, self.width
         halts = e.plain("load atomic volatile i32, ptr %halt monotonic, align 4")
-        e.branch(e.plain(f"icmp eq i32 {halts}, 0"), "%on", "%interrupted")
+        e.branch(e.plain(f"icmp eq i32 {halts}, 0"), "%on", INTERRUPTED)
         e.label("%on")
         over = e.plain(f"load i64, ptr {self._is_over}")
         e.branch(e.plain(f"icmp eq i64 {over}, 0"), "%take", "%renewed")
@@ -197,12 +192,7 @@ class Gang(Body):
     def _start(self, index: str) -> None:
         """Bring the inputs of lanes to where they are kept."""
         e = self.gang
-        self.stacks.begin()
-        if self._steps:
-            e.do(f"store i64 0, ptr {self._steps}")
-        for op in self.program.ops:
-            if isinstance(op, (PushGotoOp, IndirectGotoOp)):
-                e.do(f"store i32 {self._end}, ptr {self.cells[op.counter][0]}")
+        self.start()
         position = 0
         for v in self.program.vars_in:
             for cell, leaf in self.stored(v):
@@ -263,10 +253,8 @@ class Gang(Body):
         e.mask = before
 
     def _return(self, answer: int) -> None:
-        """Say how many turns are left, from which the host learns how long they take."""
-        e = self.gang
-        e.plain_do(f"store i64 {e.plain(f'load i64, ptr {self._fuel}')}, ptr {self._in_call(Call.FUEL)}")
-        e.plain_do(f"ret i32 {answer}")
+        self.tell_fuel()
+        self.gang.plain_do(f"ret i32 {answer}")
 
     # Blocks
 
@@ -322,7 +310,7 @@ class Gang(Body):
         many = e.plain(f"icmp sgt i64 {e.count(going)}, {fewest}")
         e.branch(e.plain(f"and i1 {few}, {many}"), body, left)
         e.label(left)
-        self._used_up(e.plain(f"mul i64 {turns}, {self.width}"))
+        self.use_up(e.plain(f"mul i64 {turns}, {self.width}"))
         e.mask = e.op(f"and i1 {self._are_at(number)}, {e.op(f'xor i1 {going}, true')}")
         self._go(str(self.numbers[end.false_block if end.true_block == block.name else end.true_block]))
         e.mask = ""
@@ -336,28 +324,7 @@ class Gang(Body):
                 at = e.plain(f"getelementptr i64, ptr %counts, i64 {place}")
                 count = e.plain(f"add i64 {e.plain(f'load i64, ptr {at}')}, {more}")
                 e.plain_do(f"store i64 {count}, ptr {at}")
-        if self._steps:
-            so_far = e.op(f"load i64, ptr {self._steps}")
-            e.guard(e.op(f"icmp ult i64 {so_far}, {self.options.max_steps}"), _STEPPED_OUT)
-            e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
-
-    def _turned(self) -> None:
-        """Use up some of what a gang may do before it looks whether it is to stop: a turn of each of its lanes."""
-        e, look, after = self.gang, self.gang.new("look"), self.gang.new("on")
-        left = self._used_up(str(self.width))
-        e.branch(e.unlikely(e.plain(f"icmp slt i64 {left}, 0")), look, after)
-        e.label(look)
-        stops = e.plain("call i32 @look(ptr %call)")
-        e.plain_do(f"store i64 {e.plain(f'load i64, ptr {self._in_call(Call.REFILL)}')}, ptr {self._fuel}")
-        e.branch(e.plain(f"icmp eq i32 {stops}, 0"), after, "%interrupted")
-        e.label(after)
-
-    def _used_up(self, turns: str) -> str:
-        """The turns that are left after some more."""
-        e = self.gang
-        left = e.plain(f"sub i64 {e.plain(f'load i64, ptr {self._fuel}')}, {turns}")
-        e.plain_do(f"store i64 {left}, ptr {self._fuel}")
-        return left
+        self.step()
 
     def _go(self, to: str) -> None:
         self.gang.do(f"store i32 {to}, ptr {self._block}")

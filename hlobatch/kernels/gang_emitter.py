@@ -19,7 +19,6 @@ from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED, OUT_OF_BOUNDS, Index, Text
 from hlobatch.kernels.types import (
     BOOL,
-    INT64,
     SUFFIXES,
     NoKernelError,
     alignment,
@@ -345,9 +344,6 @@ class GangEmitter(LaneEmitter):
             self.when(self.op(f"xor i1 {which}, true"), bodies[0])
             self.when(which, bodies[1])
         else:
-            which = self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(len(bodies) - 1)), "0")
+            which = self.within(which, dtype, len(bodies))
             for n, body in enumerate(bodies):
                 self.when(self.op(f"icmp eq {kind(dtype)} {which}, {n}"), body)
-
-
-assert INT64.itemsize == _BYTES["ptr"]

@@ -26,7 +26,7 @@ from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import HALT, BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.types import TensorType
-from hlobatch.kernels.body import Body
+from hlobatch.kernels.body import INTERRUPTED, STEPPED_OUT, Body
 from hlobatch.kernels.interface import FAULT, Call, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.text import OUT_OF_BOUNDS
@@ -44,12 +44,8 @@ class Machine(Body):
     def __init__(self, program: Program, operands: Operands, options: Options) -> None:
         captured = {known: f"%captured{k}" for k, known in enumerate(operands.captured)}
         super().__init__(program, operands, options, LaneEmitter(options.processor, captured, checked=options.checked))
-        e = self.emitter
         self._labels = {block.name: f"%block{k}" for k, block in enumerate(program.graph)} | {HALT: "%finished"}
         self._returns: dict[str, str] = {}
-        self._fuel = "" if options.processor.side_by_side else e.cell("i64")
-        self._steps = e.cell("i64") if options.max_steps is not None else ""
-        e.turned = self._turned
         self._write()
 
     # The function
@@ -71,17 +67,12 @@ class Machine(Body):
     def _begin(self) -> None:
         e = self.emitter
         self.stacks.find_bounds()
-        self.stacks.begin()
-        if self._steps:
-            e.do(f"store i64 0, ptr {self._steps}")
-        if self._fuel:
-            e.do(f"store i64 {e.op(f'load i64, ptr {self._in_call(Call.FUEL)}')}, ptr {self._fuel}")
-            self._turned()
-        for op in self.program.ops:
-            if isinstance(op, (PushGotoOp, IndirectGotoOp)):
-                e.do(f"store i32 {self.numbers[HALT]}, ptr {self.cells[op.counter][0]}")
+        self.start()
+        if self.fuel:
+            self.fuel_up()
+            self.turned()
         for k in self.operands.summed:
-            leaf, row = self.outputs[k], e.op(f"load i64, ptr {self._in_call(Call.ROW)}")
+            leaf, row = self.outputs[k], e.op(f"load i64, ptr {self.in_call(Call.ROW)}")
             offset = e.times(row, size(leaf.shape) * leaf.dtype.itemsize)
             e.lines.append(f"  %sum{k} = getelementptr i8, ptr %out{k}, i64 {offset}")
         position = 0
@@ -115,12 +106,12 @@ class Machine(Body):
         e.jump("%exit")
         for k, label in enumerate(self.stacks.overflows):
             self._stop(label, Fate.PARKED + (k + 1 << NUMBER))
-        self._stop("%stepped_out", Fate.STEPPED_OUT)
-        self._stop("%interrupted", Fate.RUNNING)
+        self._stop(STEPPED_OUT, Fate.STEPPED_OUT)
+        self._stop(INTERRUPTED, Fate.RUNNING)
         self._stop(OUT_OF_BOUNDS, FAULT)
         e.label("%exit")
-        if self._fuel:
-            e.do(f"store i64 {e.op(f'load i64, ptr {self._fuel}')}, ptr {self._in_call(Call.FUEL)}")
+        if self.fuel:
+            self.tell_fuel()
         e.do(f"ret i32 {e.op('load i32, ptr %fate')}")
 
     def _stop(self, label: str, fate: int) -> None:
@@ -137,34 +128,14 @@ class Machine(Body):
                 place = e.op(f"getelementptr i64, ptr %counts, i64 {self.numbers[block.name]}")
                 count = e.op(f"load i64, ptr {place}")
                 e.do(f"store i64 {e.op(f'add i64 {count}, 1')}, ptr {place}")
-            if self._steps:
-                so_far = e.op(f"load i64, ptr {self._steps}")
-                e.guard(e.op(f"icmp ult i64 {so_far}, {self.options.max_steps}"), "%stepped_out")
-                e.do(f"store i64 {e.op(f'add i64 {so_far}, 1')}, ptr {self._steps}")
+            self.step()
             if block.name in self._turning_points:
-                self._turned()
+                self.turned()
             self.stacks.arrive(block)
 
     @cached_property
     def _turning_points(self) -> frozenset[str]:
         return turning_points(self.program)
-
-    def _turned(self) -> None:
-        """Use up some of what a lane may do before it looks whether it is to stop."""
-        if not self._fuel:
-            return
-        e, look, after = self.emitter, self.emitter.new("look"), self.emitter.new("on")
-        left = e.op(f"sub i64 {e.op(f'load i64, ptr {self._fuel}')}, 1")
-        e.do(f"store i64 {left}, ptr {self._fuel}")
-        e.branch(e.unlikely(e.op(f"icmp slt i64 {left}, 0")), look, after)
-        e.label(look)
-        stops = e.op("call i32 @look(ptr %call)")
-        e.do(f"store i64 {e.op(f'load i64, ptr {self._in_call(Call.REFILL)}')}, ptr {self._fuel}")
-        e.branch(e.op(f"icmp eq i32 {stops}, 0"), after, "%interrupted")
-        e.label(after)
-
-    def _in_call(self, field: int) -> str:
-        return self.emitter.op(f"getelementptr i64, ptr %call, i64 {field}")
 
     # Control
 

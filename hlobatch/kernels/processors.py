@@ -21,6 +21,7 @@ class Processor:
             side, so that lanes at the same depth read them in one access.
         width: Lanes that one thread runs at once, each in an element of its vectors.
         vector_bits: Bits of these vectors.
+        looks: Whether its threads look, now and then, whether the host wants the run to stop.
     """
 
     name: str
@@ -31,6 +32,7 @@ class Processor:
     side_by_side: bool = False
     width: int = 1
     vector_bits: int = 0
+    looks: bool = True
 
 
 CPU: Final = Processor("cpu", "cpu")
@@ -46,4 +48,6 @@ def gang(width: int, vector_bits: int) -> Processor:
     return Processor("gang", "cpu", has_vectors=False, side_by_side=True, width=width, vector_bits=vector_bits)
 
 
-NVPTX: Final = Processor("nvptx", "cuda", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True)
+NVPTX: Final = Processor(
+    "nvptx", "cuda", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True, looks=False
+)

@@ -65,16 +65,17 @@ class _Product:
 
     def element(self, index: list[Index], dtype: Any) -> str:
         """An element of the result, as a sum."""
-        e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
-        batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
-
-        def step(so_far: str, inner: list[Index]) -> str:
-            a = self.number(0, self.places(0, batch, left, inner))
-            b = self.number(1, self.places(1, batch, right, inner))
-            return self.more(so_far, a, b)
-
-        got = e.fold(self.inner, self.total, number(0, self.total), step)
+        e = self.e
+        zero = number(0, self.total)
+        got = e.fold(self.inner, self.total, zero, lambda total, inner: self.with_term(total, index, inner))
         return apply(e, "convert_element_type", dtype, got, of=self.total)
+
+    def with_term(self, so_far: str, index: list[Index], inner: list[Index]) -> str:
+        """The sum of an element of the result with one more of its terms."""
+        shared, of_a = len(self.axes[1][0]), len(self.free(0))
+        batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
+        a = self.number(0, self.places(0, batch, left, inner))
+        return self.more(so_far, a, self.number(1, self.places(1, batch, right, inner)))
 
     def more(self, so_far: str, a: str, b: str) -> str:
         """One more term of a sum, which is rounded together with its product where the processor does that."""
@@ -86,19 +87,14 @@ class _Product:
 
     def in_blocks(self, shape: tuple[int, ...], dtype: Any) -> Value:
         """The result, some elements side by side at a time, so that what they have in common is read once."""
-        e, shared, of_a = self.e, len(self.axes[1][0]), len(self.free(0))
+        e = self.e
         new, zero = e.fresh(dtype, shape), number(0, self.total)
 
         def block(outer: list[Index], first: Index, count: int) -> None:
             indices = [[*outer, e.plus(first, k)] for k in range(count)]
 
             def step(so_far: list[str], inner: list[Index]) -> list[str]:
-                found = []
-                for total, index in zip(so_far, indices, strict=True):
-                    batch, left, right = index[:shared], index[shared : shared + of_a], index[shared + of_a :]
-                    a = self.number(0, self.places(0, batch, left, inner))
-                    found.append(self.more(total, a, self.number(1, self.places(1, batch, right, inner))))
-                return found
+                return [self.with_term(total, index, inner) for total, index in zip(so_far, indices, strict=True)]
 
             for total, index in zip(e.fold_several(self.inner, self.total, [zero] * count, step), indices, strict=True):
                 e.put(apply(e, "convert_element_type", dtype, total, of=self.total), new, e.position(index, shape))

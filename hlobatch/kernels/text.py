@@ -262,6 +262,10 @@ class Text:
         self.jump(after)
         self.label(after)
 
+    def within(self, which: str, dtype: Any, count: int) -> str:
+        """A number of a choice; of one that is too large or too small, the last one or the first."""
+        return self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(count - 1)), "0")
+
     def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
         """The body of a number; of one that is too large or too small, the last one or the first."""
         labels, end = [self.new("branch") for _ in bodies], self.new("joined")
@@ -269,7 +273,7 @@ class Text:
         if k == "i1":
             self.branch(which, labels[1], labels[0])
         else:
-            which = self.intrinsic("smax", dtype, self.intrinsic("smin", dtype, which, str(len(bodies) - 1)), "0")
+            which = self.within(which, dtype, len(bodies))
             cases = " ".join(f"{k} {n}, label {label}" for n, label in enumerate(labels[:-1]))
             self.do(f"switch {k} {which}, label {labels[-1]} [ {cases} ]")
         for body, label in zip(bodies, labels, strict=True):
@@ -305,9 +309,4 @@ class Text:
             for index in itertools.product(*map(range, shape)):
                 first = step(first, list(index))
             return first
-        k, total = kind(dtype), self.cell(kind(dtype))
-        self.do(f"store {k} {first}, ptr {total}")
-        self.for_each(
-            shape, lambda index: self.do(f"store {k} {step(self.op(f'load {k}, ptr {total}'), index)}, ptr {total}")
-        )
-        return self.op(f"load {k}, ptr {total}")
+        return self.fold_several(shape, dtype, [first], lambda xs, index: [step(xs[0], index)])[0]

@@ -53,20 +53,16 @@ def test_collatz(output: str) -> None:
     assert busy[0] < busy[1] <= busy[2], "fewer lanes are busier"
 
 
-def test_train_tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    plot = tmp_path / "losses.png"
-    monkeypatch.setattr(sys, "argv", ["train_tree.py", "--steps", "12", "--trees", "60", "--plot", str(plot)])
-    runpy.run_path(str(EXAMPLES / "train_tree.py"), run_name="__main__")
-    losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+),", capsys.readouterr().out, re.MULTILINE)]
-    assert len(losses) == 7
-    assert losses[-1] < 0.8 * losses[0]
-    assert plot.read_bytes().startswith(b"\x89PNG")
-
-
-def test_train_ode(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
-    plot = tmp_path / "cell.png"
-    monkeypatch.setattr(sys, "argv", ["train_ode.py", "--steps", "30", "--forecasts", "120", "--plot", str(plot)])
-    runpy.run_path(str(EXAMPLES / "train_ode.py"), run_name="__main__")
+@pytest.mark.parametrize(
+    ("name", "size"),
+    [("train_tree", ["--steps", "12", "--trees", "60"]), ("train_ode", ["--steps", "30", "--forecasts", "120"])],
+)
+def test_training(
+    name: str, size: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    plot = tmp_path / "plot.png"
+    monkeypatch.setattr(sys, "argv", [f"{name}.py", *size, "--plot", str(plot)])
+    runpy.run_path(str(EXAMPLES / f"{name}.py"), run_name="__main__")
     losses = [float(loss) for loss in re.findall(r"^step +\d+: loss (\S+),", capsys.readouterr().out, re.MULTILINE)]
     assert len(losses) == 7
     assert losses[-1] < 0.8 * losses[0]
