@@ -789,6 +789,9 @@ def called_by(equation: Any) -> Any:
     if equation.primitive.name not in _CALLS:
         return None
     params = equation.params
+    if "_prim" in params:  # from jax 0.12 on: a class, which says what stands for it
+        avals = [atom.aval for atom in equation.invars]
+        return jaxpr_of(lambda *operands: equation.primitive.to_lojax(*operands, **params), avals)
     jaxpr = params["jaxpr"] if "jaxpr" in params else params["call_jaxpr"]
     return jaxpr if isinstance(jaxpr, ClosedJaxpr) else ClosedJaxpr(jaxpr, ())  # from jax 0.12 on, all are closed
 

@@ -235,6 +235,7 @@ _KNOWN: Final = """
     scan                        while                    control  number    kernel code loop
     while                       while                    control  number    kernel code loop
 
+    call_hi_primitive           -                        call     number    kernel
     closed_call                 -                        call     number    kernel
     custom_jvp_call             -                        call     number    kernel
     custom_vjp_call             -                        call     number    kernel
@@ -277,7 +278,7 @@ that only one of them has are here as well. ``custom_call`` is an operation of c
 _BATCHED_ALONE: Final = """
     accum_grad_in_ref addupdate after_all all_gather all_gather_done all_gather_invariant all_gather_reduced
     all_gather_reduced_start all_gather_start all_to_all all_to_all_done all_to_all_start approx_top_k axis_index
-    box_get box_set broadcast_to call call_exported call_hi_primitive call_hi_primitive_linearized cholesky_update
+    box_get box_set broadcast_to call call_exported call_hi_primitive_linearized cholesky_update
     composite conv_general_dilated create_linear create_token cudnn_fusion custom_jvp_call_jaxpr custom_lin
     custom_linear_solve custom_partitioning custom_vmap_call dce_sink debug_callback debug_print device_put
     dim_as_value dimension_size dot_product_attention_bwd dot_product_attention_bwd_wrapper

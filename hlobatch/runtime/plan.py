@@ -357,8 +357,9 @@ class Plan:
         return (id(self), key) in self.executables
 
     def executable(self, key: Any, make: Callable[[], Callable[..., Any]]) -> Callable[..., Any]:
-        """The executable for a key, which is made if there is none yet."""
+        """The executable for a key, which is made if there is none yet, with the types that the plan was typed with."""
         executables, key = self.executables, (id(self), key)
         if key not in executables:
-            executables[key] = make()
+            with self.as_typed():
+                executables[key] = make()
         return executables[key]
