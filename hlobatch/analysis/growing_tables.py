@@ -25,6 +25,7 @@ from hlobatch.analysis.containers import not_yet
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.identity import holds, is_one_of
 from hlobatch.analysis.lane_failures import fails
+from hlobatch.analysis.one_of import maybe
 from hlobatch.analysis.tables import UNIT, Table
 from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import UnsupportedSyntaxError
@@ -274,12 +275,9 @@ class GrowingDict(Table):
         return value
 
     def _or_else(self, found: Any, value: Any, default: Any) -> Any:
+        """The value in lanes that have it, and the default in others."""
         if default is None:
-            raise UnsupportedSyntaxError(
-                "a dict whose keys differ between lanes is asked for a key that may be missing",
-                help="give a default of the kind that its values are, as in `d.get(k, -1)` and `d.pop(k, -1)`, or ask "
-                "before, `if k in d`.",
-            )
+            return maybe(found, value)
         kind = rows.joined(rows.kind_of(value), rows.kind_of(default))
         sides = rows.held(value, kind), rows.held(default, kind)
         either = jax.tree.map(lambda one, other: jnp.where(found, *holding_all([one, other])), *sides)

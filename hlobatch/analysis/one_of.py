@@ -25,7 +25,7 @@ from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
 from hlobatch.analysis.leaf_types import number_kind
-from hlobatch.analysis.optional import as_optional, is_opened, is_optional, optional, there_alone
+from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, optional, there_alone
 from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.ir import carrier
@@ -215,7 +215,16 @@ def _or_none(values: Sequence[Any], index: Any) -> Any:
     is_there = _chosen(flags, index)
     present = [value for value in values if value is not None]
     value = _chosen([present[0] if value is None else value for value in values], index)
-    return as_optional(is_there, jax.tree.map(lambda leaf: jnp.where(is_there, leaf, leaf), value))
+    result = another(value, is_there)
+    is_one_of(result, present)
+    return as_optional(is_there, result)
+
+
+def maybe(is_there: Any, value: Any) -> Any:
+    """A value that nothing else is, such as an item that has been taken from a row; None in lanes where it is not."""
+    if isinstance(value, Choice):
+        return choice_of([None, value], jnp.asarray(is_there, jnp.int32))
+    return as_optional(is_there, value)
 
 
 def _chosen(values: Sequence[Any], index: Any) -> Any:

@@ -107,6 +107,17 @@ def as_optional(is_there: Any, value: Any) -> Any:
     return value
 
 
+def another(value: Any, is_there: Any) -> Any:
+    """A value as another object, of which nothing is known yet: the arrays in it are new ones."""
+    return jax.tree.map(lambda leaf: jnp.where(is_there, leaf, leaf), value)
+
+
+def in_any_case(value: Any) -> Any:
+    """A value that is used only where it is not None: another object in place of one that stands for what may be."""
+    known = optional(value)
+    return value if known is None else another(value, known.is_there)
+
+
 @contextlib.contextmanager
 def there_alone(value: Any) -> Iterator[None]:
     """A context for code that is run for the lanes in which a value is not None."""

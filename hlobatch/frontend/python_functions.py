@@ -10,7 +10,7 @@ import collections
 import copy
 import enum
 import functools
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import jax.numpy as jnp
@@ -18,8 +18,9 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import fails, is_there
+from hlobatch.analysis.lane_failures import fails, is_there, where
 from hlobatch.analysis.one_of import each, is_integer, together
+from hlobatch.analysis.optional import in_any_case
 from hlobatch.analysis.whole_numbers import is_small
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import growing_items, number_theory
@@ -134,15 +135,21 @@ def _sum(iterable: Any, /, start: Any = 0) -> Any:
         return start + iterable.total()
     if isinstance(iterable, Growing):
         return growing_items.total(iterable, start)
-    items = items_of(iterable)
-    for item in items:
-        is_there(item.value, "a sum of")
+    items = _computed_with(items_of(iterable), "a sum of")
     values = [item.value for item in items]
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and certain(items) and all(is_array(v) for v in values):
         return _sum_of_array(jnp.stack(together(values)), start)
     if is_array(iterable):
         return _sum_of_array(jnp.asarray(iterable), start)
     return functools.reduce(_added, items, start)
+
+
+def _computed_with(items: Sequence[Possible], what: str) -> list[Possible]:
+    """Items that are computed with: lanes fail that have None for one of them."""
+    for item in items:
+        with where(item.is_there):
+            is_there(item.value, what)
+    return [Possible(in_any_case(item.value), item.is_there) for item in items]
 
 
 def _added(total: Any, item: Possible) -> Any:
@@ -190,9 +197,8 @@ def _extreme(name: str, *args: Any, key: Any = None, default: Any = _NONE) -> An
     items = items_of(args[0]) if len(args) == 1 else [Possible(value) for value in args]
     if not items:
         return getattr(builtins, name)([], **({} if default is _NONE else {"default": default}))
+    items = items if key is not None else _computed_with(items, f"`{name}` of")
     values = [item.value for item in items]
-    for value in values if key is None else ():
-        is_there(value, f"`{name}` of")
     if len(items) > MOST_NUMBERS_ONE_BY_ONE and key is None and certain(items) and all(map(_is_real, values)):
         return _extreme_of_array(name, jnp.stack([jnp.asarray(v) for v in together(values)]))
     best = items[0]

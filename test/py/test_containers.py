@@ -458,6 +458,36 @@ def found_by_key(a, n):
         return -1
 
 
+def asked_without_a_default(a, n):
+    successor, words, pairs = {}, {}, {}
+    for x in a:
+        successor[x] = (5 * x + 3) % 8
+        words[x] = "even" if x % 2 == 0 else "odd"
+        pairs[x] = (x, x + 0.5)
+    at, steps = successor.get(n), 0
+    while at is not None and steps < 9:
+        steps += at
+        at = successor.get(at)
+    word, pair = words.get(n + 1), pairs.get(n)
+    taken = successor.pop(n, None), successor.pop(n, None)
+    return (
+        (steps, 0 if word is None else len(word), -1.0 if pair is None else pair[0] + pair[1]),
+        (taken[0] is None, taken[1] is None, sum(v for v in map(successor.get, range(8)) if v is not None)),
+        max((v for v in [successor.get(0), successor.get(4)] if v is not None), default=-1),
+        (successor.get(3) == 2, successor.get(3) in (None, 5), bool(words.get(3)), len(successor)),
+    )
+
+
+def computed_with_what_is_missing(a, n):
+    known = {}
+    for x in a:
+        known[x] = 2 * x
+    try:
+        return known.get(n) + 1
+    except TypeError:
+        return -1
+
+
 def sets_together(a, n):
     low, high = {x for x in a if x < n + 3}, {x for x in a if x > n}
     known = low | {n, 2}
@@ -477,6 +507,8 @@ TABLES = (
     written_out,
     memoized,
     found_by_key,
+    asked_without_a_default,
+    computed_with_what_is_missing,
 )
 
 
@@ -858,9 +890,36 @@ def _set_in_a_helper(x):
     return len(s)
 
 
+def _list_or_none(x):
+    a = [1, 2]
+    v = [None, a][x % 2]
+    if v is not None:
+        v[0] = 9
+    return a[0]
+
+
+def _growing_list_or_none(x):
+    a = [i for i in range(3) if i < x]
+    v = {1: a}.get(x)
+    if v is not None:
+        v.append(9)
+    return len(a)
+
+
+def _list_of_a_key(x):
+    found = {x: [x]}
+    v = found.get(2)
+    if v is not None:
+        v.append(9)
+    return len(found[x])
+
+
 @pytest.mark.parametrize(
     "function",
     [
+        _list_or_none,
+        _growing_list_or_none,
+        _list_of_a_key,
         _set_in_a_list,
         _each_set_of_a_list,
         _set_in_a_dict,
