@@ -1,12 +1,39 @@
-"""Rows of figures -> plots: how many times as fast hlobatch is, and work per second against lanes."""
+"""Rows of figures -> plots: how many times as fast hlobatch is, in short and in full; work per second against lanes."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
+from benchmarks import registry
 from benchmarks.measure import OURS, ROOFLINE, Row
+
+PEERS: Final = ("lockstep vmap", "blackjax")
+SUMMARY: Final = (
+    "interpreter",
+    "tree_network",
+    "stiff",
+    "queens",
+    "neural_ode",
+    "mandelbrot",
+    "tree_search",
+    "nuts_gaussian",
+    "fixed_count",
+    "nuts_logistic",
+)
+"""The workloads of the summary: those that gain the most, those that gain the least, and some between."""
+
+
+def has_summary(rows: Sequence[Row]) -> bool:
+    """Whether all workloads of the summary were measured on a thousand examples."""
+    return len(summary_rows(rows)) == len(SUMMARY)
+
+
+def summary_rows(rows: Sequence[Row]) -> list[Row]:
+    """The row of the peer of each workload of the summary, on a thousand lanes, those that gain the most first."""
+    found = {r["workload"]: r for r in rows if r["lanes"] == r["inputs"] == 1000 and r["contender"] in PEERS}
+    return sorted((found[name] for name in SUMMARY if name in found), key=lambda row: -row["slower"])
 
 
 def has_curve(rows: Sequence[Row]) -> bool:
@@ -23,10 +50,34 @@ def draw(rows: Sequence[Row], folder: Path) -> None:
     for platform in dict.fromkeys(row["environment"]["platform"] for row in rows):
         own = [r for r in rows if r["environment"]["platform"] == platform and "missing" not in r]
         _save(_overview(own), folder / f"{platform}-overview.svg")
+        if has_summary(own):
+            _save(_summary(summary_rows(own)), folder / f"{platform}-summary.svg")
         for name in dict.fromkeys(row["workload"] for row in own):
             of_workload = [row for row in own if row["workload"] == name]
             if has_curve(of_workload):
                 _save(_curve(of_workload), folder / f"{platform}-{name}.svg")
+
+
+def _summary(rows: Sequence[Row]) -> Any:
+    """One bar per workload, with what it is compared with in its color and its figure at its end."""
+    from matplotlib import pyplot as plt
+
+    figure, axes = plt.subplots(figsize=(7, 3.2), layout="constrained")
+    for contender, color in zip(PEERS, ("#3b6ea5", "#d08a2e"), strict=True):
+        own = [(place, row["slower"]) for place, row in enumerate(rows) if row["contender"] == contender]
+        places, ratios = zip(*own, strict=True)
+        # Bars begin at 1, where nobody is faster.
+        bars = axes.barh(places, [r - 1 for r in ratios], left=1, color=color, label=f"against {contender}")
+        axes.bar_label(bars, [f"{r:.0f}" if r >= 10 else f"{r:.1f}" for r in ratios], padding=3, fontsize=8)
+    axes.set(xscale="log", xlim=(0.9, 200), xticks=[1, 2, 5, 10, 20, 50, 100], xticklabels=[1, 2, 5, 10, 20, 50, 100])
+    cores = rows[0]["environment"]["cores"]
+    axes.set(yticks=range(len(rows)), xlabel=f"hlobatch is … times as fast, 1,000 examples on {cores} cores")
+    axes.set_yticklabels([registry.find(row["workload"]).title for row in rows], fontsize=8)
+    axes.minorticks_off()
+    axes.invert_yaxis()
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.legend(loc="lower right", fontsize=8, frameon=False)
+    return figure
 
 
 def _overview(rows: Sequence[Row]) -> Any:

@@ -1,6 +1,7 @@
-"""Files of results -> the page `docs/benchmarks.md` and its plots. Every figure on the page comes from the files.
+"""Files of results -> the page `docs/benchmarks.md`, its details and plots. Every figure comes from the files.
 
-Usage: `python -m benchmarks.report RESULTS.json… PAGE.md`. Plots go into a folder beside the page, named as it is.
+Usage: `python -m benchmarks.report RESULTS.json… PAGE.md`. The plots, and `details.md` with every size, contender and
+ablation, go into a folder beside the page, named as it is.
 """
 
 from __future__ import annotations
@@ -25,11 +26,28 @@ JIT: Final = "jax.jit"
 PREDECESSOR: Final = "TFP auto_batching"
 CASE: Final = "hlobatch, case"
 
-HEAD: Final = f"""# Benchmarks
+HEAD: Final = """\
+# Benchmarks
 
 <!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
 
-Every figure here comes from `benchmarks/results`. What the columns mean:
+Every figure here comes from `benchmarks/results`: useful work per second, as a ratio to what others do in the same
+process and in turn with hlobatch. Above 1, hlobatch is faster; what is computed for lanes that are masked out is no
+work. `lockstep vmap` is `jax.vmap` of `lax.while_loop` and `lax.cond`, with an explicit stack where the problem is
+recursive. Everybody has all cores, and nothing is compiled in these times. [All sizes, contenders, ablations and times
+to compile]({folder}/details.md) are beside this page, with what each column means.
+
+`make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
+measures one workload and replaces its rows.
+"""
+
+DETAILS: Final = f"""\
+# Benchmarks in detail
+
+<!-- Written by `python -m benchmarks.report`; `make bench` measures everything anew. -->
+
+Every figure here comes from `benchmarks/results`; [one page](../benchmarks.md) has the main ones. What the columns
+mean:
 
 - **Useful work** is what some lane wanted; lanes that were masked out do not count.
 - **Time** is the median over repetitions, with quartiles; compilation is apart, and the median of several where
@@ -53,8 +71,7 @@ Everybody has all cores: on a CPU, hlobatch divides a batch into one program per
 others are one program whose large kernels XLA divides; so is the roofline, which hlobatch may then exceed. What
 one thread reaches is in the ablations.
 
-`make bench` measures everything anew; `python -m benchmarks NAME --lanes 1,10,100 --json benchmarks/results`
-measures one workload and replaces its rows. TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
+TFP's `auto_batching` needs TensorFlow, and so an interpreter of its
 own, named by the environment variable `HLOBATCH_TFP_PYTHON`, with tensorflow-cpu 2.18, tf-keras 2.18 and
 tensorflow-probability 0.25. TFP's own sampler, `tfp`, runs on JAX alone; releases do not know this JAX,
 `tfp-nightly` does.
@@ -78,35 +95,70 @@ WHOLE_RUNS: Final = """\
 `hlobatch.mcmc` and others from the start of a process to {draws} draws of each chain, after {warmup} of warm-up; a run
 is made twice in its process, and again it does not compile, where what has been compiled is kept. All have the same log
 densities, starts and numbers of draws, and adapt a diagonal metric and a step size; TFP adapts no metric for log
-densities. Effective draws are arviz's, in bulk, of the worst parameter. Seconds are those on the clock, and those of
-all processors together, which say more where other programs run on the machine. The load average before a run was up to
-{load:.1f}.
+densities. Effective draws are arviz's, in bulk, of the worst parameter. {columns}
+The load average before a run was up to {load:.1f}.
 
 `python -m benchmarks.sampling --json benchmarks/results/sampling.json`"""
+BESIDE_OTHERS: Final = """\
+The columns of others say how many times their effective draws per second hlobatch has: with compilation, and again."""
+BY_PROCESSORS: Final = """\
+Seconds are those on the clock, and those of all processors together, which say more where other programs run on the
+machine."""
 
 
 def page(rows: Sequence[Row], folder: str) -> str:
-    """The page as Markdown.
+    """The page as Markdown: what every workload comes to at its largest size.
 
     Args:
         rows: Of all files.
-        folder: Where the plots are, relative to the page.
+        folder: Where the details and plots are, relative to the page.
     """
-    parts = [HEAD.rstrip("\n")]
+    parts = [HEAD.format(folder=folder).rstrip("\n")]
+    timed, _, whole_runs = _parted(rows)
+    for platform, group in _grouped(timed, lambda row: row["environment"]["platform"]):
+        parts += ["", f"## On {_device(group)}", "", *_goals(group)]
+        if plots.has_summary(group):
+            parts += [f"![How many times as fast hlobatch is]({folder}/{platform}-summary.svg)", ""]
+        parts += _overview(_largest(group))
+    if whole_runs:
+        text = WHOLE_RUNS.format(columns=BESIDE_OTHERS, **_run_numbers(whole_runs))
+        parts += ["", text, "", *sampling.summary(whole_runs)]
+    return "\n".join(parts) + "\n"
+
+
+def details(rows: Sequence[Row]) -> str:
+    """The page with all sizes, contenders and ablations, as Markdown; its plots are beside it."""
+    parts = [DETAILS.rstrip("\n")]
     timed, lanes_in_use, whole_runs = _parted(rows)
     for platform, group in _grouped(timed, lambda row: row["environment"]["platform"]):
-        parts += ["", f"## On {_device(group)}", "", *_environments(group), *_goals(group), *_overview(group)]
-        parts += ["", f"![How many times as fast hlobatch is]({folder}/{platform}-overview.svg)"]
+        parts += ["", f"## On {_device(group)}", "", *_environments(group), *_overview(group)]
+        parts += ["", f"![How many times as fast hlobatch is]({platform}-overview.svg)"]
         for name, own in _grouped(group, lambda row: row["workload"]):
             parts += _section(registry.find(name), own)
             if plots.has_curve(own):
-                parts += ["", f"![{name}: work per second against lanes]({folder}/{platform}-{name}.svg)"]
+                parts += ["", f"![{name}: work per second against lanes]({platform}-{name}.svg)"]
     if whole_runs:
-        numbers = {name: max(row[name] for row in whole_runs) for name in ("draws", "warmup", "load")}
-        parts += ["", WHOLE_RUNS.format(**numbers), "", *_measured_on(whole_runs), "", *sampling.table(whole_runs)]
+        text = WHOLE_RUNS.format(columns=BY_PROCESSORS, **_run_numbers(whole_runs))
+        parts += ["", text, "", *_measured_on(whole_runs), "", *sampling.table(whole_runs)]
     if lanes_in_use:
-        parts += ["", FIGURE_7, "", *figure7.table(lanes_in_use), "", f"![Lanes in use]({folder}/figure7.svg)"]
+        parts += ["", FIGURE_7, "", *figure7.table(lanes_in_use), "", "![Lanes in use](figure7.svg)"]
     return "\n".join(parts) + "\n"
+
+
+def _run_numbers(rows: Sequence[Row]) -> dict[str, Any]:
+    """What the text about whole runs says in numbers."""
+    return {name: max(row[name] for row in rows) for name in ("draws", "warmup", "load")}
+
+
+def _largest(rows: Sequence[Row]) -> list[Row]:
+    """The rows of each workload's largest size, without ablations."""
+    others = [row for row in rows if not row["workload"].startswith("ablation_")]
+    sizes: dict[str, tuple[int, int]] = {}
+    for row in others:
+        if row["contender"] not in (OURS, ROOFLINE) and "slower" in row:
+            size = row["inputs"], row["lanes"]
+            sizes[row["workload"]] = max(size, sizes.get(row["workload"], size))
+    return [row for row in others if sizes.get(row["workload"]) == (row["inputs"], row["lanes"])]
 
 
 def _parted(rows: Sequence[Row]) -> tuple[list[Row], list[Row], list[Row]]:
@@ -267,7 +319,7 @@ def _bytes(count: int | None) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Write the page and its plots; returns the exit status."""
+    """Write the page, its details and plots; returns the exit status."""
     parser = argparse.ArgumentParser("python -m benchmarks.report", description=__doc__)
     parser.add_argument("results", nargs="+", type=Path, metavar="RESULTS.json")
     parser.add_argument("page", type=Path, metavar="PAGE.md")
@@ -280,6 +332,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if lanes_in_use:
         figure7.draw(lanes_in_use, folder / "figure7.svg")
     args.page.write_text(page(rows, folder.name))
+    (folder / "details.md").write_text(details(rows))
     return 0
 
 

@@ -15,7 +15,7 @@ import os
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 from operator import itemgetter
@@ -244,22 +244,48 @@ def table(rows: Sequence[Row]) -> list[str]:
         " effective draws per second | again | hlobatch has, per second | again | per second of processors | again |"
     )
     lines.append("|---|" + "---|" * 14)
-    groups: dict[tuple[str, int], dict[str, list[Row]]] = {}
-    for row in rows:
-        groups.setdefault((row["target"], row["chains"]), {}).setdefault(row["library"], []).append(row)
-    for (target, chains), libraries in groups.items():
-        ours = libraries.get("hlobatch")
+    for (target, chains), libraries in _by_run(rows).items():
         for library, own in libraries.items():
             times = [f"{median(own, itemgetter(name)):.1f}" for name in TIMES]
             rates = [f"{median(own, partial(effective, per=name)):,.0f}" for name in TIMES[:2]]
-            ratios = [""] * len(TIMES)
-            if ours is not None and library != "hlobatch":
-                pairs = ((median(group, partial(effective, per=name)) for group in (ours, own)) for name in TIMES)
-                ratios = [f"{mine / theirs:.2f} times" for mine, theirs in pairs]
+            ratios = [f"{ratio:.2f} times" if ratio else "" for ratio in _ratios(libraries, library)]
             drawn = [f"{median(own, itemgetter('ess')):,.0f}", f"{median(own, itemgetter('steps')):.1f}"]
             cells = [target, f"{chains:,}", library, *drawn, *times, *rates, *ratios]
             lines.append(f"| {' | '.join(cells)} |")
     return lines
+
+
+def summary(rows: Sequence[Row]) -> list[str]:
+    """Markdown: a line for each posterior and number of chains, with what hlobatch takes and has beside the others."""
+    others = [library for library in LIBRARIES if library != "hlobatch" and any(r["library"] == library for r in rows)]
+    lines = ["| Posterior | chains | hlobatch, seconds | again | " + " | ".join(others) + " |"]
+    lines.append("|---|---|---|---|" + "---|" * len(others))
+    for (target, chains), libraries in _by_run(rows).items():
+        if "hlobatch" in libraries:
+            times = [f"{median(libraries['hlobatch'], itemgetter(name)):.1f}" for name in TIMES[:2]]
+            ratios = [
+                " and ".join(f"{ratio:.2g}" for ratio in _ratios(libraries, name)[:2] if ratio) for name in others
+            ]
+            lines.append(f"| {' | '.join([target, f'{chains:,}', *times, *ratios])} |")
+    return lines
+
+
+def _by_run(rows: Sequence[Row]) -> dict[tuple[str, int], dict[str, list[Row]]]:
+    """The rows of each library, by posterior and number of chains."""
+    groups: dict[tuple[str, int], dict[str, list[Row]]] = {}
+    for row in rows:
+        groups.setdefault((row["target"], row["chains"]), {}).setdefault(row["library"], []).append(row)
+    return groups
+
+
+def _ratios(libraries: Mapping[str, Sequence[Row]], library: str) -> list[float | None]:
+    """How many times the effective draws per second hlobatch has than a library, by each of ``TIMES``."""
+    if library == "hlobatch" or not {"hlobatch", library} <= libraries.keys():
+        return [None] * len(TIMES)
+    rates = [
+        [median(libraries[name], partial(effective, per=time)) for time in TIMES] for name in ("hlobatch", library)
+    ]
+    return [mine / theirs for mine, theirs in zip(*rates, strict=True)]
 
 
 def merge(old: Sequence[Row], new: Row) -> list[Row]:

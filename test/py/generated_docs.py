@@ -17,14 +17,14 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import hlobatch as hb
-from benchmarks import registry
+from benchmarks import plots, registry
 from hlobatch import cli
 from hlobatch.frontend.calls import known_functions
 from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
 from hlobatch.ir import verifier
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md", ROOT / "docs/design.md")
+DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md", ROOT / "docs/design.md", ROOT / "README.md")
 
 SECTION = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CONSOLE = re.compile(r"(```console\n\$ hlobatch ([^\n]*)\n)(.*?)(```)", re.DOTALL)
@@ -111,6 +111,31 @@ def switched_off(contender: str) -> frozenset[str]:
     return frozenset(names.split(" and ")) if names else frozenset()
 
 
+def figures() -> str:
+    """Three figures of speed, and where hlobatch gains little, as `benchmarks/results` has them."""
+    rows = json.loads((ROOT / "benchmarks/results/cpu.json").read_text(encoding="utf-8"))["rows"]
+    found = {row["workload"]: row for row in plots.summary_rows(rows)}
+
+    def times(name: str) -> str:
+        return f"{found[name]['slower']:.2g} times as fast as {PEERS[found[name]['contender']]}"
+
+    matrices = next(r for r in rows if r["workload"] == "own_matrix" and r["contender"] in plots.PEERS)
+    cores = found["queens"]["environment"]["cores"]
+    return (
+        f"For 1,000 examples on {cores} cores of a server, nothing compiled:\n\n"
+        f"- all ways to place 10 queens, by recursion: **{times('queens')}**\n"
+        f"- an ODE with a stiff window, by adaptive steps: **{times('stiff')}**\n"
+        f"- a draw of NUTS from a 100-dimensional Gaussian: **{times('nuts_gaussian')}**\n\n"
+        "Where one step of an example has much to do, or all examples do the same, there is little to gain: NUTS on a "
+        f"logistic regression of 10,000\npoints is {times('nuts_logistic')}, a loop of as many turns for all "
+        f"{times('fixed_count')},\nand conjugate gradients with a matrix for each of "
+        f"{matrices['lanes']} examples {matrices['slower']:.2g} times.\n"
+    )
+
+
+PEERS = {"lockstep vmap": "`jax.vmap` of `lax.while_loop`", "blackjax": "blackjax"}
+
+
 def optimizations() -> str:
     """What each optimization is worth where it is worth the most, as `benchmarks/results` has it.
 
@@ -151,6 +176,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "unsupported": unsupported,
     "functions": functions,
     "optimizations": optimizations,
+    "figures": figures,
 }
 
 

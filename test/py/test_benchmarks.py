@@ -147,13 +147,15 @@ def test_from_the_command_line_to_the_page(tmp_path: Path, capsys: pytest.Captur
         (contender, lanes) for lanes in (2, 3) for contender in ("hlobatch", "lockstep vmap", "roofline")
     ]
     assert "hlobatch is" in capsys.readouterr().out
-    text = report.page(rows, "plots")
+    assert "Loop of fixed length" in report.page(rows, "plots")
+    text = report.details(rows)
     assert "Loop of fixed length" in text
     assert f"| {rows[0]['slower']:.2f} |" in text
     if importlib.util.find_spec("matplotlib"):
         assert report.main([str(file), str(tmp_path / "page.md")]) == 0
         assert (tmp_path / "page.md").read_text() == report.page(rows, "page")
-        assert {path.name for path in (tmp_path / "page").iterdir()} == {f"{file.stem}-overview.svg"}
+        assert (tmp_path / "page" / "details.md").read_text() == report.details(rows)
+        assert {path.name for path in (tmp_path / "page").iterdir()} == {f"{file.stem}-overview.svg", "details.md"}
 
 
 def test_no_such_workload(capsys: pytest.CaptureFixture[str]) -> None:
@@ -165,10 +167,13 @@ def test_no_such_workload(capsys: pytest.CaptureFixture[str]) -> None:
 def test_page_is_of_these_results() -> None:
     """`python -m benchmarks.report benchmarks/results/*.json docs/benchmarks.md` writes it anew."""
     rows = [row for path in FILES for row in results.load(path)]
+    details = PAGE.with_suffix("") / "details.md"
     assert PAGE.read_text() == report.page(rows, PAGE.stem)
-    plots = re.findall(r"\]\((benchmarks/[^)]+\.svg)\)", PAGE.read_text())
-    assert plots
-    assert all((PAGE.parent / plot).exists() for plot in plots)
+    assert details.read_text() == report.details(rows)
+    for page in (PAGE, details):
+        plots = re.findall(r"\]\(([^)]+\.svg)\)", page.read_text())
+        assert plots
+        assert all((page.parent / plot).exists() for plot in plots)
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,7 @@ import doctest
 import re
 from pathlib import Path
 
+import jax.numpy as jnp
 import numpy as np
 import pytest
 from generated_docs import DOCUMENTS, ROOT, SECTION, SECTIONS, matches, regenerated
@@ -12,7 +13,7 @@ from benchmarks import registry
 from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
 from hlobatch.ir.verifier import RULES
 
-PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/*.md")])
+PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 
 
 @pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
@@ -112,3 +113,8 @@ def test_the_examples_of_the_readme_run(tmp_path: Path) -> None:
     assert shown is not None
     assert str(caught.value).partition(".py")[2] == shown[1]
     assert [np.asarray(part)[0] for part in caught.value.outputs] == [5, 4]
+    years = next(names["years"] for names in modules if "years" in names)
+    shown = re.search(r"^(years\(.*\))  # (\d+) and (\d+)$", text, re.MULTILINE)
+    assert shown is not None
+    assert [years.function(1000.0, 0.03, 200.0), years.function(5000.0, 0.01, 200.0)] == [*map(int, shown.groups()[1:])]
+    assert eval(shown[1], {"jnp": jnp, "years": years}).tolist() == [*map(int, shown.groups()[1:])]
