@@ -30,6 +30,7 @@ from hlobatch.frontend.checkpoints import checkpoint
 from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.prelude import stands_for
+from hlobatch.runtime.callers import at_the_call
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
 from hlobatch.transforms.optimizations import Optimizations
@@ -67,6 +68,7 @@ __all__ = [
     "UnsupportedSyntaxError",
     "VariableAllocation",
     "VerificationError",
+    "at_the_call",
     "batch",
     "capacity",
     "checkpoint",

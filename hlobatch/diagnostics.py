@@ -178,6 +178,13 @@ class HloBatchError(Exception):
         """This error with a place, if it has none yet."""
         return self if self.location is not UNKNOWN else self._with(location=location)
 
+    def in_users_code(self, location: Location) -> Self:
+        """This error with a place in the user's code, without those that it has in ours."""
+        if self.location is not UNKNOWN and not is_internal(self.location.file):
+            return self
+        notes = tuple(note for note in self.notes if not is_internal(note.location.file))
+        return self._with(location=location, notes=notes)
+
     def between_turns(self) -> Self:
         """This error, said of what is the same in every lane, and differs between turns of a loop or calls."""
         return self._with(message=self.message.replace("between lanes", "between turns or calls"))

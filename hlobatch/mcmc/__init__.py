@@ -19,15 +19,16 @@ from hlobatch.mcmc.bijectors import (
     real,
     simplex,
 )
+from hlobatch.mcmc.errors import ArgumentError, InitialValueError
 from hlobatch.mcmc.from_numpyro import from_numpyro
 from hlobatch.mcmc.from_tfp import from_tfp
 from hlobatch.mcmc.kernel import nuts
 from hlobatch.mcmc.progress import Progress
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.sampling import sample
-from hlobatch.mcmc.start import InitialValueError
 
 __all__ = [
+    "ArgumentError",
     "Bijector",
     "InitialValueError",
     "Progress",

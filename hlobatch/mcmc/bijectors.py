@@ -18,13 +18,16 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
+
+import hlobatch as hb
+from hlobatch.mcmc.errors import ArgumentError
 
 Shape = tuple[int, ...]
 
@@ -38,12 +41,14 @@ class Bijector:
         forward: `x -> (y, log_det)`: the parameter, and the logarithm of the determinant of the Jacobian, a scalar.
         inverse: `y -> x`. Not finite if `y` is not in the support.
         unconstrained_shape: The shape of `y` -> the shape of `x`.
+        misfit: The shape of `y` -> why there is no such parameter; empty if there is.
     """
 
     name: str
     forward: Callable[[Array], tuple[Array, Array]]
     inverse: Callable[[Array], Array]
     unconstrained_shape: Callable[[Shape], Shape]
+    misfit: Callable[[Shape], str] = lambda _: ""
 
     def __repr__(self) -> str:
         return f"mcmc.{self.name}"
@@ -53,6 +58,25 @@ def _same(shape: Shape) -> Shape:
     return shape
 
 
+def _without_axes(shape: Shape) -> str:
+    return "" if shape and shape[-1] else "is for arrays with an axis, along which its elements depend on each other"
+
+
+def _not_square(shape: Shape) -> str:
+    return "" if len(shape) >= 2 and shape[-1] == shape[-2] > 0 else "is for square matrices"
+
+
+def _if_near(near: Array, x: Array) -> Array:
+    """The coordinates of a parameter if it lies in the support, up to rounding; else NaN."""
+    return jnp.where(near, x, jnp.nan)
+
+
+def _are_one(sums: Array) -> Array:
+    """Which of these are 1, but for what rounding of their parts makes of it."""
+    return jnp.abs(sums - 1.0) < float(np.sqrt(np.finfo(sums.dtype).eps))
+
+
+@hb.at_the_call
 def above(low: float) -> Bijector:
     """A parameter above a number.
 
@@ -64,9 +88,11 @@ def above(low: float) -> Bijector:
         >>> float(y), float(log_det)
         (2.0, 0.0)
     """
-    return _half_line(float(low), 1.0, f"above({low:g})")
+    bound = _number("above", low)
+    return _half_line(bound, 1.0, f"above({bound:g})")
 
 
+@hb.at_the_call
 def below(high: float) -> Bijector:
     """A parameter below a number.
 
@@ -78,7 +104,18 @@ def below(high: float) -> Bijector:
         >>> float(y)
         0.0
     """
-    return _half_line(float(high), -1.0, f"below({high:g})")
+    bound = _number("below", high)
+    return _half_line(bound, -1.0, f"below({bound:g})")
+
+
+def _number(name: str, bound: Any) -> float:
+    """A bound, which all elements of a parameter share."""
+    if np.ndim(bound) or not np.isfinite(bound):
+        raise ArgumentError(
+            f"a bound of {name} is {bound!r}, and has to be a finite number.",
+            help="give each part of a parameter its own bijector; a half-line has one bound: mcmc.above or mcmc.below.",
+        )
+    return float(bound)
 
 
 @functools.cache
@@ -92,7 +129,7 @@ def _half_line(bound: float, sign: float, name: str) -> Bijector:
     )
 
 
-@functools.cache
+@hb.at_the_call
 def interval(low: float, high: float) -> Bijector:
     """A parameter between two numbers.
 
@@ -101,15 +138,22 @@ def interval(low: float, high: float) -> Bijector:
         high: The greater number.
 
     Raises:
-        ValueError: Nothing is between the numbers.
+        ArgumentError: Nothing is between the numbers.
 
     Examples:
         >>> y, _ = interval(-1.0, 3.0).forward(jnp.float32(0.0))
         >>> float(y)
         1.0
     """
-    if not low < high:
-        raise ValueError(f"interval({low}, {high}) is empty: the first number has to be the smaller one.")
+    bounds = _number("interval", low), _number("interval", high)
+    if not bounds[0] < bounds[1]:
+        raise ArgumentError(f"interval({low}, {high}) is empty.", help="the first number has to be the smaller one.")
+    return _between(*bounds)
+
+
+@functools.cache
+def _between(low: float, high: float) -> Bijector:
+    """From one bound to another."""
     width = high - low
 
     def forward(x: Array) -> tuple[Array, Array]:
@@ -131,7 +175,7 @@ def _ordered() -> Bijector:
     def inverse(y: Array) -> Array:
         return jnp.concatenate([y[..., :1], jnp.log(jnp.diff(y, axis=-1))], axis=-1)
 
-    return Bijector("ordered", forward, inverse, _same)
+    return Bijector("ordered", forward, inverse, _same, _without_axes)
 
 
 def _simplex() -> Bijector:
@@ -151,9 +195,10 @@ def _simplex() -> Bijector:
 
     def inverse(y: Array) -> Array:
         after = jnp.cumsum(y[..., :0:-1], axis=-1)[..., ::-1]  # what each break leaves
-        return jnp.log(y[..., :-1]) - jnp.log(after) + jnp.asarray(offsets(y.shape[-1] - 1), y.dtype)
+        x = jnp.log(y[..., :-1]) - jnp.log(after) + jnp.asarray(offsets(y.shape[-1] - 1), y.dtype)
+        return _if_near(_are_one(y.sum(axis=-1, keepdims=True)), x)
 
-    return Bijector("simplex", forward, inverse, lambda shape: (*shape[:-1], shape[-1] - 1))
+    return Bijector("simplex", forward, inverse, lambda shape: (*shape[:-1], shape[-1] - 1), _without_axes)
 
 
 def _correlation_cholesky() -> Bijector:
@@ -175,10 +220,17 @@ def _correlation_cholesky() -> Bijector:
         left = 1.0 - (jnp.cumsum(y**2, axis=-1) - y**2)
         row, column = np.tril_indices(size, -1)
         partial: Array = y[..., row, column] / jnp.sqrt(left[..., row, column])
-        return jnp.arctanh(partial)
+        diagonal = jnp.diagonal(y, axis1=-2, axis2=-1)
+        is_factor = _are_one((y**2).sum(axis=-1)).all(axis=-1) & (diagonal > 0).all(axis=-1)
+        is_factor &= (jnp.triu(y, 1) == 0).all(axis=(-2, -1))
+        return _if_near(is_factor[..., None], jnp.arctanh(partial))
 
     return Bijector(
-        "correlation_cholesky", forward, inverse, lambda shape: (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2)
+        "correlation_cholesky",
+        forward,
+        inverse,
+        lambda shape: (*shape[:-2], shape[-1] * (shape[-1] - 1) // 2),
+        _not_square,
     )
 
 

@@ -13,6 +13,7 @@ import jax
 from jax import Array
 
 import hlobatch as hb
+from hlobatch.mcmc.errors import ArgumentError
 
 
 def is_followed(log_density: Callable[[Array, Any], Array], position: Any, data: Any) -> bool:
@@ -34,6 +35,8 @@ def is_followed(log_density: Callable[[Array, Any], Array], position: Any, data:
         jax.eval_shape(jax.value_and_grad(log_density), position, data)
         one = jax.ShapeDtypeStruct((1, *position.shape), position.dtype)
         hb.batch(probe, in_axes=(0, None), follow=False).trace(one, data)
+    except ArgumentError:
+        raise
     except (jax.errors.JAXTypeError, hb.HloBatchError, RecursionError):
         return True
     return False

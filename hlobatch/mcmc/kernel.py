@@ -18,6 +18,7 @@ from jax import Array
 import hlobatch as hb
 from hlobatch.mcmc.chains import noise_of_draw
 from hlobatch.mcmc.density import is_followed
+from hlobatch.mcmc.errors import ArgumentError
 from hlobatch.mcmc.nuts import Point, Transition, make_transition
 from hlobatch.mcmc.parameters import Parameters, describe
 
@@ -156,6 +157,11 @@ def _step(
     parameters = describe(state.position)
     key = rng_key if jnp.issubdtype(rng_key.dtype, jax.dtypes.prng_key) else jax.random.wrap_key_data(rng_key)
     metric = jnp.asarray(inverse_mass_matrix, parameters.dtype)
+    if metric.shape not in ((), (parameters.dim,), (parameters.dim, parameters.dim)):
+        raise ArgumentError(
+            f"inverse_mass_matrix has shape {metric.shape}, and a position has {parameters.dim} elements.",
+            help="give their variances, or the matrix of their covariances.",
+        )
     scale = jnp.sqrt(metric) if metric.ndim < 2 else jnp.linalg.cholesky(metric)
     if scale.ndim == 0:
         scale = jnp.broadcast_to(scale, parameters.dim)

@@ -13,6 +13,7 @@ import numpy as np
 from jax import Array
 
 from hlobatch.mcmc.bijectors import Bijector, real
+from hlobatch.mcmc.errors import ArgumentError
 
 
 @dataclass(frozen=True)
@@ -70,14 +71,32 @@ class Parameters:
 
         def of_position(position: Array, data: Any) -> Array:
             tree, log_det = self.at(position)
-            value = jnp.asarray(function(tree, *data))
-            if value.shape != ():
-                raise ValueError(
-                    f"the log density has to be a scalar, and is an array of shape {value.shape}: add its parts up."
-                )
-            return value.astype(position.dtype) + log_det
+            return scalar(function(tree, *data), position.dtype) + log_det
 
         return of_position
+
+
+def scalar(value: Any, dtype: Any) -> Array:
+    """Returns what a log density gave as a number of this dtype, if it is one."""
+    if value is None:
+        raise ArgumentError("the log density gives None.", help="end it with `return` and its value.")
+    if isinstance(value, (tuple, list, dict)):
+        raise ArgumentError(
+            f"the log density gives a {type(value).__name__}, and has to give a number.",
+            help="return the log density alone; what else is wanted of a draw, compute in postprocess=.",
+        )
+    array = jnp.asarray(value)
+    if array.shape != ():
+        raise ArgumentError(
+            f"the log density has to be a scalar, and is an array of shape {array.shape}.",
+            help="add its parts up: return jnp.sum(…).",
+        )
+    if not jnp.issubdtype(array.dtype, jnp.floating) and not isinstance(value, int):
+        raise ArgumentError(
+            f"the log density is of {array.dtype}, and has to be a real number.",
+            help="of a complex number, return what is meant: its real part, or the square of its absolute value.",
+        )
+    return array.astype(dtype)
 
 
 def describe(tree: Any, constraints: Any = None) -> Parameters:
@@ -89,23 +108,37 @@ def describe(tree: Any, constraints: Any = None) -> Parameters:
             what is not constrained may be left out.
 
     Raises:
-        ValueError: There are no parameters, some are no real numbers, or the constraints are not for these.
+        ArgumentError: There are no parameters, some are no real numbers, or the constraints are not for these.
     """
     paths, structure = jax.tree.flatten_with_path(tree)
     names = tuple(_name(path) for path, _ in paths)
     if not names:
-        raise ValueError("init has no parameters.")
-    avals = [leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jnp.asarray(leaf) for _, leaf in paths]
-    for name, aval in zip(names, avals, strict=True):
-        if not jnp.issubdtype(aval.dtype, jnp.floating):
-            raise ValueError(
-                f"parameter {name} is of {aval.dtype}, and gradients are taken of real numbers only: "
-                "write it with a decimal point, or sum over its values in the log density."
-            )
+        raise ArgumentError("init has no parameters.", help='write them with where they start, as in {"mu": 0.0}.')
+    avals = [_aval(name, leaf) for name, (_, leaf) in zip(names, paths, strict=True)]
     dtype = jnp.result_type(*(aval.dtype for aval in avals))
     bijectors = tuple(_spread(constraints, tree, "constraints"))
     shapes = tuple(tuple(np.shape(aval)) for aval in avals)
-    return Parameters(structure, names, shapes, bijectors, dtype)
+    for name, bijector, shape in zip(names, bijectors, shapes, strict=True):
+        if reason := bijector.misfit(shape):
+            raise ArgumentError(f"parameter {name} has shape {shape}, and {bijector!r} {reason}.")
+    found = Parameters(structure, names, shapes, bijectors, dtype)
+    if not found.dim:
+        raise ArgumentError(f"there is nothing to sample: no parameter of {', '.join(names)} has an element.")
+    return found
+
+
+def _aval(name: str, leaf: Any) -> Any:
+    """The shape and dtype of a parameter."""
+    try:
+        aval = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jnp.asarray(leaf)
+    except (TypeError, ValueError):
+        raise ArgumentError(f"parameter {name} is {leaf!r}, and has to be a number or an array.") from None
+    if not jnp.issubdtype(aval.dtype, jnp.floating):
+        raise ArgumentError(
+            f"parameter {name} is of {aval.dtype}, and gradients are taken of real numbers only.",
+            help="write it with a decimal point, or sum over its values in the log density.",
+        )
+    return aval
 
 
 def _spread(constraints: Any, tree: Any, where: str) -> list[Bijector]:
@@ -115,13 +148,22 @@ def _spread(constraints: Any, tree: Any, where: str) -> list[Bijector]:
     if isinstance(constraints, Mapping) and isinstance(tree, Mapping):
         unknown = [key for key in constraints if key not in tree]
         if unknown:
-            raise ValueError(f"{where} names {unknown[0]!r}, and the parameters are {', '.join(map(repr, tree))}.")
+            raise ArgumentError(f"{where} names {unknown[0]!r}, and the parameters are {', '.join(map(repr, tree))}.")
         keys = sorted(tree)  # as JAX orders the items of a dict
         return [b for key in keys for b in _spread(constraints.get(key), tree[key], f"{where}[{key!r}]")]
+    if callable(constraints):
+        name = getattr(constraints, "__name__", "it")
+        raise ArgumentError(
+            f"{where} is the function {name}, which makes a bijector.",
+            help=f"call it: mcmc.{name}(…) with its numbers.",
+        )
     parts = jax.tree.leaves(constraints, is_leaf=lambda part: part is not constraints)
     trees = jax.tree.leaves(tree, is_leaf=lambda part: part is not tree)
     if type(constraints) is not type(tree) or len(parts) != len(trees):
-        raise ValueError(f"{where} is {constraints!r}, which has not the structure of the parameters.")
+        raise ArgumentError(
+            f"{where} is {constraints!r}, which has not the structure of the parameters.",
+            help="write a bijector, as in mcmc.positive, or None, for each of them.",
+        )
     return [b for part, subtree in zip(parts, trees, strict=True) for b in _spread(part, subtree, where)]
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -12,7 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+import hlobatch as hb
 from hlobatch.mcmc.chains import STATISTICS, Chain
+from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number, checked_state
+from hlobatch.mcmc.errors import ArgumentError
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_for, what_to_keep
 from hlobatch.mcmc.progress import Report, reporter
@@ -32,6 +36,7 @@ MOST_ROWS: Final = 64
 """Draws of each chain in one call, at most."""
 
 
+@hb.at_the_call
 def sample(  # noqa: PLR0913  # these are what there is to say
     log_density: Callable[..., Any],
     init: Any,
@@ -98,7 +103,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
 
     Raises:
         InitialValueError: Some chain starts where the density or its gradient is not finite.
-        ValueError: Arguments do not fit together.
+        ArgumentError: An argument cannot be what was meant, or does not fit the others; the message says what to write.
 
     Examples:
         >>> import jax, jax.numpy as jnp
@@ -113,12 +118,20 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         ((4, 100), True)
     """
     began = time.perf_counter()
-    _check(num_warmup, num_samples, thin, target_acceptance)
+    key = checked_key(key)
+    num_warmup = checked_count("num_warmup", num_warmup, 0)
+    num_samples = checked_count("num_samples", num_samples, 0)
+    thin = checked_count("thin", thin, 1)
+    max_depth = checked_count("max_depth", max_depth, 1, MOST_DOUBLINGS)
+    target_acceptance = checked_number("target_acceptance", target_acceptance, 0.0, 1.0)
+    jitter = checked_number("jitter", jitter, 0.0, math.inf)
     parameters, count = parameters_of(init, constraints, chains)
     pool = (count >= POOLED_FROM and not data_per_chain) if pool is None else pool
     if pool and data_per_chain:
-        raise ValueError("chains with data of their own have different posteriors: they cannot pool what they learn.")
-    data = jax.tree.map(jnp.asarray, tuple(data))
+        raise ArgumentError(
+            "chains with data of their own have different posteriors: they cannot pool what they learn."
+        )
+    data = checked_data(data, count, per_chain=data_per_chain)
     options = tuple((batch_options or {}).items())
     leaves, structure = jax.tree.flatten(data)
     types = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
@@ -126,7 +139,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, followed, options)
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
-    if state is None:
+    if state is not None:
+        state = checked_state(state, parameters, count, pool=pool, dense=dense)
+    else:
         keys = _keys_of_chains(key, np.arange(count, dtype=np.int32))
         point = starting_points(
             init,
@@ -162,16 +177,6 @@ def sample(  # noqa: PLR0913  # these are what there is to say
 
 
 _keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
-
-
-def _check(num_warmup: int, num_samples: int, thin: int, target_acceptance: float) -> None:
-    """Raises a ValueError where a number makes no sense."""
-    if num_warmup < 0 or num_samples < 0 or thin < 1:
-        raise ValueError(
-            f"num_warmup={num_warmup} and num_samples={num_samples} have to be 0 or more, and thin={thin} 1 or more."
-        )
-    if not 0.0 < target_acceptance < 1.0:
-        raise ValueError(f"target_acceptance={target_acceptance} has to be between 0 and 1.")
 
 
 def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int, rows: int) -> State:

@@ -10,6 +10,8 @@ import jax.numpy as jnp
 import numpy as np
 from jax import Array
 
+from hlobatch.mcmc.checks import checked_count
+from hlobatch.mcmc.errors import ArgumentError, InitialValueError
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.parameters import Parameters, describe
 
@@ -18,20 +20,6 @@ TRIES: Final = 100
 
 Evaluate = Callable[[Array], Point]
 """Positions, `Float[Array, "chains dim"]`, -> points."""
-
-
-class InitialValueError(ValueError):
-    """Some chain's initial values have no finite log density, or no finite gradient.
-
-    Attributes:
-        chain: The number of the first such chain.
-        parameters: Names of those to blame, as far as can be told.
-    """
-
-    def __init__(self, message: str, chain: int, parameters: tuple[str, ...]) -> None:
-        super().__init__(message)
-        self.chain = chain
-        self.parameters = parameters
 
 
 def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Parameters, int]:
@@ -43,28 +31,25 @@ def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Para
         chains: Likewise.
 
     Raises:
-        ValueError: They do not fit together.
+        ArgumentError: They do not fit together.
     """
+    count = None if chains is None else checked_count("chains", chains, 1)
     if callable(init):
-        if chains is None:
-            raise ValueError("init is a function, so `chains` has to say how many chains it is called for.")
-        return describe(jax.eval_shape(init, jax.random.key(0)), constraints), _counted(chains)
-    if chains is not None:
-        return describe(init, constraints), _counted(chains)
+        if count is None:
+            raise ArgumentError(
+                "init is a function, and is called for each chain.", help="say how many there are: chains=64."
+            )
+        return describe(jax.eval_shape(init, jax.random.key(0)), constraints), count
+    if count is not None:
+        return describe(init, constraints), count
     sizes = {np.shape(leaf)[:1] for leaf in jax.tree.leaves(init)}
-    if len(sizes) != 1 or () in sizes:
-        raise ValueError(
-            "without `chains`, init has an axis of chains in front of each of its arrays, all of the same size; "
-            "give `chains`, and it is the parameters of one chain, around which all start."
+    if len(sizes) != 1 or sizes & {(), (0,)}:
+        raise ArgumentError(
+            "without `chains`, init has an axis of chains in front of each of its arrays, all of the same size.",
+            help="give chains=64, and it is the parameters of one chain, around which all start.",
         )
     [(size,)] = sizes
-    return describe(jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], init), constraints), _counted(size)
-
-
-def _counted(chains: int) -> int:
-    if chains < 1:
-        raise ValueError(f"there has to be a chain at least, and chains={chains}.")
-    return chains
+    return describe(jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], init), constraints), size
 
 
 def starting_points(
@@ -143,7 +128,11 @@ def _explained(
     )
     others = f"; so do {(~good).sum() - 1} other chains" if (~good).sum() > 1 else ""
     tried = f" after {tries} tries" if tries > 1 else ""
-    return InitialValueError(f"{subject} {what}{tried}: {shown}{others}.", chain, names)
+    remedy = "start where the density is positive and smooth, in the middle of the prior, say."
+    if outside:
+        supports = {name: b for name, b in zip(parameters.names, parameters.bijectors, strict=True) if name in names}
+        remedy = f"start inside of {' and '.join(map(repr, supports.values()))}, or change the constraint."
+    return InitialValueError(f"{subject} {what}{tried}: {shown}{others}.", chain, names, remedy)
 
 
 def _shown(value: Any) -> str:

@@ -2,10 +2,32 @@
 
 from __future__ import annotations
 
+import functools
 import sys
+from collections.abc import Callable
 from types import FrameType
+from typing import ParamSpec, TypeVar
 
-from hlobatch.diagnostics import UNKNOWN, Location, is_internal
+from hlobatch.diagnostics import UNKNOWN, HloBatchError, Location, is_internal, shown
+
+P = ParamSpec("P")
+R = TypeVar("R")
+
+
+def at_the_call(function: Callable[P, R]) -> Callable[P, R]:
+    """Have errors that ``function`` raises say where the user calls it, if they have no place in the user's code.
+
+    For what is built on hlobatch, as its sampler is.
+    """
+
+    @functools.wraps(function)
+    def run(*args: P.args, **kwargs: P.kwargs) -> R:
+        try:
+            return function(*args, **kwargs)
+        except HloBatchError as error:
+            raise shown(error.in_users_code(caller())) from error.__cause__
+
+    return run
 
 
 def caller() -> Location:

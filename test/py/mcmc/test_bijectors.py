@@ -1,5 +1,7 @@
 """Bijectors: there and back, inside the support, and with the Jacobian that automatic differentiation gives."""
 
+from typing import Any
+
 import jax
 import jax.numpy as jnp
 import numpy as np
@@ -56,10 +58,19 @@ def test_supports() -> None:
     np.testing.assert_allclose(jnp.einsum("nij,nij->ni", lower, lower), 1.0, rtol=1e-5)
 
 
-def test_outside_of_the_support_is_not_finite() -> None:
-    assert not np.isfinite(mcmc.positive.inverse(jnp.float32(-1.0)))
-    assert not np.isfinite(mcmc.interval(0.0, 1.0).inverse(jnp.float32(1.5)))
-    assert not np.isfinite(mcmc.ordered.inverse(jnp.array([2.0, 1.0]))).all()
+@pytest.mark.parametrize(
+    ("bijector", "outside"),
+    [
+        (mcmc.simplex, np.ones(3)),
+        (mcmc.simplex, np.array([-0.5, 0.5, 1.0])),
+        (mcmc.ordered, np.array([0.0, 2.0, 1.0])),
+        (mcmc.correlation_cholesky, np.array([[1.0, 0.9], [0.9, 1.0]])),
+        (mcmc.correlation_cholesky, np.zeros((2, 2))),
+        (mcmc.interval(0.0, 1.0), np.array([0.5, 1.5])),
+    ],
+)
+def test_outside_of_the_support_is_not_finite(bijector: mcmc.Bijector, outside: Any) -> None:
+    assert not np.isfinite(bijector.inverse(jnp.asarray(outside, jnp.float32))).all()
 
 
 def test_zero_is_in_the_middle() -> None:

@@ -259,8 +259,32 @@ def test_dense_metric(pool: bool) -> None:
     [
         ({}, {"chains": 2}, "no parameters"),
         ({"n": 1}, {"chains": 2}, "parameter n is of int32, and gradients are taken of real numbers only"),
+        ({"x": "1"}, {"chains": 2}, "parameter x is '1', and has to be a number or an array"),
+        ({"x": np.ones(0)}, {"chains": 2}, "there is nothing to sample"),
         ({"x": 1.0}, {}, "without `chains`, init has an axis of chains"),
-        ({"x": 1.0}, {"chains": 0}, "a chain at least"),
+        ({"x": np.ones(0)}, {}, "without `chains`, init has an axis of chains"),
+        (lambda key: {"x": 1.0}, {}, "say how many there are: chains=64"),
+        ({"x": 1.0}, {"chains": 0}, "chains=0 has to be 1 or more"),
+        ({"x": 1.0}, {"chains": 2.5}, "chains=2.5 is no whole number"),
+        ({"x": 1.0}, {"chains": True}, "chains=True is no whole number"),
+        ({"x": 1.0}, {"chains": 2, "thin": 0}, "thin=0 has to be 1 or more"),
+        ({"x": 1.0}, {"chains": 2, "max_depth": 0}, "max_depth=0 has to be from 1 to 30"),
+        ({"x": 1.0}, {"chains": 2, "jitter": -1.0}, "jitter=-1.0 has to be a number of 0 or more"),
+        ({"x": 1.0}, {"chains": 2, "key": 0}, r"key is 0, which is no key(.|\n)*write jax.random.key\(0\)"),
+        ({"x": 1.0}, {"chains": 2, "key": jax.random.split(KEY)}, "key is an array of 2 keys"),
+        ({"x": 1.0}, {"chains": 2, "data": np.ones((2, 3))}, r"data is an array of float64(.|\n)*data=\(y,\)"),
+        ({"x": 1.0}, {"chains": 2, "data": ("y",)}, r"data\[0\] is 'y', and data are arrays"),
+        ({"x": 1.0}, {"chains": 2, "data": (np.ones(3),), "data_per_chain": True}, "there is an axis of 2 chains"),
+        ({"x": 1.0}, {"chains": 2, "constraints": {"x": mcmc.ordered}}, r"x has shape \(\), and mcmc.ordered is for"),
+        ({"x": 1.0}, {"chains": 2, "constraints": mcmc.simplex}, r"x has shape \(\), and mcmc.simplex is for arrays"),
+        (
+            {"x": np.ones((2, 3))},
+            {"chains": 2, "constraints": mcmc.correlation_cholesky},
+            "mcmc.correlation_cholesky is for square matrices",
+        ),
+        ({"x": 1.0}, {"chains": 2, "constraints": {"x": mcmc.interval}}, r"the function interval(.|\n)*call it"),
+        ({"x": 1.0}, {"chains": 2, "constraints": {"x": "positive"}}, "'positive', which has not the structure"),
+        ({"x": 1.0}, {"chains": 2, "state": 1}, "state is 1, and has to be the `state` of a result"),
         ({"x": 1.0}, {"chains": 2, "constraints": {"y": mcmc.positive}}, "constraints names 'y'"),
         ({"x": 1.0}, {"chains": 2, "num_warmup": -1}, "num_warmup=-1"),
         ({"x": 1.0}, {"chains": 2, "target_acceptance": 1.5}, "target_acceptance=1.5"),
@@ -269,8 +293,73 @@ def test_dense_metric(pool: bool) -> None:
     ],
 )
 def test_what_does_not_fit(init: Any, options: dict[str, Any], words: str) -> None:
-    with pytest.raises(ValueError, match=words):
-        mcmc.sample(lambda p: -(p["x"] ** 2), init, KEY, **options)
+    with pytest.raises(mcmc.ArgumentError, match=words) as caught:
+        mcmc.sample(lambda p: -(p["x"] ** 2), init, **{"key": KEY, **options})
+    assert caught.value.location.file == __file__
+    assert caught.value.location.text.startswith("mcmc.sample(lambda")
+
+
+@pytest.mark.parametrize(
+    ("gives", "words"),
+    [
+        (lambda x: (x, 1.0), r"gives a tuple(.|\n)*postprocess="),
+        (lambda x: None, r"gives None(.|\n)*`return`"),
+        (lambda x: x * (1.0 + 1.0j), "of complex64, and has to be a real number"),
+        (lambda x: x > 0, "of bool, and has to be a real number"),
+        (lambda x: jnp.int32(x), "of int32, and has to be a real number"),
+    ],
+)
+def test_what_is_no_log_density(gives: Any, words: str) -> None:
+    with pytest.raises(mcmc.ArgumentError, match=words):
+        mcmc.sample(gives, 1.0, KEY, chains=2)
+
+
+def test_what_is_no_log_density_in_lanes() -> None:
+    """Where it is found in the program's code, it is said of the user's call."""
+
+    def looped(x: Any) -> Any:
+        while abs(x) > 1.0:
+            x = x / 2
+        return x, 1.0
+
+    with pytest.raises(mcmc.ArgumentError, match="gives a tuple") as caught:
+        mcmc.sample(looped, 1.0, KEY, chains=2)
+    assert caught.value.location.text == "mcmc.sample(looped, 1.0, KEY, chains=2)"
+    assert "hlobatch/mcmc" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("bound", "words"),
+    [
+        (lambda: mcmc.interval(1.0, 1.0), "is empty"),
+        (lambda: mcmc.above(np.zeros(2)), "a bound of above is"),
+        (lambda: mcmc.interval(0.0, np.inf), "a bound of interval is inf, and has to be a finite number"),
+    ],
+)
+def test_bounds(bound: Any, words: str) -> None:
+    with pytest.raises(mcmc.ArgumentError, match=words):
+        bound()
+
+
+def test_a_state_of_other_chains(result: mcmc.Result) -> None:
+    density, three = (lambda p: -p["x"]), {"x": np.zeros(16, np.float32)}
+    for init, options, words in (
+        ({"x": 0.0, "rate": 1.0}, {"chains": 3}, "state has 16 chains, and this run 3"),
+        (three, {}, "state has 2 free coordinates for each chain, and these parameters have 1"),
+        ({"x": 0.0, "rate": 1.0}, {"chains": 16, "dense": True}, r"state has a metric of shape \(2,\)"),
+        ({"x": 0.0, "rate": 1.0}, {"chains": 16, "pool": False}, r"state has a metric of shape \(2,\)"),
+    ):
+        with pytest.raises(mcmc.ArgumentError, match=words):
+            mcmc.sample(density, init, KEY, state=result.state, **options)
+    with pytest.raises(mcmc.ArgumentError, match=r"state=result\.state"):
+        mcmc.sample(density, three, KEY, state=result)  # type: ignore[arg-type]
+
+
+def test_a_key_of_old_is_one(result: mcmc.Result) -> None:
+    init = {"x": np.zeros((16,), np.float32), "rate": np.ones((16,), np.float32)}
+    settings: dict[str, Any] = {"num_warmup": 200, "num_samples": 100, "constraints": {"rate": mcmc.positive}}
+    old = mcmc.sample(two_parameters, init, jax.random.PRNGKey(0), **settings)
+    np.testing.assert_array_equal(old.draws["x"], result.draws["x"])
 
 
 def test_start_outside_of_the_support() -> None:
@@ -280,6 +369,7 @@ def test_start_outside_of_the_support() -> None:
     ) as caught:
         mcmc.sample(two_parameters, init, KEY, constraints={"rate": mcmc.positive})
     assert (caught.value.chain, caught.value.parameters) == (2, ("rate",))
+    assert "start inside of mcmc.positive" in caught.value.help
 
 
 def test_start_without_density() -> None:
