@@ -16,8 +16,9 @@ from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.arguments import Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.course import Course
+from hlobatch.runtime.device_kernel import DeviceRunner
 from hlobatch.runtime.division import Division, divide
-from hlobatch.runtime.kernel_plan import KernelRunner, most_threads, runs_as_kernel, text_of
+from hlobatch.runtime.kernel_plan import KernelRunner, runner_of, runs_as_kernel, text_of
 from hlobatch.runtime.places import has_several_devices, placed_like
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.stats import RunStats
@@ -25,6 +26,8 @@ from hlobatch.strategy.strategy import Strategy
 
 DIALECTS: Final = ("autobatch", "stablehlo", "hlo", "portable", "llvm")
 """What a lowered function can be printed as."""
+RUNNERS: Final = (KernelRunner, DeviceRunner)
+"""What runs lanes by code of their own."""
 Bind = Callable[..., Call]
 """Checks a call's arguments."""
 
@@ -195,7 +198,7 @@ class Lowered:
         with self.plan.as_typed():
             division = self._division
             if runs_as_kernel(self.plan, self._inputs):
-                runner = KernelRunner.of(self.plan, self._inputs)
+                runner = runner_of(self.plan, self._inputs)
                 return Compiled(self.plan, self.call, self.bind, self._room.depth, division, runner)
             executable = self._jax.compile() if division.threads == 1 else division.compile(self._room, self._inputs)
         return Compiled(self.plan, self.call, self.bind, self._room.depth, division, executable)
@@ -227,7 +230,7 @@ class Compiled:
     @property
     def threads(self) -> int:
         """Number of parts of the batch that run side by side. What XLA says of the executable is about one of them."""
-        return most_threads(self.plan) if isinstance(self.executable, KernelRunner) else self.division.threads
+        return self.executable.threads if isinstance(self.executable, RUNNERS) else self.division.threads
 
     @hiding_internal_frames
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -248,7 +251,7 @@ class Compiled:
                 notes=[Note(f"{self.plan.name} is defined here", self.plan.specialized.location)],
                 help="call the function itself, or trace, lower and compile it again for these.",
             )
-        if isinstance(self.executable, KernelRunner):
+        if isinstance(self.executable, RUNNERS):
             return self.plan.result(self.executable(call.physical())[0])
         course = Course(self.division, self.division.operands(call.physical()))
         course.run(Room(self.depth), self.executable if self.threads == 1 else None)

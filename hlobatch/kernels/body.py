@@ -290,7 +290,7 @@ class Body:
         body = "\n".join([*heads, *e.heads, *e.lines])
         constants = "\n".join(f"@{known} = {text}" for text, known in e.constants.items())
         declarations = "\n".join(e.declared.values())
-        metadata = e.places.metadata(name, self.program.location)
+        metadata = e.places.metadata(name, self.program.location, is_grid=e.processor.is_grid)
         debug = " !dbg !5" if metadata else ""
         head = f"define internal i32 @{symbol}({', '.join(parameters)}) alwaysinline nounwind{debug} {{\nstart:"
         return f"{constants}\n{declarations}\n{head}\n{body}\n}}\n{metadata}\n"

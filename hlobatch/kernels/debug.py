@@ -19,13 +19,16 @@ class Places:
         key = location.file, location.line, location.column
         return self._numbers.setdefault(key, f"!{1000 + len(self._numbers)}")
 
-    def metadata(self, name: str, location: Location) -> str:
-        """What is said of the function ``name`` and all of its places: the lines of a module."""
+    def metadata(self, name: str, location: Location, *, is_grid: bool) -> str:
+        """What is said of the function ``name`` and all of its places: the lines of a module.
+
+        Code of a GPU has places as remarks alone: where it has tables of them, it counts as code to be debugged.
+        """
         if location is UNKNOWN and not self._numbers:
             return ""
         own = self._file(location.file)
         unit = f'language: DW_LANG_Python, file: {own}, producer: "hlobatch", isOptimized: true, runtimeVersion: 0'
-        unit += ", emissionKind: LineTablesOnly"
+        unit += f", emissionKind: {'DebugDirectivesOnly' if is_grid else 'LineTablesOnly'}"
         function = f"scope: {own}, file: {own}, line: {location.line}, scopeLine: {location.line}, type: !3, unit: !0"
         function += ", spFlags: DISPFlagDefinition | DISPFlagOptimized"
         lines = [

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from hlobatch.kernels.module import RUN
+from hlobatch.kernels.grid import RUN
 from hlobatch.kernels.types import NoKernelError
 
 
@@ -103,14 +103,22 @@ def _loaded(text: str, level: int) -> Any:
     return engine
 
 
-def assembly(text: str, triple: str, processor: str, features: str = "") -> str:
+def assembly(text: str, triple: str, processor: str, features: str = "", library: bytes = b"", kept: str = "") -> str:
     """The code of a module for another processor, as text.
+
+    Args:
+        text: LLVM IR.
+        triple: What LLVM compiles for.
+        processor: In LLVM's words.
+        features: Those that it has, in LLVM's words.
+        library: Functions that the module calls, as LLVM's bitcode.
+        kept: The function that is called from outside, if there is a library.
 
     Raises:
         NoKernelError: LLVM does not take it.
     """
     target = _llvm().Target.from_triple(triple).create_target_machine(cpu=processor, features=features, opt=3)
-    return str(target.emit_assembly(_optimized(text, target, 3)))
+    return str(target.emit_assembly(_optimized(text, target, 3, library, kept)))
 
 
 def _host(level: int = 3) -> Any:
@@ -140,14 +148,32 @@ def _is_here(name: str) -> bool:
         return False
 
 
-def _optimized(text: str, target: Any, level: int) -> Any:
-    """A module after LLVM's own passes."""
+def check(text: str) -> None:
+    """Raise ``NoKernelError`` if LLVM does not take a module, for whatever processor."""
+    _parsed(text)
+
+
+def _parsed(text: str, library: bytes = b"", kept: str = "") -> Any:
+    """A module, with a library in it."""
     llvm = _llvm()
     try:
         module = llvm.parse_assembly(text)
+        if library:
+            functions = llvm.parse_bitcode(library)
+            functions.triple, functions.data_layout = module.triple, module.data_layout
+            module.link_in(functions)
+            for function in module.functions:
+                if not function.is_declaration and function.name != kept:
+                    function.linkage = "internal"
         module.verify()
     except RuntimeError as error:
         raise NoKernelError(f"LLVM does not take its code ({str(error).strip()[:200]})") from None
+    return module
+
+
+def _optimized(text: str, target: Any, level: int, library: bytes = b"", kept: str = "") -> Any:
+    """A module after LLVM's own passes."""
+    llvm, module = _llvm(), _parsed(text, library, kept)
     options = llvm.create_pipeline_tuning_options(speed_level=level)
     builder = llvm.create_pass_builder(target, options)
     builder.getModulePassManager().run(module, builder)

@@ -11,15 +11,10 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch.kernels.emitter import Emitter
-from hlobatch.kernels.interface import STACK_BYTES
 from hlobatch.kernels.processors import Processor
 from hlobatch.kernels.text import MOST_ELEMENTS_UNROLLED
 from hlobatch.kernels.types import size
 
-MOST_BYTES_ON_THE_STACK: Final = STACK_BYTES // 16
-"""Bytes that a lane may have on the stack of the thread that runs it. Chosen by judgement (2026-11), not measured."""
-MOST_BYTES_OF_FEW_ELEMENTS: Final = STACK_BYTES // 4
-"""Bytes up to which that still holds for arrays of few elements: LLVM keeps most of them in registers."""
 _ALIGNED_BYTES: Final = 16
 
 
@@ -42,7 +37,7 @@ class LaneEmitter(Emitter):
     def memory(self, dtype: Any, elements: int) -> str:
         """A pointer to memory for an array, each of which begins at a multiple of 64 bytes in the host's memory."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
-        most = MOST_BYTES_ON_THE_STACK if elements > MOST_ELEMENTS_UNROLLED else MOST_BYTES_OF_FEW_ELEMENTS
+        most = self.processor.own_bytes * (1 if elements > MOST_ELEMENTS_UNROLLED else 4)
         if self.own_bytes + taken <= most:
             self.own_bytes += taken + -taken % _ALIGNED_BYTES
             return super().memory(dtype, elements)

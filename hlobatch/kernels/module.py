@@ -2,7 +2,7 @@
 
 On a CPU that function is ``i32 @run(ptr arrays, ptr call)``, which each thread calls with a ``Call`` of its own. It
 takes inputs from a counter that all threads share, and returns 0 when there are none left, or 1 if it is told to stop
-before. On an NVIDIA GPU it is a kernel, in which each thread runs the lane of its own number.
+before. On a GPU it is a kernel, whose threads are all started at once (``grid.py``).
 """
 
 from __future__ import annotations
@@ -15,13 +15,11 @@ from typing import Final
 
 from hlobatch.ir.fate import Fate
 from hlobatch.ir.program import Program
+from hlobatch.kernels import grid
 from hlobatch.kernels.gang import Gang
+from hlobatch.kernels.grid import RUN
 from hlobatch.kernels.interface import BYTES_ON_ANY_STACK, Call, Operands, Options
 from hlobatch.kernels.machine import Machine
-from hlobatch.kernels.processors import CPU
-
-RUN: Final = "run"
-KERNEL: Final = "kernel"
 
 
 @dataclass(frozen=True)
@@ -114,7 +112,8 @@ def _made(program: Program, operands: Operands, options: Options) -> tuple[str, 
         gang = Gang(program, operands, options)
         return _with_look(_run_gang, gang), gang
     machine = Machine(program, operands, options)
-    return (_with_look(_run, machine) if options.processor.name == CPU.name else _nvptx_entry(machine)), machine
+    blocks = len(program.graph.blocks) if options.counts else 0
+    return (grid.entry(machine, blocks) if options.processor.is_grid else _with_look(_run, machine)), machine
 
 
 def _with_look(run: Callable[..., str], machine: Machine | Gang) -> str:
@@ -220,37 +219,3 @@ top:
 {_field("halt", Call.STOP)}  %in_order = icmp eq ptr %todo, null
 """
     return [f"%p{k}" for k in range(len(machine.arrays))], head
-
-
-def _nvptx_entry(machine: Machine) -> str:
-    names = machine.arrays
-    total = len(names) + 4
-    parameters = ", ".join(f"ptr addrspace(1) noalias %g{k}" for k in range(total))
-    casts = "".join(f"  %p{k} = addrspacecast ptr addrspace(1) %g{k} to ptr\n" for k in range(total))
-    stacks, frames, local, status = (f"%p{len(names) + k}" for k in range(4))
-    rest = ["null", "%own", stacks, frames, "null"]
-    call = machine.call([f"%p{k}" for k in range(len(names))], "%wide", rest, "%wide", "%lanes")
-    return f"""
-declare i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-declare i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-define ptx_kernel void @{KERNEL}({parameters}, i64 %lanes) {{
-{casts}  %t = call i32 @llvm.nvvm.read.ptx.sreg.tid.x()
-  %b = call i32 @llvm.nvvm.read.ptx.sreg.ctaid.x()
-  %d = call i32 @llvm.nvvm.read.ptx.sreg.ntid.x()
-  %o = mul i32 %b, %d
-  %i = add i32 %o, %t
-  %wide = zext i32 %i to i64
-  %ok = icmp ult i64 %wide, %lanes
-  br i1 %ok, label %go, label %end
-go:
-  %offset = mul i64 %wide, {machine.emitter.local_bytes}
-  %own = getelementptr i8, ptr {local}, i64 %offset
-  %s = {call}
-  %at = getelementptr i32, ptr {status}, i64 %wide
-  store i32 %s, ptr %at
-  br label %end
-end:
-  ret void
-}}
-"""

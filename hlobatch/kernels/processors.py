@@ -1,9 +1,21 @@
-"""A kind of processor (CPU, NVIDIA GPU), by the properties that the code of a lane depends on."""
+"""A kind of processor (CPU, GPU), by the properties that the code of a lane depends on."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import Enum
 from typing import Final, final
+
+
+class Entry(Enum):
+    """What starts the threads that run lanes."""
+
+    CALL = "call"
+    """The host calls a function for each."""
+    KERNEL = "kernel"
+    """A GPU starts all of them at once."""
+    LOOP = "loop"
+    """The same, one after the other in one thread of a CPU, as tests run it."""
 
 
 @final
@@ -21,7 +33,11 @@ class Processor:
             side, so that lanes at the same depth read them in one access.
         width: Lanes that one thread runs at once, each in an element of its vectors.
         vector_bits: Bits of these vectors.
-        looks: Whether its threads look, now and then, whether the host wants the run to stop.
+        looks: Whether its threads look, now and then, whether the run is to stop.
+        entry: What starts them: each thread is a call by the host, or all are a grid, which is started at once.
+        own_bytes: Of arrays of a lane, that may lie on the stack of its thread; of arrays of few elements, of which
+            LLVM makes registers, four times as many. Chosen by judgement (2026-11): a sixteenth of a stack of ours; and
+            on a GPU, which keeps as much for every thread that it might run, so that all of them take some gigabytes.
     """
 
     name: str
@@ -33,6 +49,13 @@ class Processor:
     width: int = 1
     vector_bits: int = 0
     looks: bool = True
+    entry: Entry = Entry.CALL
+    own_bytes: int = 1 << 17
+
+    @property
+    def is_grid(self) -> bool:
+        """Whether all threads are started at once."""
+        return self.entry is not Entry.CALL
 
 
 CPU: Final = Processor("cpu", "cpu")
@@ -49,5 +72,13 @@ def gang(width: int, vector_bits: int) -> Processor:
 
 
 NVPTX: Final = Processor(
-    "nvptx", "cuda", "nvptx64-nvidia-cuda", "__nv_", has_vectors=False, side_by_side=True, looks=False
+    "nvptx",
+    "cuda",
+    "nvptx64-nvidia-cuda",
+    "__nv_",
+    has_vectors=False,
+    side_by_side=True,
+    looks=False,
+    entry=Entry.KERNEL,
+    own_bytes=8 << 10,
 )

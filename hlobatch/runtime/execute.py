@@ -23,7 +23,7 @@ from hlobatch.runtime.course import Course, Part
 from hlobatch.runtime.division import Division, Start, divide
 from hlobatch.runtime.emissions import emit_within
 from hlobatch.runtime.kernel_by_itself import by_itself, is_called_so
-from hlobatch.runtime.kernel_plan import KernelRunner, form_of, kernel_of, runs_as_kernel
+from hlobatch.runtime.kernel_plan import check_kernel, form_of, runner_of, runs_as_kernel
 from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
@@ -92,7 +92,7 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches by a kernel."""
     out_type = plan.out_type
-    if plan.has_effects or any(looked_for()) or not is_called_so():
+    if plan.has_effects or any(looked_for()) or not plan.programs.policies.target.is_host or not is_called_so():
         return lambda inputs: plan.result(execute(plan, inputs).results)
     call, count = by_itself(plan, inputs), len(out_type.tensor_leaves)
     if not out_type.is_stored_as_it_is:
@@ -105,7 +105,7 @@ def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[An
 
 def _by_kernel(plan: Plan, inputs: Sequence[Any], *, stats: bool) -> Outcome:
     """Run a batch by a kernel."""
-    runner = KernelRunner.of(plan, inputs, counts=stats)
+    runner: Any = runner_of(plan, inputs, counts=stats)
     results, run = runner(inputs)
     return Outcome(results, runner.stats(run) if stats else None)
 
@@ -190,7 +190,7 @@ def trace(plan: Plan, inputs: Sequence[Any], captured: Sequence[Any] | None = No
     if plan.batch_size(inputs) == 0:
         return [jnp.zeros(a.shape, a.dtype) for a in plan.result_avals(0)]
     if plan.options.dispatch in KERNELS:
-        kernel_of(plan)  # or the error that says why there is none
+        check_kernel(plan)  # or the error that says why there is none
     outputs = run_within(plan, inputs, captured)
     end = plan.result_arrays + 2
     if plan.has_effects:

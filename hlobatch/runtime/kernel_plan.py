@@ -15,8 +15,9 @@ from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.physical import array_bytes
 from hlobatch.kernels import jit
 from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.device_kernel import DeviceKernel, DeviceRunner
 from hlobatch.runtime.kernel import ALIGNED_BYTES, Kernel, Run, table
-from hlobatch.runtime.kernel_shape import Shape
+from hlobatch.runtime.kernel_shape import Shape, no_kernel
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -24,6 +25,7 @@ from hlobatch.runtime.stops import interruption, stop_error
 from hlobatch.strategy.options import GANG, KERNEL, KERNELS
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
+from hlobatch.targets.target import Target
 
 LEAST_BYTES_BY_JAX: Final = 1 << 16
 """Bytes from which JAX had better take an array as it is, which takes longer to arrange than to copy fewer."""
@@ -65,13 +67,61 @@ def _kernel(shape: Shape, *, counts: bool = False, sums: bool = False) -> Kernel
     return found
 
 
-def no_kernel(plan: Plan, reason: str) -> KernelError:
-    """The error for a plan that cannot run as a kernel."""
-    return KernelError(
-        f"{plan.name!r} has no kernel: {reason}",
-        plan.specialized.location,
-        help="leave dispatch at 'auto', with which XLA runs it.",
-    )
+def device_kernel(plan: Plan, target: Target, *, counts: bool = False, turns: bool = False) -> DeviceKernel:
+    """The kernel of a plan whose threads a device starts all at once, which is made once.
+
+    Args:
+        plan: The plan.
+        target: The device.
+        counts: Whether it counts executions.
+        turns: Whether its threads have only so many turns.
+
+    Raises:
+        KernelError: There is none, and why.
+    """
+    shape = _shape(plan, is_gang=plan.options.dispatch == GANG)
+
+    def make() -> Any:
+        try:
+            return DeviceKernel.of(shape, target, counts=counts, turns=turns, checked=CHECKED)
+        except NoKernelError as reason:
+            return str(reason)
+
+    found: Any = plan.executable(("kernel", target, counts, turns), make)
+    if isinstance(found, str):
+        raise no_kernel(plan, found)
+    assert isinstance(found, DeviceKernel)
+    return found
+
+
+def check_kernel(plan: Plan) -> None:
+    """Raise ``KernelError`` if there is no kernel of a plan on the platform that JAX runs on."""
+    target = plan.programs.policies.target
+    if target.is_host:
+        kernel_of(plan)
+    else:
+        device_kernel(plan, target)
+
+
+def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> KernelRunner | DeviceRunner:
+    """What runs a plan by its kernel on batches like one, to results as they are stored and what was done.
+
+    Args:
+        plan: The plan.
+        inputs: Arrays as they are stored, or what they are like and where.
+        counts: Whether the kernel counts what it does.
+
+    Raises:
+        KernelError: It has no kernel.
+    """
+    target, size = plan.programs.policies.target, plan.batch_size(inputs)
+    if target.is_host:
+        return KernelRunner.of(plan, inputs, counts=counts)
+    kernel = device_kernel(plan, target, counts=counts, turns=True)
+    make: Any = lambda: DeviceRunner(kernel, size, form_of(plan, size).reason)  # noqa: E731
+    found: Any = plan.executable(("device runner", kernel, size), make)
+    assert isinstance(found, DeviceRunner)
+    return found
 
 
 def text_of(plan: Plan) -> str:
@@ -80,8 +130,9 @@ def text_of(plan: Plan) -> str:
     Raises:
         KernelError: Something in the program has no code.
     """
+    target = plan.programs.policies.target
     try:
-        return shape_of(plan).module().text
+        return shape_of(plan).module(None if target.is_host else target.processor).text
     except NoKernelError as reason:
         raise no_kernel(plan, str(reason)) from None
 
@@ -111,8 +162,12 @@ def form_of(plan: Plan, size: Any) -> Verdict:
     verdict = found.of_batch(size)
     if not verdict.by_themselves:
         return verdict
+    target = plan.programs.policies.target
     try:
-        _kernel(_shape(plan, is_gang=verdict.is_gang))
+        if target.is_host:
+            _kernel(_shape(plan, is_gang=verdict.is_gang))
+        else:
+            device_kernel(plan, target)
     except KernelError as error:
         return Verdict(False, error.message)
     return verdict
@@ -240,6 +295,11 @@ class KernelRunner:
         """Results as JAX's arrays in the same memory; transfers that the user has forbidden are allowed for that."""
         with jax.transfer_guard_host_to_device("allow"):
             return [_as_jax(array, self.device) for array in arrays]
+
+    @property
+    def threads(self) -> int:
+        """That run at the same time, at most."""
+        return most_threads(self.plan)
 
     def as_text(self) -> str:
         """The machine code."""

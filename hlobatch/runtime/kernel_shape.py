@@ -10,6 +10,7 @@ from typing import Any, Final
 import jax
 
 from hlobatch.analysis.cost import block_cost
+from hlobatch.diagnostics import KernelError
 from hlobatch.ir.names import is_sum, summed_for
 from hlobatch.ir.physical import physical
 from hlobatch.ir.program import Program
@@ -157,3 +158,12 @@ class Shape:
         """How often each block ran, and for how many lanes in all, of what a kernel has counted."""
         half = len(counts) // 2
         return (counts[:half], counts[half:]) if self.is_gang else (counts, counts)
+
+
+def no_kernel(plan: Plan, reason: str) -> KernelError:
+    """The error for a plan that cannot run as a kernel."""
+    return KernelError(
+        f"{plan.name!r} has no kernel: {reason}",
+        plan.specialized.location,
+        help="leave dispatch at 'auto', with which XLA runs it.",
+    )

@@ -24,6 +24,7 @@ from hlobatch._jax import (
     embed_module,
     is_for_export,
     is_for_one_cpu,
+    is_for_one_device,
     looked_for,
     lower_as_jax,
     lowering_platforms,
@@ -39,8 +40,10 @@ from hlobatch.lowering.state.ending import marked
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime import nans
+from hlobatch.runtime.device_kernel import calling as calling_device
 from hlobatch.runtime.kernel_call import Record, calling, check_registered
-from hlobatch.runtime.kernel_plan import is_kernel, kernel_of, most_threads, no_kernel
+from hlobatch.runtime.kernel_plan import device_kernel, is_kernel, kernel_of, most_threads
+from hlobatch.runtime.kernel_shape import no_kernel
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.opened import opened_at, with_captured
 from hlobatch.runtime.plan import Plan, Room
@@ -174,10 +177,16 @@ def no_effects_in_files(plan: Plan) -> HloBatchError:
 def is_kernel_here(ctx: Any, plan: Plan, size: Any) -> bool:
     """Whether a plan is to be a call of its kernel in what a rule lowers; exports are for any machine.
 
-    Where nobody asked for it, it is one on a single CPU alone: elsewhere JAX may divide the loop, and not a call.
+    Where nobody asked for it, it is one on a single device alone: elsewhere JAX may divide the loop, and not a call.
     """
-    is_near = plan.options.dispatch in KERNELS or is_for_one_cpu(ctx)
+    is_near = plan.options.dispatch in KERNELS or is_for_one_device_here(ctx, plan)
     return is_near and not is_for_export(ctx) and is_kernel(plan, size)
+
+
+def is_for_one_device_here(ctx: Any, plan: Plan) -> bool:
+    """Whether a rule lowers for a single device of the platform that JAX runs on, whose target judges the plan."""
+    (platform,) = lowering_platforms(ctx)
+    return is_for_one_device(ctx) and target_of(platform).name == plan.programs.policies.target.name
 
 
 def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Callable[..., list[Any]]:
@@ -192,10 +201,11 @@ def call_of_kernel(ctx: Any, plan: Plan, size: Any, *, sums: bool = False) -> Ca
     Raises:
         KernelError: There is no kernel, or it cannot be called there.
     """
-    kernel = kernel_of(plan, size, sums=sums)
     (platform,) = lowering_platforms(ctx)
-    if target_of(platform).processor is None:
-        raise no_kernel(plan, f"code of its own runs on CPUs, and this is for {platform!r}")
+    target = target_of(platform)
+    if not target.is_host:
+        return calling_device(device_kernel(plan, target), size)
+    kernel = kernel_of(plan, size, sums=sums)
     try:
         check_registered()
     except NoKernelError as reason:

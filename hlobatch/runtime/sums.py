@@ -23,6 +23,7 @@ from hlobatch._jax import (
     is_tracer,
     looked_for,
     lower_as_jax,
+    lowering_platforms,
     mlir,
     register_derivatives,
     varying_alike,
@@ -37,6 +38,7 @@ from hlobatch.runtime.parts import in_parts
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import call_of_kernel, is_kernel_here, reported
+from hlobatch.targets.registry import target_of
 
 MOST_BYTES_OF_ROWS: Final = 1 << 24
 """Bytes of results that are summed over the batch, a row for each input, that a run gives back; a larger batch runs in
@@ -66,8 +68,9 @@ def _is_plain(plan: Plan) -> bool:
 
 
 def _is_summed_by_kernel(plan: Plan, summed: tuple[int, ...], size: Any) -> bool:
-    """Whether the kernel of a plan, if that is how it runs, can sum these results."""
-    return _is_plain(plan) and bool(summed) and summed == shape_of(plan, size).summed_results
+    """Whether the kernel of a plan, if that is how it runs, can sum these results: threads of a CPU do."""
+    is_of_host = bool(summed) and plan.programs.policies.target.is_host
+    return _is_plain(plan) and is_of_host and summed == shape_of(plan, size).summed_results
 
 
 def _summing_in_loop(plan: Plan, size: Any, *, is_alone: bool, threads: int = 1) -> Plan:
@@ -158,7 +161,8 @@ def _lowering(ctx: Any, *operands: Any, plan: Plan, summed: tuple[int, ...]) -> 
     size = plan.batch_size(split(plan, ctx.avals_in)[1])
     static = isinstance(size, int) and size > 0
     is_kernel_of_ours = is_kernel_here(ctx, plan, size)
-    if not (static and _is_summed_by_kernel(plan, summed, size) and is_kernel_of_ours):
+    is_for_host = all(target_of(platform).is_host for platform in lowering_platforms(ctx))
+    if not (static and is_for_host and _is_summed_by_kernel(plan, summed, size) and is_kernel_of_ours):
         is_for_lanes = is_for_one_device(ctx) and not is_kernel_of_ours
         wanted = _summing_in_loop(plan, size, is_alone=is_for_one_cpu(ctx)) if is_for_lanes else plan
         return lower_as_jax(ctx, _in_rows(plan, summed, wanted), operands)

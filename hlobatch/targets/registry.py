@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from hlobatch.targets.accelerators import accelerator
 from hlobatch.targets.cpu.target import cpu
+from hlobatch.targets.gpu.target import NAMES, gpu
 from hlobatch.targets.target import Target
 
 
@@ -13,4 +14,6 @@ def target_of(platform: str) -> Target:
     Raises:
         ProfileError: The file that ``HLOBATCH_PROFILE`` names does not say what this machine takes for what.
     """
-    return cpu() if platform == "cpu" else accelerator(platform)
+    if platform == "cpu":
+        return cpu()
+    return gpu(platform) if platform in NAMES else accelerator(platform)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from hlobatch._jax import Compilation
 from hlobatch.ir.program import Program
+from hlobatch.kernels.grid import Grid
 from hlobatch.kernels.processors import Processor
 from hlobatch.lowering.idiom import PORTABLE, Idiom
 from hlobatch.targets.lanes import LaneCosts, Verdict
@@ -65,6 +67,28 @@ class Target:
         if self.processor is None:
             return Verdict(False, f"code of its own is not made for {self.name!r}")
         return self.lanes.judge(program)
+
+    def check(self, text: str) -> None:
+        """Raise ``NoKernelError`` if the code of a grid, as LLVM IR, cannot be compiled here for this machine."""
+        raise NotImplementedError
+
+    def threads_for(self, inputs: int, thread_bytes: int) -> int:
+        """Threads of a grid that is to run some inputs, each thread with some memory of its own."""
+        raise NotImplementedError
+
+    def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        """Start a grid, as part of a computation that JAX traces, and give back its results.
+
+        Args:
+            text: Its code, as LLVM IR.
+            grid: What it is started with.
+            operands: Arrays that it reads.
+            results: What those are like that it writes.
+
+        Raises:
+            NoKernelError: The code cannot be compiled.
+        """
+        raise NotImplementedError
 
     def makes_one_kernel(self, program: Program, lanes: int) -> bool:
         """Whether XLA can, and had better, compile a whole run of small arrays to one kernel."""

@@ -18,6 +18,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from neighbors import share_operations
+from on_threads import on_threads
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import share
 from zoo import LOOP, PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
@@ -138,6 +139,17 @@ def by_kernel(*, dispatch: str = "kernel", checked: bool = False, in_jit: bool =
     return run
 
 
+def by_grid(*, in_jit: bool = False, checked: bool = False, **options: Any) -> Run:
+    """As code of its own for each lane on a GPU, whose threads a CPU runs one after the other."""
+    run = by_kernel(in_jit=in_jit, checked=checked, **options)
+
+    def there(program: ZooProgram, batch: int) -> Any:
+        with on_threads():
+            return run(program, batch)
+
+    return there
+
+
 def within_jit(function: Callable[..., Any], arguments: Any) -> Any:
     """A call inside of ``jax.jit``, on its arguments."""
     leaves, structure = jax.tree.flatten(arguments)
@@ -214,6 +226,8 @@ KERNELS: dict[str, Run] = {
     "kernel_queue": by_kernel(lanes=1),
     "kernel_inside_jit": by_kernel(in_jit=True, max_stack_depth=DEPTH),
     "kernel_unoptimized": by_kernel(optimizations=UNOPTIMIZED),
+    "grid": by_grid(max_stack_depth=21, checked=True),
+    "grid_inside_jit": by_grid(in_jit=True, max_stack_depth=DEPTH),
     "gang": by_kernel(dispatch="gang"),
     "gang_checked": by_kernel(dispatch="gang", checked=True, max_stack_depth=1),
     "gang_threads": by_kernel(dispatch="gang", threads=3),
@@ -293,7 +307,13 @@ DIVIDED: dict[str, tuple[int, ...]] = {
     "chosen": (ROWS,),
     "unoptimized": (ROWS,),
     **(
-        {"kernel": BATCHES, "kernel_inside_jit": (ROWS,), "gang": (1, ROWS), "gang_checked": (ROWS,)}
+        {
+            "kernel": BATCHES,
+            "kernel_inside_jit": (ROWS,),
+            "gang": (1, ROWS),
+            "gang_checked": (ROWS,),
+            "grid": (ROWS,),
+        }
         if HAS_LLVM
         else {}
     ),

@@ -25,13 +25,11 @@ from test_equivalence import array
 from zoo import LOOP, ZOO, ZooProgram
 
 import hlobatch as hb
-from hlobatch.kernels import jit
 from hlobatch.kernels.ffi import Directory
 from hlobatch.kernels.interface import STACK_BYTES, Operands, Options
 from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.module import to_llvm
 from hlobatch.kernels.processors import CPU, NVPTX
-from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel_call import TARGET
 from hlobatch.runtime.kernel_plan import kernel_of, shape_of
 from hlobatch.targets.lanes import LaneCosts
@@ -816,8 +814,8 @@ def test_rows_of_a_matrix_of_each_lane() -> None:
 def test_targets() -> None:
     program = hb.batch(fibonacci).trace(NUMBERS).plan.programs.of_a_lane
     assert target_of("cpu").judge(program).by_themselves
-    verdict = target_of("cuda").judge(program)
-    assert (verdict.by_themselves, verdict.reason) == (False, "code of its own is not made for 'cuda'")
+    verdict = target_of("tpu").judge(program)
+    assert (verdict.by_themselves, verdict.reason) == (False, "code of its own is not made for 'tpu'")
 
 
 FIRST_IN_A_PROCESS = """
@@ -843,18 +841,6 @@ def test_functions_of_the_system_in_the_first_kernel(tmp_path: Path) -> None:
 
 
 # The code
-
-
-@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
-def test_assembles_for_a_gpu(program: ZooProgram) -> None:
-    """The same lane, with its stacks side by side with those of others, as code of an H100."""
-    plan = program.traced.plan
-    if program.name in WITHOUT:
-        with pytest.raises(NoKernelError, match=WITHOUT[program.name]):
-            shape_of(plan).module(NVPTX)
-        return
-    ptx = jit.assembly(shape_of(plan).module(NVPTX).text, NVPTX.triple, "sm_90", "+ptx80")
-    assert ".visible .entry kernel(" in ptx
 
 
 def test_out_of_bounds_is_found(monkeypatch: pytest.MonkeyPatch) -> None:

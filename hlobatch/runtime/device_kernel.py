@@ -1,0 +1,314 @@
+"""A kernel whose threads a device starts all at once -> its call within a JAX computation, and how a batch runs by it.
+
+Such a kernel is an ordinary call of XLA's, which compiles its code together with what is around it. Inside ``jax.jit``
+stacks have as many frames as the user declared. A batch that is run by itself goes on from Python: inputs that want
+more frames run again with larger stacks, and those whose thread has used up its turns run again with more turns, so
+that Ctrl-C is heard between two such passes. All others keep their results.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from time import perf_counter, sleep
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from hlobatch import config
+from hlobatch.diagnostics import LaneError
+from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.kernels import jit
+from hlobatch.kernels.grid import FOR_EVER, Grid
+from hlobatch.kernels.module import KernelModule
+from hlobatch.kernels.types import NoKernelError
+from hlobatch.runtime.kernel import Frames
+from hlobatch.runtime.kernel_shape import Shape, no_kernel
+from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
+from hlobatch.runtime.plan import Plan
+from hlobatch.runtime.stats import BlockStats, RunStats
+from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.targets.target import Target
+
+FIRST_TURNS: Final = 1 << 20
+"""Turns that a thread makes in the first pass: some tenths of a second of them, by judgement (2026-11) …"""
+GROWTH_OF_TURNS: Final = 4
+"""… and times as many it makes in the next: what lanes do again that were left off is a third of the run at most."""
+SECONDS_BETWEEN_LOOKS: Final = 1e-3
+"""Seconds between two looks whether a pass is over."""
+_FATE: Final = (1 << NUMBER) - 1
+
+Arrays = Sequence[Any]
+
+
+@dataclass(frozen=True)
+class DeviceKernel:
+    """The code of a lane for a device.
+
+    Attributes:
+        shape: What it is made of.
+        target: The device.
+        module: The code.
+    """
+
+    shape: Shape
+    target: Target
+    module: KernelModule
+
+    @classmethod
+    def of(
+        cls, shape: Shape, target: Target, *, counts: bool = False, turns: bool = False, checked: bool = False
+    ) -> Any:
+        """The kernel of a shape.
+
+        Args:
+            shape: What it is made of.
+            target: The device.
+            counts: Whether it counts how often blocks run.
+            turns: Whether its threads have only so many turns.
+            checked: Whether each access to memory is checked.
+
+        Raises:
+            NoKernelError: There is none, and why.
+        """
+        if target.processor is None:
+            raise NoKernelError(f"code of its own is made for CPUs and NVIDIA's GPUs, and this is for {target.name!r}")
+        if shape.is_gang:
+            raise NoKernelError("gangs run on CPUs alone")
+        jit.check_there()
+        module = shape.module(replace(target.processor, looks=turns), counts=counts, checked=checked)
+        target.check(module.text)
+        return cls(shape, target, module)
+
+    @property
+    def declared_frames(self) -> Frames:
+        """Stacks as they are before any has grown."""
+        plan, stacks = self.shape.plan, range(max(self.module.stack_of, default=-1) + 1)
+        depths = (plan.tape_depth if k in self.module.tapes else plan.declared_depth for k in stacks)
+        return Frames(self.module, tuple(depths))
+
+    def grid(self, frames: Frames, size: int, turns: int = FOR_EVER) -> Grid:
+        """What the grid is started with that runs some inputs."""
+        entries, stacks = frames.entries
+        threads = self.target.threads_for(size, stacks + self.module.local_bytes)
+        table = tuple((int(begin), int(count)) for begin, count in entries)
+        return Grid(size, threads, table, stacks, self.module.local_bytes, turns)
+
+    def calling(self, grid: Grid) -> Callable[..., list[Any]]:
+        """A function of the arrays that it captures, and inputs, to ``[results…, stopped, status]``, for JAX to trace.
+
+        If it counts blocks, what each thread has counted comes behind.
+        """
+        shape, module = self.shape, self.module
+        types = [jax.ShapeDtypeStruct((grid.inputs, *t.shape), t.dtype) for t in shape.result_types]
+        status = jax.ShapeDtypeStruct((grid.inputs,), np.int32)
+        scratch = jax.ShapeDtypeStruct((grid.scratch_bytes,), np.uint8)
+        counts = [jax.ShapeDtypeStruct((grid.threads, module.blocks, 2), np.uint32)] if module.blocks else []
+
+        def run(*operands: Any) -> list[Any]:
+            given = (*operands, *shape.shared_function(*operands))
+            try:
+                outputs = self.target.call(module.text, grid, given, [*types, status, scratch, *counts])
+            except NoKernelError as reason:
+                raise no_kernel(shape.plan, str(reason)) from None
+            results, (said, _, *counted) = outputs[: len(types)], outputs[len(types) :]
+            return [*results, jnp.max(said & np.int32(_FATE)), said, *counted]
+
+        return run
+
+
+def calling(kernel: DeviceKernel, size: int) -> Callable[..., list[Any]]:
+    """A function of captured arrays and inputs to ``[results…, stopped, status]``, for JAX to trace.
+
+    Args:
+        kernel: What runs; arrays are given in the order in which the loop over all lanes captures them.
+        size: Inputs in the batch.
+    """
+    shape, plan = kernel.shape, kernel.shape.plan
+    call = kernel.calling(kernel.grid(kernel.declared_frames, size))
+
+    def run(*operands: Any) -> list[Any]:
+        count = len(plan.captures.arrays)
+        known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
+        *results, stopped, said = call(*shape.captures.operands(known), *operands[count:])
+        status = jnp.where(said & np.int32(_FATE) == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
+        return [*shape.kept_results(results), stopped, status]
+
+    return run
+
+
+@dataclass
+class Pass:
+    """How a batch runs next.
+
+    Attributes:
+        frames: On the stacks.
+        turns: That a thread may make.
+    """
+
+    frames: Frames
+    turns: int
+
+
+@dataclass
+class DeviceRunner:
+    """Runs batches of one size by a kernel on a device.
+
+    Attributes:
+        kernel: The kernel.
+        size: Inputs in a batch.
+        reason: Why it runs by itself.
+        now: How a batch begins: with what was enough for those before it.
+        growths: How often stacks have grown in the last run.
+    """
+
+    kernel: DeviceKernel
+    size: int
+    reason: str
+    now: Pass = field(init=False)
+    growths: int = 0
+    _calls: dict[Any, Callable[..., Any]] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.now = Pass(self.kernel.declared_frames, FIRST_TURNS)
+
+    @property
+    def plan(self) -> Plan:
+        return self.kernel.shape.plan
+
+    def __call__(self, inputs: Arrays) -> tuple[list[Any], np.ndarray[Any, Any]]:
+        """The results of a batch as they are stored, and how often each block ran, if that is counted.
+
+        Args:
+            inputs: Arrays as they are stored.
+
+        Raises:
+            LaneError: Some inputs have no result.
+            Interrupted: The user interrupted it.
+        """
+        given = (*self.kernel.shape.captured, *inputs)
+        results, status, self.growths = None, np.full(self.size, Fate.UNSTARTED, np.int32), 0
+        counts = np.zeros(self.kernel.module.blocks, np.int64)
+        try:
+            for todo in self._passes(status):
+                results, said, counted = self._pass(given, results, todo)
+                status[... if todo is None else todo] = said
+                counts += counted
+        except KeyboardInterrupt:
+            stored = None if results is None else self.kernel.shape.kept_results(results)
+            raise interruption(self.plan, status, stored) from None
+        assert results is not None
+        kept = self.kernel.shape.kept_results(results)
+        if status.any():
+            raise self._error(status, kept)
+        return kept, counts
+
+    def _passes(self, status: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any] | None]:
+        """The inputs that run next, None for all of them, as long as there are any; ``status`` is kept up to date."""
+        yield None
+        while True:
+            left = np.flatnonzero((status == Fate.UNSTARTED) | (status == Fate.RUNNING))
+            if (status == Fate.RUNNING).any():
+                self.now.turns *= GROWTH_OF_TURNS
+            elif not left.size and not (left := self._deeper(status)).size:
+                return
+            yield left
+
+    def _deeper(self, status: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """The inputs that run again, on larger stacks."""
+        parked = np.flatnonzero(status & _FATE == Fate.PARKED)
+        if not parked.size:
+            return parked
+        stacks, frames = (status[parked] >> NUMBER) - 1, self.now.frames
+        limit = max(config.STACK_DEPTH_LIMIT, self.plan.declared_depth)
+        grown = frames.grown(np.unique(stacks).tolist(), limit)
+        if grown == frames or not self._fits(grown, parked.size):
+            return parked[:0]
+        again: np.ndarray[Any, Any] = parked[np.asarray(grown.depths)[stacks] > np.asarray(frames.depths)[stacks]]
+        self.now.frames, self.growths = grown, self.growths + 1
+        return again
+
+    def _fits(self, frames: Frames, size: int) -> bool:
+        most = self.plan.options.max_stack_bytes
+        most = most if most is not None else max(BYTES_SURELY_THERE, available() // 2)
+        return self.kernel.grid(frames, size).scratch_bytes <= most
+
+    def _pass(self, given: Arrays, results: Any, todo: np.ndarray[Any, Any] | None) -> tuple[list[Any], Any, Any]:
+        """Run some inputs: the results of all, what became of these, and what was counted.
+
+        Their number is a power of two, so that few numbers are compiled for; the last one runs as often as that takes.
+        """
+        found = len(self.kernel.shape.result_types)
+        wanted = self.size if todo is None else len(todo)
+        count = self.size if todo is None else min(self.size, 1 << (wanted - 1).bit_length())
+        with jax.transfer_guard("allow"):
+            call = self._call(count, is_first=todo is None)
+            operands = () if todo is None else (np.pad(todo, (0, count - wanted), mode="edge"), results)
+            outputs = call(*operands, *given)
+            _wait(outputs)
+            stopped, told, *words = outputs[found:]
+            said = np.asarray(told)[:wanted] if int(stopped) else 0
+            counted = [np.asarray(x).view(np.int64)[..., 0].sum(0) for x in words]
+        return outputs[:found], said, sum(counted)
+
+    def _call(self, count: int, *, is_first: bool) -> Callable[..., Any]:
+        """What runs all inputs, or some of them and puts their results in the places of those inputs."""
+        key = count, is_first, self.now.frames.depths, self.now.turns
+        if key not in self._calls:
+            call = self.kernel.calling(self.kernel.grid(self.now.frames, count, self.now.turns))
+            self._calls[key] = jax.jit(call if is_first else self._again(call))
+        return self._calls[key]
+
+    def _again(self, call: Callable[..., Any]) -> Callable[..., Any]:
+        captured, shared = len(self.kernel.shape.captured), self.plan.input_shared
+        count = len(self.kernel.shape.result_types)
+
+        def run(todo: Any, results: Arrays, *given: Any) -> list[Any]:
+            inputs = zip(given[captured:], shared, strict=True)
+            found = call(*given[:captured], *(x if is_shared else x[todo] for x, is_shared in inputs))
+            all_results = [x.at[todo].set(new) for x, new in zip(results, found[:count], strict=True)]
+            return [*all_results, *found[count:]]
+
+        return run
+
+    def _error(self, status: np.ndarray[Any, Any], stored: Arrays) -> LaneError:
+        depth = max(self.now.frames.depths, default=0)
+        limit = max(config.STACK_DEPTH_LIMIT, self.plan.declared_depth)
+        fates = np.where(status & _FATE == Fate.PARKED, Fate.PARKED, status)
+        return stop_error(self.plan, fates, depth=depth, results=stored, is_full=depth < limit)
+
+    threads = 1
+    """Parts that a batch is divided into."""
+
+    def as_text(self) -> str:
+        """The code of the lane, and what starts the threads; XLA compiles it with what is around it."""
+        return self.kernel.module.text
+
+    def cost_analysis(self) -> None:
+        """An empty analysis, as of a compiled function of JAX's: costs of kernels are not estimated."""
+
+    def memory_analysis(self) -> None:
+        """An empty analysis, as of a compiled function of JAX's."""
+
+    def stats(self, counts: Any) -> RunStats:
+        """The statistics of a run of a kernel that counts executions of blocks."""
+        shape, depth = self.kernel.shape, max(self.now.frames.depths, default=0)
+        blocks = [
+            BlockStats(block.name, block.location, int(n), int(n), cost)
+            for block, n, cost in zip(shape.program.graph, counts, shape.block_costs, strict=True)
+        ]
+        threads = self.kernel.grid(self.now.frames, self.size).threads
+        choice = (
+            f"dispatch 'kernel': {self.reason}\ncode of its own for each lane, which takes one input after the other"
+        )
+        return RunStats(tuple(blocks), self.size, threads, depth, self.growths, threads, choice)
+
+
+def _wait(outputs: Arrays) -> None:
+    """Wait for a pass so that a signal is heard; what the device has begun it does to the end of the pass."""
+    began = perf_counter()
+    while not all(x.is_ready() for x in outputs):
+        if perf_counter() - began > SECONDS_BETWEEN_LOOKS:
+            sleep(SECONDS_BETWEEN_LOOKS)

@@ -1,0 +1,125 @@
+"""A GPU as a target: thousands of lanes in flight in XLA's loop, or threads that run code of their own.
+
+A GPU that was not measured is taken for the one that was. Its host waits for the device at each test of a loop, 8 to 25
+microseconds, in which the device computes about 1e9 operations. So every block runs in each turn, up to 1e9 operations
+for all lanes and blocks together. Measured in 2026-11 on an H100 with jax 0.11 (``docs/design.md``): up to 7e8
+operations a turn, ten workloads took a half to a tenth of the time that tests took; NUTS on a Gaussian, with 96,000
+operations per lane, took a fifth with 1,000 lanes, as long with 10,000 and 1.7 times as long with 65,536.
+
+Code of its own, a thread to a lane, was measured on an H200 with jax 0.11: where a lane's values are numbers, stacks
+and small arrays, it took a 4th to an 89th of the time of XLA's loop (Collatz 89, Mandelbrot 81, quicksort 18, stack
+machine 16, Takeuchi 12, Fibonacci and continuation 10, queens 6, k-d tree 5); where they are vectors of floats, 4 to 60
+times as long (stiff 5, eight schools 4, tree network and NUTS of 100 dimensions 60).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final
+
+import jax
+import numpy as np
+
+from hlobatch.analysis.machine_flow import repeated_blocks
+from hlobatch.ir.program import Program
+from hlobatch.kernels.grid import KERNEL, Grid
+from hlobatch.kernels.processors import NVPTX, Processor
+from hlobatch.lowering.idiom import Idiom
+from hlobatch.targets.gpu import code
+from hlobatch.targets.lanes import Verdict, largest_of_lanes
+from hlobatch.targets.loop import LoopCosts
+from hlobatch.targets.profile import h100, own
+from hlobatch.targets.target import Run, Target
+from hlobatch.targets.work import Work
+
+GPU: Final = "gpu"
+"""The name that JAX has for the platform of all GPUs."""
+NVIDIA: Final = "cuda"
+"""The name that it has for that of NVIDIA's."""
+NAMES: Final = (GPU, NVIDIA, "rocm")
+"""All names of platforms of GPUs."""
+CALL: Final = "__gpu$xla.gpu.ptx"
+"""The name by which XLA knows a kernel in PTX."""
+FEW_INPUTS: Final = 1 << 14
+"""Inputs up to which a block has 32 threads, so that they are on more cores; blocks of more inputs have 64. With blocks
+of 32, continuation took 0.87 of the time for a thousand inputs, and 0.95 for ten thousand, and others as long; for a
+million, Fibonacci took 1.2 times as long, and Mandelbrot 1.5 times."""
+THREADS_OF_A_CORE: Final = 2048
+"""Threads that a multiprocessor has in flight, at most."""
+MOST_SCRATCH_BYTES: Final = 4 << 30
+"""Memory that the threads of a grid may take: where it is more, fewer threads take the inputs in turn."""
+
+
+@dataclass(frozen=True)
+class Gpu(Target):
+    """A GPU.
+
+    Attributes:
+        cores: Multiprocessors.
+        chooses_own_code: Whether code of its own is chosen for a program where it is expected to win, if the user
+            leaves it open. Off, since this version has not run on a card: ``make bench-gpu`` is what turns it on, if
+            the column of ``dispatch="kernel"`` is ahead of XLA's loop there as it was in the measurement above.
+        own_elements: Elements of the largest variable of a lane up to which a thread is chosen for it.
+    """
+
+    cores: int = 132
+    chooses_own_code: bool = False
+    own_elements: int = 256
+
+    def idiom(self, run: Run) -> Idiom:
+        del run
+        return Idiom(holds_stacks=True)
+
+    def judge(self, program: Program) -> Verdict:
+        """Numbers, stacks and small arrays run by themselves; what computes vectors of floats does not."""
+        if self.processor is None:
+            return Verdict(False, "code of its own is made for NVIDIA's GPUs")
+        if not self.chooses_own_code:
+            return Verdict(False, "code of its own is chosen on GPUs once `make bench-gpu` has measured it there")
+        if not repeated_blocks(program):
+            return Verdict(False, "no lane goes back to a block")
+        work = Work.of(program)
+        if (most := largest_of_lanes(program)) > self.own_elements:
+            return Verdict(False, f"a lane has arrays of {most:,} elements, which a thread works on one by one")
+        if work.wide + work.products > work.whole + work.floats:
+            return Verdict(False, "lanes compute vectors, which a thread works on one element after the other")
+        if work.of_floats > work.whole and work.functions:
+            return Verdict(False, "functions of floats are dear, and threads of a warp would wait for each other")
+        return Verdict(True, "a thread to each lane waits for no other, and for no test of a loop by the host")
+
+    # How a grid is started
+
+    def block(self, inputs: int) -> int:
+        """Threads of a block."""
+        return 32 if inputs <= FEW_INPUTS else 64
+
+    def threads_for(self, inputs: int, thread_bytes: int) -> int:
+        """Threads of a grid: one for each input, as far as the card has them in flight and the memory for them."""
+        block = self.block(inputs)
+        most = min(self.cores * THREADS_OF_A_CORE, MOST_SCRATCH_BYTES // max(thread_bytes, 1))
+        return max(block, min(-(-inputs // block) * block, most // block * block))
+
+    def check(self, text: str) -> None:
+        code.needed_library(text)
+
+    def call(self, text: str, grid: Grid, operands: Sequence[Any], results: Sequence[Any]) -> list[Any]:
+        block = self.block(grid.inputs)
+        sizes = {f"{what}_{axis}": 1 for what in ("grid", "block") for axis in "xyz"}
+        sizes |= {"grid_x": -(-grid.threads // block), "block_x": block, "shared_mem_bytes": 0}
+        call = jax.ffi.ffi_call(CALL, results)
+        places = tuple(np.int32(len(operands) + k) for k in range(len(results)))
+        numbers = {name: np.int32(size) for name, size in sizes.items()}
+        made = code.ptx(text + grid.constants)
+        return list(call(*operands, name=KERNEL, kernel_type="ptx", kernel_data=made, output_indices=places, **numbers))
+
+
+def gpu(platform: str) -> Gpu:
+    """The GPU of a platform, with what was measured of it."""
+    processor: Processor | None = NVPTX if platform == NVIDIA or (platform == GPU and not _is_amds()) else None
+    return Gpu(GPU, LoopCosts(own(GPU) or h100()), processor, cores=code.cores_here(Gpu.cores))
+
+
+def _is_amds() -> bool:
+    """Whether the GPUs that JAX has are AMD's."""
+    return "rocm" in jax.local_devices()[0].client.platform_version.lower()

@@ -1,0 +1,292 @@
+"""Code of its own for each lane on a GPU: the launch, and what becomes of inputs that a first pass does not finish.
+
+No test here needs a GPU. Where something is run, a CPU runs the threads of a grid one after the other
+(``on_threads.py``); where it is about the call that XLA is given, that is lowered and not run.
+"""
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+from unittest import mock
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+from on_threads import on_threads
+from own_code import WITHOUT, needs_llvm
+from shares import share
+from zoo import ZOO, ZooProgram
+
+import hlobatch as hb
+from hlobatch.kernels import jit
+from hlobatch.runtime import device_kernel
+from hlobatch.runtime.kernel_plan import device_kernel as device_kernel_of
+from hlobatch.targets.gpu import code
+from hlobatch.targets.gpu.target import Gpu
+from hlobatch.targets.registry import target_of
+
+pytestmark = needs_llvm
+
+NUMBERS = np.arange(11, dtype=np.int32)
+FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
+
+
+def fibonacci(n):
+    if n <= 1:
+        return 1
+    return fibonacci(n - 2) + fibonacci(n - 1)
+
+
+def down(n):
+    """Turns as often as its argument says, and for ever if that is negative."""
+    while n != 0:
+        n = n - 1
+    return n + 5
+
+
+def kernel(function, **options):
+    return hb.batch(function, dispatch="kernel", **options)
+
+
+# Runs
+
+
+def test_stacks_grow_for_those_that_want_more() -> None:
+    """All others keep their results; inside jit there are as many frames as declared."""
+    with on_threads():
+        batched = kernel(fibonacci, max_stack_depth=3)
+        found, stats = batched.with_stats(NUMBERS)
+        assert found.tolist() == FIBONACCI
+        assert stats.resumptions == 1
+        with pytest.raises(Exception, match="more than 3 stack frames"):
+            jax.block_until_ready(jax.jit(batched)(NUMBERS))
+        assert jax.jit(kernel(fibonacci))(NUMBERS).tolist() == FIBONACCI
+
+
+def test_stretches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A thread that has used up its turns leaves its inputs off, and they begin anew with more turns."""
+    monkeypatch.setattr(device_kernel, "FIRST_TURNS", 8)
+    n = np.asarray([3, 1000, 0, 50, 7, 2, 9, 100, 4], np.int32)
+    with on_threads():
+        runner, passes = kernel(down), []
+        with mock.patch.object(device_kernel, "_wait", lambda outputs: passes.append(len(outputs))):
+            assert runner(n).tolist() == [5] * 9
+    assert len(passes) > 3
+
+
+def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(device_kernel, "FIRST_TURNS", 100)
+    passes = iter([None, None, KeyboardInterrupt])
+
+    def wait(outputs):
+        if (error := next(passes)) is not None:
+            raise error
+
+    monkeypatch.setattr(device_kernel, "_wait", wait)
+    with on_threads(), pytest.raises(hb.Interrupted, match="when 3 of 4 inputs were finished") as caught:
+        kernel(down)(np.asarray([3, -1, 20, 7], np.int32))
+    assert list(caught.value.unfinished) == [1]
+    assert np.asarray(caught.value.outputs)[[0, 2, 3]].tolist() == [5, 5, 5]
+
+
+def test_limits_and_failures() -> None:
+    """Steps that are used up, exceptions of the user's, and recursion without an end name their inputs."""
+
+    def checked(n):
+        if n == 3:
+            raise ValueError(f"no {n}")
+        return down(n)
+
+    def endless(n):
+        return 0 if n == 1 else endless(n) + 1
+
+    with on_threads():
+        with pytest.raises(hb.StepLimitError) as steps:
+            kernel(down, max_steps=40)(np.asarray([1, 90, 2, -1], np.int32))
+        with pytest.raises(hb.LaneError, match="no 3") as failed:
+            kernel(checked)(NUMBERS)
+        with mock.patch("hlobatch.config.STACK_DEPTH_LIMIT", 64), pytest.raises(hb.StackOverflowError) as overflow:
+            kernel(endless, max_stack_depth=4)(np.asarray([1, 0, 1, 1, 5], np.int32))
+    assert list(steps.value.unfinished) == [1, 3]
+    assert list(failed.value.lanes) == [3]
+    assert np.asarray(failed.value.outputs)[[0, 1, 2, 4]].tolist() == [5] * 4
+    assert list(overflow.value.lanes) == [1, 4]
+
+
+def test_inside_jit_vmap_and_scan() -> None:
+    """With arrays that all inputs share, one that the program captures, and values computed before all lanes."""
+    table = jnp.asarray([3, 1, 4, 1, 5], jnp.int32)
+
+    def walk(n, rate):
+        total, step = 0, rate * 2 + 1
+        while n > 0:
+            total = total + table[n % 5] * step
+            n = n - 2
+        return total
+
+    def wanted(n, rate):
+        return [int(sum(int(table[k % 5]) * (rate * 2 + 1) for k in range(x, 0, -2))) for x in n]
+
+    with on_threads():
+        batched = kernel(walk, in_axes=(0, None))
+        both = jnp.stack([NUMBERS, NUMBERS[::-1]])
+        assert batched(NUMBERS, 3).tolist() == wanted(NUMBERS, 3)
+        assert jax.jit(lambda n, r: batched(n + 0, r + 1))(NUMBERS, 3).tolist() == wanted(NUMBERS, 4)
+        twice = jax.vmap(batched, in_axes=(0, None))(both, 3)
+        assert twice.tolist() == [wanted(row, 3) for row in np.asarray(both)]
+        _, found = jax.lax.scan(lambda carry, row: (carry, batched(row, 3)), 0, both)
+        assert found.tolist() == twice.tolist()
+
+
+def test_statistics_are_those_of_a_cpu() -> None:
+    counted = [kernel(fibonacci).with_stats(NUMBERS)[1]]
+    with on_threads():
+        counted.append(kernel(fibonacci).with_stats(NUMBERS)[1])
+    assert [b.executions for b in counted[0].blocks] == [b.executions for b in counted[1].blocks]
+
+
+def test_derivatives_by_what_lanes_share() -> None:
+    """Their sum over lanes is XLA's there: threads of a grid have no sums of their own."""
+
+    def grown(x, rate):
+        y = x
+        while y < 10:
+            y = y * rate
+        return y
+
+    def loss(rate, function):
+        return function(x, rate).sum()
+
+    x = np.linspace(0.5, 3, 7, dtype=np.float32)
+    wanted = jax.grad(lambda r: loss(r, hb.batch(grown, in_axes=(0, None))))(1.7)
+    with on_threads():
+        found = jax.grad(lambda r: loss(r, kernel(grown, in_axes=(0, None))))(1.7)
+        inside = jax.jit(jax.grad(lambda r: loss(r, kernel(grown, in_axes=(0, None)))))(1.7)
+    np.testing.assert_allclose([found, inside], [wanted, wanted], rtol=1e-5)
+
+
+# The choice
+
+
+def test_own_code_is_not_chosen_before_it_was_measured() -> None:
+    with on_threads():
+        _, stats = hb.batch(down).with_stats(NUMBERS)
+    assert "once `make bench-gpu` has measured it" in stats.choice
+
+
+def test_own_code_is_chosen_where_it_wins() -> None:
+    """Where lanes compute numbers and keep stacks, and not where their values are vectors, once that is turned on."""
+
+    def turned(x, a):
+        while x[0] > 0:
+            x = jnp.tanh(a @ x) - 0.1
+        return x
+
+    chosen = replace(target_of("cuda"), chooses_own_code=True)
+    x, a = np.ones((3, 40), np.float32), np.ones((3, 40, 40), np.float32)
+    traced = [hb.batch(f).trace(*given) for f, *given in ((fibonacci, NUMBERS), (down, NUMBERS), (turned, x, a))]
+    judged = [chosen.judge(each.plan.programs.of_a_lane) for each in traced]
+    assert [verdict.by_themselves for verdict in judged] == [True, True, False]
+    with on_threads(chooses_own_code=True):
+        _, stats = hb.batch(down).with_stats(NUMBERS)
+        assert hb.batch(fibonacci)(NUMBERS).tolist() == FIBONACCI
+    assert "dispatch 'kernel'" in stats.choice
+
+
+def test_amds_gpus_have_a_reason() -> None:
+    assert "NVIDIA" in target_of("rocm").judge(hb.batch(down).trace(NUMBERS).plan.programs.of_a_lane).reason
+
+
+@pytest.mark.parametrize(("inputs", "bytes_"), [(1, 0), (100, 1 << 20), (10_000, 0), (1_000_000, 64), (50, 1 << 40)])
+def test_threads_of_a_grid(inputs: int, bytes_: int) -> None:
+    """Whole blocks, no more than the card has in flight or there is memory for, and enough for few inputs."""
+    target = Gpu("gpu", target_of("cuda").loop)
+    threads, block = target.threads_for(inputs, bytes_), target.block(inputs)
+    assert threads % block == 0
+    assert block <= threads < inputs + block or threads == block
+    assert threads <= 132 * 2048
+    assert threads == block or threads * bytes_ <= 4 << 30
+
+
+# The call
+
+
+def lowered(function, *avals) -> str:
+    """What XLA is given for an NVIDIA GPU, where there is none."""
+    return jax.jit(function).trace(*avals).lower(lowering_platforms=("cuda",)).as_text()
+
+
+def test_the_call_that_xla_is_given() -> None:
+    """One call in an ordinary module; operands first, then results, what became of inputs, and scratch memory."""
+    text = lowered(lambda n: kernel(down)(n) + 1, jax.ShapeDtypeStruct((1000,), np.int32))
+    assert text.count("stablehlo.custom_call") == text.count("@__gpu$xla.gpu.ptx") == 1
+    for part in ('kernel_type = "ptx"', 'name = "kernel"', "grid_x = 32 ", "block_x = 32 ", "shared_mem_bytes = 0 "):
+        assert part in text
+    assert "output_indices = [1 : i32, 2 : i32, 3 : i32]" in text
+    code_ = re.search(r'kernel_data = "([^"]*)"', text)[1]
+    assert ".visible .entry kernel(" in code_
+    assert ".target sm_80\\0A" in code_, "not code to be debugged"
+    assert code_.count(".param .u64") == 4
+
+
+def test_where_nobody_asks_for_it_xla_has_its_loop() -> None:
+    text = lowered(hb.batch(down), jax.ShapeDtypeStruct((1000,), np.int32))
+    assert "custom_call" not in text
+    assert "stablehlo.while" in text
+
+
+def test_without_the_library_of_functions() -> None:
+    """A program that computes none has a kernel; another says what is missing and where it comes from."""
+
+    def cooled(x):
+        while x > 1:
+            x = x - jnp.exp(-x)
+        return x
+
+    aval = jax.ShapeDtypeStruct((100,), np.float32)
+    with mock.patch("hlobatch.targets.gpu.code._library", return_value=None):
+        assert "__gpu$xla.gpu.ptx" in lowered(kernel(lambda n: down(n)), jax.ShapeDtypeStruct((9,), np.int32))
+        with pytest.raises(hb.KernelError, match="nvidia-cuda-nvcc"):
+            lowered(kernel(cooled), aval)
+
+
+def test_gangs_are_of_cpus() -> None:
+    with on_threads(), pytest.raises(hb.KernelError, match="gangs run on CPUs"):
+        hb.batch(down, dispatch="gang")(NUMBERS)
+
+
+# The code
+
+
+def third_by_day() -> Iterator[Any]:
+    """The zoo, of which two thirds are for the night."""
+    for program in ZOO:
+        by_day = program.name in WITHOUT or share(program.name, range(3)) == (0,)
+        yield pytest.param(program, id=program.name, marks=() if by_day else pytest.mark.slow)
+
+
+@pytest.mark.parametrize("program", [*third_by_day()])
+def test_llvm_takes_the_code_of_a_gpu(program: ZooProgram) -> None:
+    """The same lane, with its stacks side by side with those of others."""
+    if program.name in WITHOUT:
+        with pytest.raises(hb.KernelError, match=WITHOUT[program.name]):
+            of_a_card(program)
+        return
+    text = of_a_card(program)
+    assert "define ptx_kernel void @kernel(" in text
+    jit.check(text)
+
+
+def of_a_card(program: ZooProgram) -> str:
+    """The code of a program as LLVM IR, for a thousand inputs."""
+    target = target_of("cuda")
+    with mock.patch.object(Gpu, "check"):
+        found = device_kernel_of(program.traced.plan, target)
+    return found.module.text + found.grid(found.declared_frames, 1000).constants
+
+
+def test_ptx_is_made_of_it() -> None:
+    program = next(program for program in ZOO if program.name == "fibonacci")
+    assert ".visible .entry kernel(" in code.ptx(of_a_card(program), (9, 0))
