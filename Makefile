@@ -24,6 +24,7 @@ lint_group := $(VENV)/.group-lint
 demo_group := $(VENV)/.group-demo
 examples_group := $(VENV)/.group-examples
 bench_group := $(VENV)/.group-benchmarks
+site_group := $(VENV)/.group-site
 
 .PHONY: help
 help: ## print this list
@@ -79,6 +80,11 @@ test-accelerator: $(test_group) ## run all programs in all forms on the accelera
 generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables
 	$(python) -m hlobatch.dialect.generate
 	$(python) test/py/generated_docs.py
+
+.PHONY: site
+site: $(package) $(site_group) ## make the documentation as a site, in build/site
+	$(python) -m sphinx --quiet --fail-on-warning --keep-going docs build/site
+	@echo build/site/index.html
 
 .PHONY: format
 format: $(lint_group) ## rewrite the sources in the one format

@@ -16,6 +16,8 @@ import tomllib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import error_pages
+
 import hlobatch as hb
 from benchmarks import plots, registry
 from hlobatch import cli
@@ -24,7 +26,10 @@ from hlobatch.frontend.support import SUPPORTED, UNSUPPORTED
 from hlobatch.ir import verifier
 
 ROOT = Path(__file__).parents[2]
-DOCUMENTS = (ROOT / "docs/architecture.md", ROOT / "docs/language.md", ROOT / "docs/design.md", ROOT / "README.md")
+DOCUMENTS = tuple(
+    ROOT / name
+    for name in ("docs/architecture.md", "docs/language.md", "docs/design.md", "README.md", "docs/errors.md")
+)
 
 SECTION = re.compile(r"(<!-- generated: (\w+) -->\n)(.*?)(<!-- end -->)", re.DOTALL)
 CONSOLE = re.compile(r"(```console\n\$ hlobatch ([^\n]*)\n)(.*?)(```)", re.DOTALL)
@@ -47,15 +52,11 @@ def folders() -> Iterator[Path]:
         yield from sorted(inner.parent for inner in folder.glob("*/__init__.py"))
 
 
-def modules() -> str:
-    """A table of the modules of each folder."""
-    parts = []
-    for folder in folders():
-        files = sorted(file for file in folder.glob("*.py") if file.name != "__init__.py")
-        title = first_line(folder / "__init__.py").removeprefix("hlobatch: ")
-        rows = [f"| `{file.name}` | {first_line(file)} |" for file in files]
-        parts.append("\n".join([f"| `{folder.relative_to(ROOT)}/` | {title} |", "|---|---|", *rows]))
-    return "\n\n".join(parts) + "\n"
+def folder_table() -> str:
+    """A table of the folders of the package."""
+    rows = [(folder, first_line(folder / "__init__.py").removeprefix("hlobatch: ")) for folder in folders()]
+    lines = [f"| `{folder.relative_to(ROOT)}/` | {title} |" for folder, title in rows]
+    return "\n".join(["| Folder | |", "|---|---|", *lines]) + "\n"
 
 
 def layers() -> list[list[str]]:
@@ -169,7 +170,7 @@ def optimizations() -> str:
 
 
 SECTIONS: dict[str, Callable[[], str]] = {
-    "modules": modules,
+    "folders": folder_table,
     "layers": numbered_layers,
     "rules": rules,
     "supported": supported,
@@ -177,6 +178,7 @@ SECTIONS: dict[str, Callable[[], str]] = {
     "functions": functions,
     "optimizations": optimizations,
     "figures": figures,
+    "errors": error_pages.page_text,
 }
 
 

@@ -1,0 +1,53 @@
+"""How Sphinx makes a site of these pages: ``make site``."""
+
+import sys
+from pathlib import Path
+from typing import Any
+
+from pygments.lexers.special import TextLexer
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT), str(ROOT / "test/py")]
+
+import error_pages  # noqa: E402
+
+import hlobatch  # noqa: E402
+
+project = "hlobatch"
+author = "The hlobatch authors"
+release = hlobatch.__version__
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.viewcode",
+    "sphinx_copybutton",
+]
+source_suffix = {".md": "markdown"}
+exclude_patterns = ["_build"]
+myst_heading_anchors = 4
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True
+suppress_warnings = ["myst.xref_missing"]  # links to files of the repository, which are no pages
+
+autodoc_member_order = "bysource"
+autodoc_typehints = "description"
+autodoc_typehints_description_target = "documented"
+napoleon_use_ivar = True
+default_role = "code"
+
+smartquotes = False
+html_theme = "furo"
+html_title = "hlobatch"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+
+MESSAGES = "messages.md"
+"""Made here, and not kept in the repository."""
+
+
+def setup(app: Any) -> None:
+    """MLIR has no colors; the page of messages is made from the tests."""
+    app.add_lexer("mlir", TextLexer)
+    (ROOT / "docs" / MESSAGES).write_text(error_pages.messages_text(), encoding="utf-8")
