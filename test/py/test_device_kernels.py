@@ -20,6 +20,7 @@ from shares import share
 from zoo import ZOO, ZooProgram
 
 import hlobatch as hb
+from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler
 from hlobatch.kernels import jit
 from hlobatch.runtime import device_kernel
 from hlobatch.runtime.kernel_plan import device_kernel as device_kernel_of
@@ -285,6 +286,29 @@ def of_a_card(program: ZooProgram) -> str:
     with mock.patch.object(Gpu, "check"):
         found = device_kernel_of(program.traced.plan, target)
     return found.module.text + found.grid(found.declared_frames, 1000).constants
+
+
+needs_assembler = pytest.mark.skipif(
+    assembler() is None or code._library() is None, reason="`ptxas` and libdevice, of nvidia-cuda-nvcc, are not there"
+)
+
+
+@needs_assembler
+@pytest.mark.slow
+@pytest.mark.parametrize("program", ZOO, ids=lambda program: program.name)
+def test_nvidias_assembler_takes_it(program: ZooProgram) -> None:
+    """For an A100, an H100 and a B200; what it reports is what ``python -m benchmarks.ahead_of_time ptxas`` prints."""
+    if program.name not in WITHOUT:
+        ptx = code.ptx(of_a_card(program), (8, 0))
+        assert all(0 < assembled(ptx, card).registers <= 255 for card in CARDS)
+
+
+@needs_assembler
+def test_numbers_take_no_memory() -> None:
+    """Of code that computes numbers, all is in registers but for the frames of its stack."""
+    for function in (down, fibonacci):
+        report = assembled(Code.of(kernel(function).trace(NUMBERS)).ptx, "sm_90")
+        assert report.spilled == 0
 
 
 def test_ptx_is_made_of_it() -> None:

@@ -1,0 +1,241 @@
+"""Compiles a workload for a GPU or a TPU that is not there: `python -m benchmarks.ahead_of_time cuda|tpu WORKLOAD`.
+
+    python -m benchmarks.ahead_of_time cuda fibonacci --inputs 10000 --dispatch kernel
+    python -m benchmarks.ahead_of_time tpu  fibonacci
+    python -m benchmarks.ahead_of_time ptxas
+
+XLA's compilers for both run where neither is: the one for NVIDIA's GPUs is told in words which card it compiles for.
+They come with packages, each in an environment of its own (Python 3.12 or later; there is no driver needed):
+
+    cuda:   pip install . --group ahead-of-time-cuda
+    tpu:    pip install . --group ahead-of-time-tpu
+
+It prints how long that took, the memory that a run takes, and what a run does: for a GPU the kernels and the loops that
+the host runs, one on a line, those within a loop indented; for a TPU how often each kind of operation occurs, and the
+cycles that the compiler expects of each fusion. Of code of a lane's own it prints the registers, the stack and the
+spills that `ptxas` reports. `ptxas` in place of a platform prints that table for all workloads and three cards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import collections
+import importlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final, NamedTuple
+from unittest import mock
+
+CARDS: Final = ("sm_80", "sm_90", "sm_100")
+"""An A100, an H100 or H200, and a B200."""
+H100: Final = """
+gpu_device_info {
+  threads_per_block_limit: 1024 threads_per_warp: 32 shared_memory_per_block: 49152 shared_memory_per_core: 233472
+  threads_per_core_limit: 2048 core_count: 132 fpus_per_core: 128 block_dim_limit_x: 2147483647 block_dim_limit_y: 65535
+  block_dim_limit_z: 65535 memory_bandwidth: 3352320000000 l2_cache_size: 52428800 clock_rate_ghz: 1.98
+  device_memory_size: 84929347584 shared_memory_per_block_optin: 232448 cuda_compute_capability { major: 9 }
+  registers_per_core_limit: 65536 registers_per_block_limit: 65536
+}
+platform_name: "CUDA" dnn_version_info { major: 9 minor: 7 } runtime_version { major: 12 minor: 9 patch: 0 }
+device_description_str: "NVIDIA H100 80GB HBM3"
+"""
+"""The GPU to compile for, as XLA describes devices to itself."""
+TPU: Final = "v5e:2x2"
+DUMP: Final = "--xla_dump_to={} --xla_dump_hlo_as_text --xla_dump_emitter_re=.* --xla_gpu_autotune_level=0"
+"""What XLA's compiler for GPUs is asked for: nothing can be tried out on a card that is not there."""
+MOST_LINE: Final = 150
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; returns the exit status."""
+    parser = argparse.ArgumentParser("python -m benchmarks.ahead_of_time", description=__doc__)
+    parser.add_argument("platform", choices=["cuda", "tpu", "ptxas"])
+    parser.add_argument("workload", nargs="?", default="fibonacci", help="one of benchmarks/kernels.py")
+    parser.add_argument("--inputs", type=int, help="in the batch; as many as the workload has if not given")
+    parser.add_argument("--dispatch", default="auto", help="as in hb.batch")
+    args = parser.parse_args(arguments)
+    if args.platform == "ptxas":
+        os.environ["JAX_PLATFORMS"] = "cpu"
+        for line in table():
+            print(line, flush=True)
+        return 0
+    with tempfile.TemporaryDirectory() as folder:
+        prepare(args.platform, folder)
+        traced = traced_for(args.platform, args.workload, args.inputs, args.dispatch)
+        compiled, seconds = compile_for(args.platform, traced)
+        print(f"compiled in {seconds:.2f} s; {compiled.memory_analysis().temp_size_in_bytes:,} bytes of memory")
+        print(*(of_gpu(folder) if args.platform == "cuda" else of_tpu(compiled.as_text())), sep="\n")
+        if args.dispatch == "kernel":
+            print(header(), reported(args.workload, Code.of(traced)), sep="\n")
+    return 0
+
+
+def prepare(platform: str, folder: str) -> None:
+    """Set what XLA reads when it is loaded, which is not yet: JAX itself runs on the CPU."""
+    os.environ |= {"CUDA_VISIBLE_DEVICES": "-1", "TPU_SKIP_MDS_QUERY": "1", "JAX_PLATFORMS": "cpu"}
+    if platform == "cuda":
+        os.environ["XLA_FLAGS"] = DUMP.format(folder)
+        tools = next((Path(p) / "nvidia" / "cuda_nvcc" / "bin" for p in sys.path if (Path(p) / "nvidia").is_dir()), "")
+        os.environ["PATH"] += os.pathsep + str(tools)
+
+
+def traced_for(platform: str, workload: str, inputs: int | None, dispatch: str) -> Any:
+    """A workload as it is traced where JAX has such devices."""
+    import hlobatch as hb
+    from benchmarks.kernels import CASES
+
+    name, made, count = CASES[workload]
+    module = importlib.import_module(f"benchmarks.workloads.{workload}")
+    function, arguments = getattr(module, name), getattr(module, made)(inputs or count)
+    static = tuple(function.static)
+    with elsewhere(platform):
+        return hb.batch(function.function, in_axes=function.in_axes, static_argnames=static, dispatch=dispatch).trace(
+            *arguments
+        )
+
+
+def elsewhere(platform: str) -> Any:
+    """A context in which how a batch runs is chosen as for a platform."""
+    return mock.patch("jax.default_backend", return_value="gpu" if platform == "cuda" else platform)
+
+
+def compile_for(platform: str, traced: Any) -> tuple[Any, float]:
+    """What XLA compiles a run to, without what Python would be told of lanes that have no result; and the seconds."""
+    import jax
+    from jax.sharding import SingleDeviceSharding
+
+    from hlobatch.runtime.primitive import run_within
+
+    where = SingleDeviceSharding(device(platform))
+    placed = [jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=where) for x in traced.call.physical()]
+    with elsewhere(platform), traced.plan.as_typed():
+        began = time.perf_counter()
+        compiled = jax.jit(lambda *inputs: run_within(traced.plan, inputs)).trace(*placed).lower().compile()
+    return compiled, time.perf_counter() - began
+
+
+def device(platform: str) -> Any:
+    """A device to compile for, and not to run on."""
+    from jax.experimental import topologies
+
+    if platform == "cuda":
+        return topologies.get_topology_desc(platform="cuda", target_config=H100, topology="1x1x1").devices[0]
+    return topologies.get_topology_desc(platform="tpu", topology_name=TPU).devices[0]
+
+
+# What is printed
+
+
+def of_gpu(folder: str) -> Iterator[str]:
+    """The kernels and loops that the host runs, in order."""
+    newest = max(Path(folder).glob("*thunk_sequence.txt"), key=lambda path: path.stat().st_mtime)
+    for line in newest.read_text().splitlines():
+        yield line[:MOST_LINE]
+
+
+def of_tpu(text: str) -> Iterator[str]:
+    """How often each kind of operation occurs, and the cycles that the compiler expects, by computation."""
+    computation, cycles = "?", collections.defaultdict[str, list[int]](list)
+    for line in text.splitlines():
+        if head := re.match(r"(?:ENTRY )?%(\S+) \(", line):
+            computation = head[1]
+        if found := re.search(r'estimated_cycles":"?(\d+)', line):
+            cycles[computation].append(int(found[1]))
+    kinds = r"\s(while|conditional|fusion|copy|scatter|gather|dynamic-update-slice|dot|sort)\("
+    yield ", ".join(f"{count} of {kind}" for kind, count in collections.Counter(re.findall(kinds, text)).items())
+    for name, each in cycles.items():
+        yield f"{name}: {len(each)} fusions, {sum(each):,} cycles: {each}"
+
+
+# Code of a lane's own
+
+
+class Code(NamedTuple):
+    """PTX of a lane's code, and the memory that it takes besides."""
+
+    ptx: str
+    stack_bytes: int
+    local_bytes: int
+
+    @classmethod
+    def of(cls, traced: Any, inputs: int = 1000) -> Code:
+        """The code of what was traced, for some inputs.
+
+        Raises:
+            NoKernelError: There is none, or functions that it calls are nowhere.
+        """
+        from hlobatch.runtime.kernel_plan import device_kernel
+        from hlobatch.targets.gpu import code
+        from hlobatch.targets.registry import target_of
+
+        kernel = device_kernel(traced.plan, target_of("cuda"))
+        grid = kernel.grid(kernel.declared_frames, inputs)
+        return cls(code.ptx(kernel.module.text + grid.constants, (8, 0)), grid.stack_bytes, grid.local_bytes)
+
+
+class Report(NamedTuple):
+    """What `ptxas` says of a kernel on a card; bytes of each thread."""
+
+    registers: int
+    stack: int
+    spilled: int
+
+
+def assembler() -> str | None:
+    """Where `ptxas` is: on the path, or where packages of CUDA lie."""
+    places = [Path(p) / "nvidia" / name / "bin" / "ptxas" for p in sys.path for name in ("cuda_nvcc", "cu13")]
+    found = next((str(place) for place in places if place.is_file()), None)
+    return found or shutil.which("ptxas") or shutil.which("ptxas", path="/usr/local/cuda/bin")
+
+
+def assembled(ptx: str, card: str) -> Report:
+    """What `ptxas` makes of code.
+
+    Raises:
+        RuntimeError: It does not take it, or is not there.
+    """
+    if (tool := assembler()) is None:
+        raise RuntimeError("there is no `ptxas`, which the package nvidia-cuda-nvcc brings")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "kernel.ptx"
+        file.write_text(ptx)
+        command = [tool, f"-arch={card}", "-v", str(file), "-o", str(Path(folder) / "kernel.cubin")]
+        run = subprocess.run(command, capture_output=True, text=True, check=False)
+    if run.returncode:
+        raise RuntimeError(f"ptxas does not take it for {card}: {run.stderr[:500]}")
+    numbers = r"(\d+) bytes stack frame, (\d+) bytes spill stores", r"Used (\d+) registers"
+    (stack, spilled), (registers,) = (re.search(pattern, run.stderr).groups() for pattern in numbers)  # type: ignore[union-attr]
+    return Report(int(registers), int(stack), int(spilled))
+
+
+def header() -> str:
+    """The head of a table of reports."""
+    cards = " | ".join(f"{card}: registers, stack, spills" for card in CARDS)
+    return f"| workload | {cards} | frames | scratch |\n|---|{'---|' * len(CARDS)}---|---|"
+
+
+def reported(name: str, code: Code) -> str:
+    """A row of that table; bytes of each thread."""
+    reports = (assembled(code.ptx, card) for card in CARDS)
+    cells = " | ".join(f"{r.registers}, {r.stack:,}, {r.spilled:,}" for r in reports)
+    return f"| {name} | {cells} | {code.stack_bytes:,} | {code.local_bytes:,} |"
+
+
+def table() -> Iterator[str]:
+    """The table of all workloads."""
+    from benchmarks.kernels import CASES
+
+    yield header()
+    for name in CASES:
+        yield reported(name, Code.of(traced_for("cuda", name, None, "kernel")))
+
+
+if __name__ == "__main__":
+    sys.exit(main())
