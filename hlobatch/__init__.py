@@ -7,6 +7,7 @@ counter, and one step runs one basic block for all members that wait there.
 from hlobatch import instructions, stackless, virtual_machine
 from hlobatch.analysis.surroundings import Surroundings
 from hlobatch.api import BatchedFunction, batch, disable_batching, sync, truthy
+from hlobatch.console import Progress
 from hlobatch.context import Context
 from hlobatch.diagnostics import (
     ArtifactError,
@@ -20,7 +21,9 @@ from hlobatch.diagnostics import (
     ParseError,
     ProfileError,
     StackOverflowError,
+    StateError,
     StepLimitError,
+    TimeLimitError,
     UndefinedVariableError,
     UnsupportedSyntaxError,
     VerificationError,
@@ -31,8 +34,10 @@ from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.prelude import stands_for
 from hlobatch.runtime.callers import at_the_call
+from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.stats import BlockStats, RunStats
 from hlobatch.stages import Compiled, Lowered, Traced
+from hlobatch.streaming import Stream, stream
 from hlobatch.transforms.optimizations import Optimizations
 from hlobatch.value_and_grad import value_and_grad
 
@@ -57,11 +62,16 @@ __all__ = [
     "ParseError",
     "ProfileError",
     "Program",
+    "Progress",
+    "RunState",
     "RunStats",
     "StackOverflowError",
+    "StateError",
     "StepLimitError",
+    "Stream",
     "Surroundings",
     "TensorType",
+    "TimeLimitError",
     "Traced",
     "Type",
     "UndefinedVariableError",
@@ -78,6 +88,7 @@ __all__ = [
     "load",
     "stackless",
     "stands_for",
+    "stream",
     "sync",
     "truthy",
     "value_and_grad",

@@ -19,6 +19,7 @@ from hlobatch._jax import is_tracer, is_tracing, looked_for, tracing_context
 from hlobatch.analysis.facts import Facts
 from hlobatch.analysis.surroundings import UNCHANGING
 from hlobatch.analysis.tracing import is_one_lane
+from hlobatch.console import Progress
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, UnsupportedSyntaxError, hiding_internal_frames, shown
 from hlobatch.frontend.asked import Lowered
 from hlobatch.frontend.callees import BATCH_MARK, SYNC_MARK
@@ -28,11 +29,13 @@ from hlobatch.frontend.to_program import program_and_facts
 from hlobatch.gradients.inner import with_inner_gradients
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Static
+from hlobatch.runtime import long_runs
 from hlobatch.runtime.arguments import Binder, Call
 from hlobatch.runtime.callers import caller
 from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.kept import Kept, Made
+from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.pickling import reduced, restore
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.room import MORE_ROOM, fits_with, is_outgrown
@@ -191,6 +194,7 @@ class BatchedFunction(Generic[P, R]):
             StepLimitError: Some inputs used up ``max_steps``; the results of all others are in the error.
             StackOverflowError: Some inputs need more stack than there can be; the results of all others are in the
                 error.
+            TimeLimitError: ``timeout`` was over; what was finished is in the error.
             Interrupted: The user pressed Ctrl-C; what was finished is in the error.
         """
         error: HloBatchError
@@ -314,6 +318,74 @@ class BatchedFunction(Generic[P, R]):
         call, plan = self._planned(args, kwargs, abstract=True)
         return Traced(plan, call, self._bind)
 
+    @hiding_internal_frames
+    def start(self, *args: P.args, **kwargs: P.kwargs) -> RunState:
+        """Begin a run that can be left, kept in a file, and gone on with: its state before the first turn.
+
+        Such a run goes in XLA's loop over all lanes, whatever a call would do, and gives the same bits however often it
+        is left.
+
+        Args:
+            *args: As for a call.
+            **kwargs: As for a call.
+
+        Returns:
+            The state, a pytree of arrays. Inside ``jax.jit`` it is traced.
+
+        Raises:
+            HloBatchError: What a call raises of the code or the types.
+        """
+        call, plan = self._planned(args, kwargs)
+        return long_runs.start(plan, call)
+
+    @hiding_internal_frames
+    def advance(self, state: RunState, steps: int) -> RunState:
+        """Go on with a run, and leave it again.
+
+        Args:
+            state: Of a run of this function. It stays as it is, and can be gone on from again.
+            steps: Turns of the loop, at most; a turn runs a block, or all of them, for the lanes that wait there. A run
+                that cannot be endless goes to its end. Inside ``jax.jit`` this may be traced, and stacks do not grow.
+
+        Returns:
+            The state then. ``state.done`` says how many inputs came to their end, ``state.is_done`` whether all did.
+
+        Raises:
+            StateError: The state is of another function, or what the function reads outside has changed since.
+            ValueError: ``steps`` is negative, or no int.
+            Interrupted: The user pressed Ctrl-C; how far it came is in ``state`` of the exception.
+        """
+        if not (is_tracer(steps) or (is_int(steps) and steps >= 0)):
+            raise ValueError(f"steps is an int that is not negative, not {steps!r}")
+        self._check_own(state)
+        return long_runs.advance(state, steps)
+
+    @hiding_internal_frames
+    def finish(self, state: RunState) -> R:
+        """Go on with a run to its end.
+
+        Args:
+            state: Of a run of this function. It stays as it is.
+
+        Returns:
+            What a call gives.
+
+        Raises:
+            StateError: The state is of another function, or what the function reads outside has changed since.
+            HloBatchError: Whatever else a call raises, such as ``LaneError`` with the results of all others.
+            Interrupted: The user pressed Ctrl-C; how far it came is in ``state`` of the exception.
+        """
+        self._check_own(state)
+        return state.kind.plan.result(long_runs.finish(state))  # type: ignore[no-any-return]
+
+    def _check_own(self, state: RunState) -> None:
+        """See to it that a state is of a run of this function, with all that it reads outside as it was."""
+        if not isinstance(state, RunState):
+            raise TypeError(f"a state is what start(…) of {self._binder.name!r} gives, not {state!r}")
+        plans = self._made(state.kind.call).plans.values()
+        if not any(state.kind.plan is plan for plan in plans):
+            raise state.kind.foreign()
+
     @property
     def signature(self) -> inspect.Signature:
         """The parameters of the function."""
@@ -425,6 +497,10 @@ class BoundFunction(Generic[Q, R]):
         """Run the function on a batch, and count what ran, as ``BatchedFunction.with_stats`` does."""
         return self.__func__.with_stats(self.__self__, *args, **kwargs)
 
+    def start(self, *args: Q.args, **kwargs: Q.kwargs) -> RunState:
+        """Begin a run that can be left, as ``BatchedFunction.start`` does."""
+        return self.__func__.start(self.__self__, *args, **kwargs)
+
     def trace(self, *args: Any, **kwargs: Any) -> Traced:
         """Build the program, as ``BatchedFunction.trace`` does.
 
@@ -479,6 +555,8 @@ class BatchOptions(TypedDict, total=False):
     optimizations: Optimizations
     max_tape: int
     checkpoint_loops: bool
+    timeout: float | None
+    progress: bool | Callable[[Progress], object]
 
 
 @overload
@@ -505,6 +583,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
     optimizations: Optimizations = ALL,
     max_tape: int = 256,
     checkpoint_loops: bool = False,
+    timeout: float | None = None,
+    progress: bool | Callable[[Progress], object] = False,
     **others: Any,
 ) -> Any:
     """Turn a function of one example into a function of a batch. A decorator, with or without options.
@@ -541,6 +621,10 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         checkpoint_loops: Whether a reverse-mode derivative goes back through loops stretch by stretch, each of which it
             computes again, so that the tape of ``n`` turns is as long as the root of ``2 n``, and some more: for loops
             of very many turns, whose turns are computed twice then.
+        timeout: Seconds that a call may take, when the function is called by itself and not inside another JAX
+            transformation; it is looked at after some tenths of a second each. None for no limit.
+        progress: Whether such a call tells how far it is, in a line on standard error or in a notebook's output; or a
+            function that is told instead, with an ``hb.Progress``.
         **others: Options of ``jax.jit`` and ``jax.vmap``, which are refused with what to do instead.
 
     Returns:
@@ -581,6 +665,8 @@ def batch(  # noqa: PLR0913  # users expect one flat list of keywords
         max_stack_bytes,
         max_tape,
         checkpoint_loops,
+        timeout,
+        progress,
     )
 
     def decorate(function: Callable[..., Any]) -> BatchedFunction[..., Any]:

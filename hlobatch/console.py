@@ -1,4 +1,4 @@
-"""What a command prints -> standard output, or an error of ours that says why it cannot be written."""
+"""What is told on the way: what a command prints, on standard output, and how far a run is, on standard error."""
 
 from __future__ import annotations
 
@@ -6,9 +6,12 @@ import contextlib
 import os
 import sys
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from hlobatch.diagnostics import HloBatchError
+
+BAR_CHARACTERS: Final = 30
+"""Of a bar of progress."""
 
 
 class UsageError(Exception):
@@ -54,3 +57,61 @@ def _writing() -> Iterator[None]:
 def _discard() -> None:
     """Let nobody read the rest: Python would fail again as it writes that at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+class Progress(NamedTuple):
+    """How far a run is.
+
+    Attributes:
+        name: The user's name for the function.
+        done: Inputs that have come to their end.
+        total: Inputs in all; None if that is not known.
+        seconds: Since the run began.
+        is_last: Whether nothing more is told of it.
+    """
+
+    name: str
+    done: int
+    total: int | None
+    seconds: float
+    is_last: bool = False
+
+    def __str__(self) -> str:
+        if self.total is None:
+            speed = f"{self.done / self.seconds:,.0f} a second" if self.seconds else ""
+            return f"{self.name}: {self.done:,} inputs  {self.seconds:.1f} s  {speed}"
+        filled = BAR_CHARACTERS * self.done // max(self.total, 1)
+        bar = "█" * filled + "░" * (BAR_CHARACTERS - filled)
+        return f"{self.name} {bar} {self.done:,} of {self.total:,} inputs  {self.seconds:.1f} s"
+
+
+class Line:
+    """A line on standard error, or an output of a notebook's cell, that is written over itself."""
+
+    def __init__(self) -> None:
+        self._handle: Any = None
+        self._width = 0
+
+    def __call__(self, progress: Progress) -> None:
+        """Tell how far a run is."""
+        if _shows_outputs():
+            self._show(progress)
+            return
+        text = str(progress)
+        sys.stderr.write(f"\r{text.ljust(self._width)}{chr(10) if progress.is_last else ''}")
+        sys.stderr.flush()
+        self._width = len(text)
+
+    def _show(self, progress: Progress) -> None:
+        display: Any = sys.modules["IPython"].display.display
+        shown = {"text/plain": str(progress)}
+        if self._handle is None:
+            self._handle = display(shown, raw=True, display_id=True)
+        else:
+            self._handle.update(shown, raw=True)
+
+
+def _shows_outputs() -> bool:
+    """Whether a notebook is there to show what is displayed."""
+    shell = sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
+    return shell is not None and hasattr(shell, "kernel")

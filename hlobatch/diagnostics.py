@@ -310,6 +310,23 @@ class StepLimitError(LaneError):
     """
 
 
+class TimeLimitError(LaneError, TimeoutError):
+    """Some inputs had not been finished when the ``timeout`` of a call was over; what was finished is kept.
+
+    Fix: raise ``timeout``, or go on from time to time with ``f.start``, ``f.advance`` and ``f.finish``.
+    """
+
+
+class StateError(HloBatchError):
+    """A state is none of a run that this function can go on with.
+
+    It is of another function, of arguments of other types, of a function that has changed since, or of another version
+    of hlobatch or JAX.
+
+    Fix: begin a new run with ``f.start``.
+    """
+
+
 class Interrupted(KeyboardInterrupt):
     """The user interrupted a run (Ctrl-C); what was finished until then is kept.
 
@@ -317,10 +334,12 @@ class Interrupted(KeyboardInterrupt):
         outputs: The results of the whole batch; rows of inputs that are unfinished are not meaningful. None if the run
             was interrupted before any came back.
         unfinished: Indices of all inputs without a result.
+        state: Where ``f.advance`` or ``f.finish`` was interrupted, how far it came, to go on from; else None.
     """
 
     def __init__(self, message: str, *, outputs: Any = None, unfinished: Collection[int] = ()) -> None:
         super().__init__(message)
+        self.state: Any = None
         self.outputs = outputs
         self.unfinished = tuple(int(lane) for lane in unfinished)
 

@@ -33,7 +33,6 @@ from hlobatch.lowering.module.splice import Splicer, type_of
 from hlobatch.lowering.module.while_loop import loop
 from hlobatch.lowering.state import ending
 from hlobatch.lowering.state.captures import Captures, captures
-from hlobatch.lowering.state.footprint import capture_slot
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.turns.beginning import beginning_of
 from hlobatch.lowering.turns.dispatch import CASE, EachInOrder, turn_of
@@ -104,14 +103,37 @@ def to_stablehlo(request: Request, context: Any = None) -> Any:
     return module
 
 
+def start_of(request: Request) -> Callable[..., list[Any]]:
+    """A function of captured arrays, inputs, and shared values if they are given, to the state before the first turn.
+
+    JAX can trace it by itself: whoever keeps that state goes on from it by a module that resumes.
+    """
+    reads = captures(request.layout.program)
+    lanes, count = _lanes(request, reads), len(reads.arrays)
+    last = count + len(request.layout.input_avals)
+
+    def start(*operands: Any) -> list[Any]:
+        captured, inputs = operands[:count], operands[count:last]
+        shared = operands[last:] or lanes.inputs.shared(reads, captured, inputs)
+        given = lanes.inputs.named(captured, inputs, shared)
+        return lanes.start(*(given[slot] for slot in lanes.start_reads))
+
+    return start
+
+
+def _lanes(request: Request, reads: Captures) -> Lanes:
+    """How inputs enter lanes and results leave them."""
+    begins = None if request.form == CASE else beginning_of(request.layout, reads, request.groups)
+    return Lanes(request.layout, request.share, begins)
+
+
 class _Builder:
     def __init__(self, request: Request, module: Any) -> None:
         self.request = request
         self.layout = request.layout
         self.module = module
         self.captures: Captures = captures(self.layout.program)
-        begins = None if request.form == CASE else beginning_of(self.layout, self.captures, request.groups)
-        self.lanes = Lanes(self.layout, request.share, begins)
+        self.lanes = _lanes(request, self.captures)
         self.inputs = self.lanes.inputs
         self.ahead: Ahead | None = None
         self.splicer = Splicer(module, request.platforms, self.layout.idiom.draws_in_loops)
@@ -154,7 +176,7 @@ class _Builder:
         inputs = list(islice(supply, len(layout.input_avals)))
         given = self.request.shared_given or self.ahead is not None
         shared = list(islice(supply, len(layout.shared_slots))) if given else self._shared(captured, inputs)
-        fixed = self._named(captured, inputs, shared)
+        fixed = self.inputs.named(captured, inputs, shared)
         fixed |= dict(zip(self._begun, islice(supply, len(self._begun)), strict=True))
         slots = list(layout.slots.values())
         if self.request.resume:
@@ -183,12 +205,6 @@ class _Builder:
 
     # Names
 
-    def _named(self, captured: Sequence[Any], inputs: Sequence[Any], shared: Sequence[Any]) -> dict[str, Any]:
-        """What does not change in the loop, by slot."""
-        fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
-        fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
-        return fixed | self.inputs.where_they_lie(inputs) | dict(zip(self.inputs.slots, inputs, strict=True))
-
     @cached_property
     def _begun(self) -> dict[str, jax.ShapeDtypeStruct]:
         """The arrays of what all inputs begin with, where it is computed ahead."""
@@ -199,7 +215,7 @@ class _Builder:
     @cached_property
     def _avals(self) -> dict[str, Any]:
         """The state, and what does not change, by slot."""
-        fixed = self._named(self.captures.avals, self.layout.input_avals, list(self.layout.shared_slots.values()))
+        fixed = self.inputs.named(self.captures.avals, self.layout.input_avals, list(self.layout.shared_slots.values()))
         return {**self.layout.slots, **fixed, **self._begun}
 
     # What is computed before the loop
@@ -214,7 +230,7 @@ class _Builder:
             captured = list(islice(supply, len(self.captures.arrays))) if embedded is None else embedded
             inputs = list(islice(supply, count))
             shared = list(supply) if request.shared_given else self.inputs.shared(self.captures, captured, inputs)
-            begun = self.lanes.begin_ahead(self._named(captured, inputs, shared))
+            begun = self.lanes.begin_ahead(self.inputs.named(captured, inputs, shared))
             return [*(() if request.shared_given else shared), *begun]
 
         return Ahead(self.layout.idiom.ahead(self.splicer, begin, operands, "begin"), len(operands))

@@ -30,6 +30,8 @@ class Fate(IntEnum):
 
 NUMBER: Final = 8
 """Bits below the number of a failure."""
+FATES: Final = (1 << NUMBER) - 1
+"""Those bits."""
 
 
 _ERRORS: Final[Mapping[Fate, type[LaneError]]] = {
@@ -64,7 +66,7 @@ class Stop(NamedTuple):
 
 def stop_of(status: np.ndarray[Any, Any]) -> Stop:
     """What stopped a run, given what became of each input, ``i32[inputs]``."""
-    fates = status & ((1 << NUMBER) - 1)
+    fates = status & FATES
     fate = next(fate for fate in _ERRORS if (fates == fate).any())
     lanes = np.flatnonzero(fates == fate)
     failures = (status[lanes] >> NUMBER).tolist() if fate is Fate.FAILED else []

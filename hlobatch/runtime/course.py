@@ -21,7 +21,7 @@ from hlobatch import config
 from hlobatch._jax import is_out_of_memory
 from hlobatch.diagnostics import Interrupted, LaneError
 from hlobatch.ir.effects import Emission
-from hlobatch.ir.fate import Fate
+from hlobatch.ir.fate import FATES, Fate
 from hlobatch.lowering.state import fates
 from hlobatch.lowering.state.layout import Layout
 from hlobatch.lowering.state.log import Entry
@@ -29,9 +29,11 @@ from hlobatch.lowering.state.narrowing import lanes_left
 from hlobatch.runtime.division import Division, Start, Stretch
 from hlobatch.runtime.emissions import emit
 from hlobatch.runtime.leaving import in_a_stretch
+from hlobatch.runtime.pace import MOST_TURNS
 from hlobatch.runtime.plan import Room
-from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.runtime.stops import interruption, out_of_time, stop_error
 from hlobatch.runtime.tail import SHORT_STRETCHES, WORTH_SECONDS
+from hlobatch.runtime.watch import Watch
 
 Arrays = list[Any]
 
@@ -68,6 +70,8 @@ class Course:
         has_ended_so: Whether few lanes went on by themselves.
         of_few: Of parts of which few lanes went on by themselves in the last stretch, how many, and its seconds.
         emission: What lanes have the host do.
+        watch: Tells of its progress, and ends it when its time is over; None if nobody asked for either.
+        most_turns: That each part makes until the course is left; None if it is not.
     """
 
     division: Division
@@ -81,6 +85,8 @@ class Course:
     has_ended_so: bool = False
     of_few: dict[int, tuple[int, float]] = field(default_factory=dict)
     emission: Emission = field(default_factory=Emission)
+    watch: Watch | None = None
+    most_turns: int | None = None
 
     def run(self, room: Room, executable: Any = None) -> None:
         """Run the batch to its end.
@@ -93,6 +99,7 @@ class Course:
             StackOverflowError: The stacks grew as far as they can, and some input still wants more.
             StepLimitError: Some inputs used up their steps.
             Interrupted: The user interrupted it.
+            TimeLimitError: Its time was over.
         """
         with self.emission:
             try:
@@ -105,9 +112,12 @@ class Course:
         """Run stretches until every part is at its end; raises what ``run`` does."""
         try:
             while starts := self._starts():
+                self._look()
                 self._advance(starts)
         except KeyboardInterrupt:
             raise self.interrupted() from None
+        if self.watch:
+            self.watch.end(self.done)
         if self.stretches > SHORT_STRETCHES and not self.has_ended_so:
             self.division.plan.ends.are_expected = False
         if any(part.stop for part in self.parts.values()):
@@ -115,6 +125,24 @@ class Course:
         if self.resumptions:  # not after a stop: one input without end would leave the deepest stacks to all later runs
             plan = self.division.plan
             plan.grown[:] = [max(plan.depth, *(part.room.depth for part in self.parts.values()))]
+
+    def go_on(self, turns: int) -> None:
+        """Run every part on, for so many turns of its loop at most, or to its end; raises what ``run`` does."""
+        with self.emission:
+            try:
+                while turns > 0 and (starts := self._starts()):
+                    self.most_turns = min(turns, self.division.pace.turns)
+                    turns -= self.most_turns
+                    self._advance(starts)
+            except KeyboardInterrupt:
+                raise self.interrupted() from None
+        if self.given_up:
+            raise self._stopped()
+
+    @property
+    def is_over(self) -> bool:
+        """Whether no part goes on any more."""
+        return all(self._room(part) is None for part in self.parts.values())
 
     @property
     def in_order(self) -> list[Part]:
@@ -133,7 +161,8 @@ class Course:
         division, stretch, began = self.division, Stretch(), perf_counter()
         try:
             with in_a_stretch():
-                division.run(self.operands, starts, stretch, executable, part_of_pace=self._part_of_pace)
+                pace = self._part_of_pace
+                division.run(self.operands, starts, stretch, executable, part_of_pace=pace, most=self.most_turns)
         finally:  # what has come back is kept, whatever kept others from it
             for number, output in stretch.outputs.items():
                 room = starts[number].room
@@ -160,7 +189,7 @@ class Course:
         self.of_few = {number: (start.width, seconds) for number, start in starts.items() if start.width}
         if self.is_at_end:
             self.division.plan.ends.seconds += seconds
-        if is_short or self.of_few:
+        if is_short or self.of_few or (self.most_turns or MOST_TURNS) < self.division.pace.turns:
             return
         if any(number in self.parts and self.parts[number].stop & Fate.RUNNING for number in starts):
             kind = frozenset((start.room, start.state is None) for start in starts.values())
@@ -244,6 +273,27 @@ class Course:
             return None
         self.has_ended_so = ends.are_expected = True
         return tail.width
+
+    def _look(self) -> None:
+        """Tell of the progress, and end the run if its time is over."""
+        if self.watch and self.watch.look(lambda: self.done):
+            raise out_of_time(self.division.plan, *self._end())
+
+    @property
+    def done(self) -> int:
+        """How many inputs have come to their end."""
+        division = self.division
+        if len(self.parts) < division.threads:
+            return 0
+        of_parts = np.stack([self._are_done(part) for part in self.in_order], 1)
+        return int(of_parts.reshape(-1)[: division.size].sum())
+
+    def _are_done(self, part: Part) -> np.ndarray[Any, Any]:
+        """Which inputs of a part have come to their end, with a result or without."""
+        fate = self.division.status(part.room, part.output) & FATES
+        waits = (fate == Fate.PARKED) & part.room.grows
+        are_done: np.ndarray[Any, Any] = ~np.isin(fate, (Fate.RUNNING, Fate.UNSTARTED)) & ~waits
+        return are_done
 
     # What ended it
 

@@ -28,11 +28,12 @@ from hlobatch._jax import (
     looked_for,
 )
 from hlobatch.lowering.arrays.rows import IN_BOUNDS
-from hlobatch.lowering.state import fates
+from hlobatch.lowering.state import ending, fates
 from hlobatch.lowering.state.inputs import Inputs
 from hlobatch.lowering.state.layout import LOG, LOGGED, Layout
 from hlobatch.lowering.state.log import Entry, entries
 from hlobatch.lowering.state.narrowing import Narrowing
+from hlobatch.lowering.to_stablehlo import start_of
 from hlobatch.runtime.entry_points import donated_of, entry_of, entry_point, jitted, layout_alone, state_position
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.pace import Pace
@@ -91,6 +92,7 @@ class Division:
         stats: Whether executions are counted.
         devices: Where the operands are, if this machine has several devices.
         executables: What was compiled for it and its like, kept as long as it is.
+        keeps_lanes: Whether few lanes are never run by themselves, by a program that may round otherwise.
     """
 
     plan: Plan
@@ -99,6 +101,7 @@ class Division:
     stats: bool
     devices: frozenset[Any]
     executables: Executables
+    keeps_lanes: bool = False
 
     @property
     def part_size(self) -> int:
@@ -157,10 +160,12 @@ class Division:
         """The turns of a stretch as an operand of the module; none if runs of the plan do not go in stretches."""
         return (_number(self.pace.turns),) if self.plan.may_be_endless else ()
 
-    def turns_of(self, width: int | None, part_of_pace: int) -> tuple[Any, ...]:
-        """The turns that a stretch makes, of all lanes or of few."""
+    def turns_of(self, width: int | None, part_of_pace: int, most: int | None = None) -> tuple[Any, ...]:
+        """The turns that a stretch makes, of all lanes or of few; no more than ``most``, if that is said."""
         if not self.plan.may_be_endless:
             return ()
+        if most is not None:
+            return (np.int32(min(most, self.pace.turns)),)
         if width:
             return (_number(self.plan.pace(width).turns),)
         return (_number(max(1, self.pace.turns // part_of_pace)),)
@@ -168,7 +173,7 @@ class Division:
     def tail(self, room: Room, at_work: int) -> Tail | None:
         """How the last lanes of a part go on by themselves; None if that is not worth it."""
         wide = self.layout(room)
-        width = None if self.stats or self.is_spread else width_for(wide, at_work)
+        width = None if self.stats or self.is_spread or self.keeps_lanes else width_for(wide, at_work)
         if width is None or not (self.plan.may_be_endless and self.plan.options.optimizations.few_lanes):
             return None
         if (room, width) not in self._tails:
@@ -222,6 +227,7 @@ class Division:
         executable: Any = None,
         *,
         part_of_pace: int = 1,
+        most: int | None = None,
     ) -> None:
         """Run a stretch of parts.
 
@@ -232,11 +238,12 @@ class Division:
                 which ``state`` makes of the rest.
             executable: What runs the only part; found here if None.
             part_of_pace: So much shorter it is than it usually is.
+            most: Turns that it makes at most; None if nobody says.
         """
         calls = []
         for number, (room, state, width) in starts.items():
             own = operands if self.threads == 1 and not width else (_number(number), *operands)
-            arguments = (*own, *(state or ()), *self.turns_of(width, part_of_pace))
+            arguments = (*own, *(state or ()), *self.turns_of(width, part_of_pace, most))
             if width:
                 run = self._of_few(room, width, arguments)
             elif self.threads > 1:
@@ -261,6 +268,40 @@ class Division:
             stretch.outputs.pop(number, None)
             stretch.errors[number] = error
 
+    def begin(self, room: Room, number: int, operands: Arrays) -> list[Any]:
+        """The state of a part before its first turn; ``operands`` are those of ``operands``."""
+
+        def make() -> Callable[..., Any]:
+            start = start_of(self.plan.request(self.strategy, self.layout(room)))
+            return jax.jit(self.part_of(start))
+
+        key = self._key_of(room, "begin")
+        with self.plan.as_typed():
+            return list(self.plan.executable(key, make)(np.int32(number), *operands))
+
+    def output(self, room: Room, number: int, operands: Arrays, state: Arrays) -> list[Any]:
+        """What a part that stands so gives back, as if it had just run."""
+        layout, packing = self.layout(room), Packing.of(self.layout(room))
+
+        def give(*given: Any) -> list[Any]:
+            own, state = given[: -len(layout.slots)], given[-len(layout.slots) :]
+            count = len(self.plan.captured)
+            last = count + len(self.plan.input_shared)
+            shared = own[last:] or Inputs(layout).shared(self.plan.captures, own[:count], own[count:last])
+            stopped = ending.stopped(layout, state)
+            told = packing.pack(stopped, state) if packing.packed else [stopped]
+            return [*ending.results(layout, state, shared), *told]
+
+        def make() -> Callable[..., Any]:
+            return jax.jit(self.part_of(give))
+
+        with self.plan.as_typed():
+            found = self.plan.executable(self._key_of(room, "output"), make)(np.int32(number), *operands, *state)
+            return found if packing.packed else [*found, *map(jnp.array, state)]  # a stretch takes these for its own
+
+    def _key_of(self, room: Room, what: str) -> Any:
+        return (self.threads, self.size, default_device(), self.devices, room, self.stats, what)
+
     def stop(self, output: Arrays) -> int:
         """What stopped a part, given what it gave back: a sum of fates, for which the part is waited for."""
         return int(self._read(output[self.plan.result_arrays]).item(0)) if self.may_stop else 0
@@ -279,7 +320,8 @@ class Division:
         layout, state = self.layout(room), self.state(room, output)
         told = fates.told_by(layout)
         slots = {slot: x for slot, x in zip(layout.slots, state, strict=True) if slot in told}
-        return np.asarray(jax.jit(partial(fates.of_inputs, layout))(slots))  # the other arrays may be gone
+        tell = self.plan.executable(self._key_of(room, "status"), lambda: jax.jit(partial(fates.of_inputs, layout)))
+        return np.asarray(tell(slots))  # the other arrays may be gone
 
     def logged(self, room: Room, number: int, output: Arrays) -> tuple[list[Entry], bool]:
         """What the lanes of a part logged, by the numbers of the whole batch's inputs, and whether a log is full."""
@@ -337,6 +379,10 @@ class Division:
         part = self.plan.result_avals(self.part_size)
         return _joined.lower(self.size, self.plan.summed_results, [part] * self.threads)
 
+    def part_of(self, run: Callable[..., Any]) -> Callable[..., Any]:
+        """A function of a part's number and the whole batch, of one of a part's operands."""
+        return partial(self._part, run) if self.threads > 1 else lambda _, *operands: run(*operands)
+
     def _part(self, run: Callable[..., Any], part: Any, *operands: Any) -> Any:
         """The run of a part, given its number and the whole batch."""
         rows = jnp.minimum(part + self.threads * np.arange(self.part_size, dtype=np.int32), self.size - 1)
@@ -356,13 +402,14 @@ class Division:
         return list(parts[0] if self.threads == 1 else _joined(self.size, self.plan.summed_results, parts))
 
 
-def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
+def divide(plan: Plan, inputs: Arrays, *, stats: bool = False, keeps_lanes: bool = False) -> Division:
     """Divide a batch among as many threads as pays, or as the user asked for.
 
     Args:
         plan: What runs it.
         inputs: Arrays as they are stored, or what they are like and where.
         stats: Whether executions are counted.
+        keeps_lanes: Whether few lanes are never run by themselves.
     """
     size = plan.batch_size(inputs)
     threads = plan.programs.policies.several.threads_for(size)
@@ -371,7 +418,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False) -> Division:
         threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
     while plan.summed and size % threads:  # an input that is run twice would be in a sum twice
         threads -= 1
-    return Division(plan.divided(threads), size, threads, stats, devices, plan.executables)
+    return Division(plan.divided(threads), size, threads, stats, devices, plan.executables, keeps_lanes)
 
 
 def _shared_values(plan: Plan) -> Callable[..., list[Any]]:

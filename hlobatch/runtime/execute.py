@@ -28,6 +28,7 @@ from hlobatch.runtime.leaving import in_a_stretch
 from hlobatch.runtime.plan import Plan, Room
 from hlobatch.runtime.primitive import guard_p, run_within
 from hlobatch.runtime.stats import BlockStats, RunStats
+from hlobatch.runtime.watch import Watch
 from hlobatch.strategy.options import KERNELS
 
 Arrays = list[Any]
@@ -58,6 +59,7 @@ def execute(plan: Plan, inputs: Sequence[Any], *, stats: bool = False) -> Outcom
         StackOverflowError: The stacks grew to their limit and some lane still wants more.
         StepLimitError: Some inputs used up ``max_steps``.
         Interrupted: The user interrupted it.
+        TimeLimitError: Its time was over.
         LaneError: JAX is to look for NaN, and a result has one.
     """
     if plan.batch_size(inputs) == 0:
@@ -79,7 +81,7 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
     if runs_as_kernel(plan, inputs):
         return _prepared_kernel(plan, inputs)
     division, out_type = divide(plan, inputs), plan.out_type
-    if division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
+    if plan.options.is_watched or division.threads > 1 or not out_type.is_stored_as_it_is or plan.has_effects:
         return lambda inputs: plan.result(_run(division, inputs).results)
     if division.may_stop:
         return _quickly(division)
@@ -92,7 +94,8 @@ def prepared(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any
 def _prepared_kernel(plan: Plan, inputs: Sequence[Any]) -> Callable[[Sequence[Any]], Any]:
     """What runs batches by a kernel."""
     out_type = plan.out_type
-    if plan.has_effects or any(looked_for()) or not plan.programs.policies.target.is_host or not is_called_so():
+    is_here = plan.programs.policies.target.is_host and is_called_so()
+    if plan.has_effects or plan.options.is_watched or any(looked_for()) or not is_here:
         return lambda inputs: plan.result(execute(plan, inputs).results)
     call, count = by_itself(plan, inputs), len(out_type.tensor_leaves)
     if not out_type.is_stored_as_it_is:
@@ -145,7 +148,8 @@ def _quickly(division: Division) -> Callable[[Sequence[Any]], Any]:
 
 
 def _run(division: Division, inputs: Sequence[Any]) -> Outcome:
-    course = Course(division, division.operands(inputs))
+    watch = Watch.of(division.plan, division.size)
+    course = Course(division, division.operands(inputs), watch=watch)
     course.run(division.room)
     return outcome(course)
 

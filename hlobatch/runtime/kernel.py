@@ -20,12 +20,13 @@ from typing import Any, Final
 import numpy as np
 
 from hlobatch import config
-from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.kernels.interface import FAULT, Call
 from hlobatch.kernels.jit import Code
 from hlobatch.kernels.module import KernelModule
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.threads import lanes
+from hlobatch.runtime.watch import Watch
 
 ALIGNED_BYTES: Final = 64
 """Bytes that what the host hands in is a multiple of."""
@@ -48,7 +49,11 @@ CHUNKS: Final = 16
 """Times that each thread takes inputs at least, if there are enough inputs."""
 MOST_INPUTS_AT_ONCE: Final = 64
 
-_MASK: Final = (1 << NUMBER) - 1
+_ON_THEIR_WAY: Final = (Fate.RUNNING, Fate.UNSTARTED, Fate.PARKED)
+
+
+class _TimeOverError(Exception):
+    """The time of a run is over."""
 
 
 Table = Any
@@ -141,7 +146,9 @@ class Kernel:
         """Learn how long an input takes."""
         self.seconds = seconds if self.seconds is None else (self.seconds + seconds) / 2
 
-    def run(self, arrays: Table, owners: Any, status: np.ndarray[Any, Any], threads: int) -> Run:
+    def run(
+        self, arrays: Table, owners: Any, status: np.ndarray[Any, Any], threads: int, watch: Watch | None = None
+    ) -> Run:
         """Run a batch, or what is left of it.
 
         Args:
@@ -149,8 +156,9 @@ class Kernel:
             owners: Of the memory that these point to.
             status: What has become of each input so far.
             threads: That run at the same time, at most.
+            watch: Who looks at it, if anybody does.
         """
-        run = Run(self, arrays, owners, status, threads, self.frames)
+        run = Run(self, arrays, owners, status, threads, self.frames, watch)
         run.finish()
         if not run.status.any():
             self.frames = run.frames
@@ -168,10 +176,12 @@ class Run:
         status: What becomes of each input, ``i32[inputs]``; of one that was too deep, also which stack it was.
         threads: At most.
         frames: On the stacks.
+        watch: Who looks at it, if anybody does.
         counts: How often each block ran.
         growths: How often stacks have grown.
         is_full: Whether there is no memory for larger ones.
         is_interrupted: Whether the user interrupted it.
+        is_out_of_time: Whether its time was over.
         is_long: Whether it is left to other threads alone.
         own_seconds: That the thread that calls has run lanes.
     """
@@ -182,10 +192,12 @@ class Run:
     status: np.ndarray[Any, Any]
     threads: int
     frames: Frames
+    watch: Watch | None = None
     counts: np.ndarray[Any, Any] = field(init=False)
     growths: int = 0
     is_full: bool = False
     is_interrupted: bool = False
+    is_out_of_time: bool = False
     is_long: bool = field(init=False)
     own_seconds: float = 0.0
 
@@ -204,9 +216,11 @@ class Run:
         while (left := self._left()).size:
             self.status[left] = Fate.UNSTARTED
             self._pass(left.astype(np.int64) if left.size < self.size else None)
-            if self.is_interrupted:
+            if self.is_interrupted or self.is_out_of_time:
                 return
-        if (self.status & _MASK == FAULT).any():
+        if self.watch:
+            self.watch.end(self._done())
+        if (self.status & FATES == FAULT).any():
             raise AssertionError("a lane would have left its arrays")
 
     def _left(self) -> np.ndarray[Any, Any]:
@@ -224,7 +238,7 @@ class Run:
 
     def _deeper(self) -> np.ndarray[Any, Any]:
         """The inputs that run again, on larger stacks."""
-        parked = np.flatnonzero(self.status & _MASK == Fate.PARKED)
+        parked = np.flatnonzero(self.status & FATES == Fate.PARKED)
         if not parked.size:
             return parked
         stacks = (self.status[parked] >> NUMBER) - 1
@@ -267,15 +281,32 @@ class Run:
                 leave_to_another()
             for other in others:
                 if shared[0] < count or not other.cancel():
-                    other.result()
+                    self._await(other)
             self.kernel.note_inputs((perf_counter() - began) * threads / count)
         except KeyboardInterrupt:
             self.is_interrupted = True
+        except _TimeOverError:
+            self.is_out_of_time = True
         finally:
-            shared[1] = self.is_interrupted
+            shared[1] = self.is_interrupted or self.is_out_of_time
             for other in others:
                 _wait(other)
         self.counts += sum(call.counts for call in calls)
+
+    def _await(self, other: Future[Any]) -> None:
+        """Wait for a thread, and have somebody look at the run meanwhile."""
+        while self.watch:
+            try:
+                other.result(self.watch.patience)
+                return
+            except TimeoutError:
+                if self.watch.look(self._done):
+                    raise _TimeOverError from None
+        other.result()
+
+    def _done(self) -> int:
+        """How many inputs have come to their end."""
+        return int(np.isin(self.status & FATES, _ON_THEIR_WAY, invert=True).sum())
 
     def _run_here(self, call: _Call) -> None:
         """Run inputs in this thread, for as long as a signal may wait."""

@@ -20,7 +20,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.fate import FATES, Fate
 from hlobatch.kernels import ffi, ffi_handler, ffi_structs, jit
 from hlobatch.kernels.types import NoKernelError
 from hlobatch.runtime.kernel import CHUNKS, Frames, Kernel
@@ -29,7 +29,6 @@ from hlobatch.runtime.plan import Plan
 
 TARGET: Final = "hlobatch_kernel"
 """The name by which XLA knows the handler."""
-_FATE: Final = (1 << NUMBER) - 1
 
 
 def check_registered() -> None:
@@ -140,7 +139,7 @@ def calling(plan: Plan, record: Record, size: int) -> Callable[..., list[Any]]:
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         *results, told = call(*shape.captures.operands(known), *operands[count:])
         stopped, said = told[0], told[1:]
-        fates = said & np.int32(_FATE)
+        fates = said & np.int32(FATES)
         status = jnp.where(fates == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
         return [*shape.kept_results(results), stopped, status]
 

@@ -11,7 +11,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from hlobatch.diagnostics import KernelError, LaneError
-from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.fate import FATES, Fate
 from hlobatch.ir.physical import array_bytes
 from hlobatch.kernels import jit
 from hlobatch.kernels.types import NoKernelError
@@ -21,7 +21,8 @@ from hlobatch.runtime.kernel_shape import Shape, no_kernel
 from hlobatch.runtime.places import devices_of
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
-from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.runtime.stops import interruption, out_of_time, stop_error
+from hlobatch.runtime.watch import Watch
 from hlobatch.strategy.options import GANG, KERNEL, KERNELS
 from hlobatch.targets.cpu.processor import cores
 from hlobatch.targets.lanes import Verdict
@@ -281,13 +282,16 @@ class KernelRunner:
         shape = self.shape
         given = [*map(_memory, (*shape.captured, *inputs)), *map(_memory, shape.shared_values(inputs))]
         pointers = [_pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
-        return self.kernel.run(table(pointers), (given, results), status, threads)
+        watch = Watch.of(self.plan, self.size)
+        return self.kernel.run(table(pointers), (given, results), status, threads, watch)
 
     def error(self, run: Run, stored: Sequence[Any]) -> LaneError | KeyboardInterrupt:
         """The error for a run that did not finish all inputs, given its results as JAX's arrays."""
         if run.is_interrupted:
             return interruption(self.plan, run.status, stored)
-        status = np.where(run.status & _FATE == Fate.PARKED, Fate.PARKED, run.status)
+        if run.is_out_of_time:
+            return out_of_time(self.plan, run.status, stored)
+        status = np.where(run.status & FATES == Fate.PARKED, Fate.PARKED, run.status)
         depth = max(run.frames.depths, default=0)
         return stop_error(self.plan, status, depth=depth, results=stored, is_full=run.is_full)
 
@@ -325,9 +329,6 @@ class KernelRunner:
         of_lanes = f"{width} lanes in the vectors of each thread" if shape.is_gang else "each lane"
         choice += f"code of its own for {of_lanes}, which takes one input after the other"
         return RunStats(tuple(blocks), self.size, width * run.threads, depth, run.growths, run.threads, choice)
-
-
-_FATE: Final = (1 << NUMBER) - 1
 
 
 def most_threads(plan: Plan) -> int:

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from hlobatch.diagnostics import Interrupted, LaneError, StepLimitError
+from hlobatch.diagnostics import Interrupted, LaneError, StepLimitError, TimeLimitError
 from hlobatch.ir.failures import failed
 from hlobatch.ir.fate import Fate, stop_of
 from hlobatch.runtime.plan import Plan
@@ -72,6 +72,19 @@ def stop_error(
         )
     place = plan.specialized.location
     return stop.error(message, place, lanes=stop.lanes, outputs=outputs, unfinished=stop.unfinished, help=advice)
+
+
+def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeLimitError:
+    """The error for a run whose time was over, given what had become of each input, and what was given back."""
+    unfinished = np.flatnonzero(np.asarray(status)).tolist()
+    done = len(status) - len(unfinished)
+    return TimeLimitError(
+        f"{plan.name!r} had finished {done} of {len(status)} inputs when {plan.options.timeout:g} seconds were over",
+        plan.specialized.location,
+        lanes=unfinished,
+        outputs=None if results is None else plan.result(results),
+        help="raise timeout; results are in `error.outputs`, but for the inputs in `error.unfinished`.",
+    )
 
 
 def interruption(plan: Plan, status: Any, results: Sequence[Any] | None) -> Interrupted:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field, replace
 from typing import Any, Final
 
 import numpy as np
 
+from hlobatch.console import Progress
 from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
 from hlobatch.transforms.optimizations import ALL, Optimizations
 
@@ -44,6 +45,8 @@ class Options:
         optimizations: Which passes run.
         max_tape: Frames per tape of a reverse-mode derivative to begin with.
         checkpoint_loops: Whether a reverse-mode derivative computes loops again, stretch by stretch.
+        timeout: Seconds that a call by itself may take, or None.
+        progress: Whether a call by itself tells how far it is; or what it tells that.
     """
 
     max_stack_depth: int = 32
@@ -56,6 +59,13 @@ class Options:
     max_stack_bytes: int | None = None
     max_tape: int = 256
     checkpoint_loops: bool = False
+    timeout: float | None = None
+    progress: bool | Callable[[Progress], object] = False
+
+    @property
+    def is_watched(self) -> bool:
+        """Whether somebody looks at a run while it is on its way."""
+        return self.timeout is not None or self.progress is not False
 
     @property
     def tape_ratio(self) -> int:
@@ -77,6 +87,10 @@ class Options:
         object.__setattr__(self, "max_stack_bytes", bytes_)
         if not isinstance(self.optimizations, Optimizations):
             raise ValueError(f"optimizations is an hb.Optimizations, not {self.optimizations!r}")
+        if self.timeout is not None and not (_is_number(self.timeout) and self.timeout > 0):
+            raise ValueError(f"timeout is a positive number of seconds, not {self.timeout!r}")
+        if not (isinstance(self.progress, bool) or callable(self.progress)):
+            raise ValueError(f"progress is True, False or a function of an hb.Progress, not {self.progress!r}")
         sweeps = self.schedule == "sweep", self.dispatch in SWEEPS
         if sweeps[0] != sweeps[1] and "auto" not in (self.schedule, self.dispatch):
             raise ValueError(
@@ -97,6 +111,10 @@ def _positive(name: str, value: Any, *, optional: bool, most: int | None = _MOST
     if most is not None and value > most:
         raise ValueError(f"{name} is at most {most}, not {value}")
     return int(value)
+
+
+def _is_number(value: Any) -> bool:
+    return is_int(value) or (isinstance(value, (float, np.floating)) and bool(np.isfinite(value)))
 
 
 def is_int(value: Any) -> bool:

@@ -11,6 +11,7 @@ from hlobatch.ir.physical import lane_function
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import grouped
 from hlobatch.lowering.state.captures import Captures
+from hlobatch.lowering.state.footprint import capture_slot
 from hlobatch.lowering.state.layout import Layout, Slots
 
 
@@ -50,6 +51,12 @@ class Inputs:
         own, outside = self.by_variable(arrays), self.layout.tables | self.layout.in_place
         read = (v for v in self.layout.program.vars_in if v in outside)
         return {top: array for v in read for top, array in zip(self.layout.tops(v), own[v], strict=True)}
+
+    def named(self, captured: Sequence[Any], arrays: Sequence[Any], shared: Sequence[Any]) -> dict[str, Any]:
+        """What does not change in a run, by slot: shared values, captured arrays, and inputs."""
+        fixed = dict(zip(self.layout.shared_slots, shared, strict=True))
+        fixed |= {capture_slot(i): value for i, value in enumerate(captured)}
+        return fixed | self.where_they_lie(arrays) | dict(zip(self.slots, arrays, strict=True))
 
     def shared(self, captures: Captures, captured: Sequence[Any], arrays: Sequence[Any]) -> list[Any]:
         """The shared values: inputs without a batch axis, and what the entry block computes from them."""
