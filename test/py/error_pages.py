@@ -74,6 +74,16 @@ EXAMPLES: dict[type[BaseException], str] = {
 
     f(jnp.array([6, 0, 9]))
     """,
+    hb.StateError: """\
+    @hb.batch
+    def f(n):
+        while n > 0:
+            n -= 1
+        return n
+
+    state = f.start(jnp.arange(4))
+    f.start(jnp.arange(5)).with_arrays(state.arrays)
+    """,
     hb.KernelError: """\
     @hb.batch(dispatch="kernel")
     def f(x):

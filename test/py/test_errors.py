@@ -334,6 +334,8 @@ CLASSES = [
     hb.KernelError,
     hb.ParseError,
     hb.ProfileError,
+    hb.StateError,
+    hb.TimeLimitError,
     hb.VerificationError,
 ]
 
