@@ -11,7 +11,6 @@ from functools import partial
 from typing import Any, Final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -23,7 +22,7 @@ from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point
 from hlobatch.mcmc.parameters import Parameters
-from hlobatch.mcmc.step_size import Start, StepSize, begun, first_log_step, searching, settled
+from hlobatch.mcmc.step_size import Start, StepSize, agreed, begun, first_log_step, searching, settled
 
 PIECE: Final = 25
 """Draws of each chain that are summed up at a time: windows are multiples of it, most of them."""
@@ -36,7 +35,7 @@ class Shape:
     Attributes:
         parameters: Of one chain.
         dense: Whether the metric has correlations.
-        pool: Whether all chains have one metric and one step size.
+        pool: Whether all chains have one metric, and one step size if theirs are alike.
         shared_data: Whether all chains have the same data.
         max_depth: Doublings of a trajectory at most.
         followed: Whether lanes have to run the log density, which JAX cannot trace.
@@ -62,7 +61,8 @@ class Programs:
         advance: `(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`.
         first_step: `(points, momenta, scale, data) -> StepSize`, searched for where each chain is, with the first of
             its momenta, `Float[Array, "chains rows dim"]`.
-        pooled: `StepSize -> StepSize`, the average as the step size; of all chains together where they are pooled.
+        pooled: `StepSize -> StepSize`, the average as the step size; one of all chains where they are pooled and it is
+            alike.
         learn: `(moments, positions, counts) -> Moments`, with those positions of `Float[Array, "chains rows dim"]` that
             count, `Bool[Array, "chains rows"]`.
         scale: `Moments -> ` the metric.
@@ -172,9 +172,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 
     def pooled(step: StepSize) -> StepSize:
         step = jax.vmap(settled)(step)
-        if not pool:
-            return step
-        return step._replace(log_step=jnp.full_like(step.log_step, jnp.median(step.log_step)))
+        return agreed(step) if pool else step
 
     def nothing_learned(chains: int) -> tuple[Moments, Array]:
         dim, dtype = parameters.dim, parameters.dtype

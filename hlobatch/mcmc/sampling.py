@@ -26,7 +26,7 @@ from hlobatch.mcmc.start import parameters_of, starting_points
 from hlobatch.mcmc.store import Store
 
 POOLED_FROM: Final = 8
-"""Chains from which all learn one metric and one step size, unless `pool` says otherwise. Chosen by judgement
+"""Chains from which all learn together, unless `pool` says otherwise. Chosen by judgement
 (2026-11), not measured."""
 
 MOST_BYTES_OF_NOISE: Final = 2**26
@@ -85,8 +85,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         postprocess: From the parameters of one draw to what is kept of it, a pytree of arrays; None keeps the
             parameters.
         jitter: Distance from `init`, up and down in each unconstrained coordinate, within which chains start.
-        pool: Whether all chains learn one metric and one step size together; else each learns its own. None for
-            together, from 8 chains on.
+        pool: Whether all chains learn one metric together, and have one step size in the end, the median, if they come
+            to about the same; else each learns its own. None for together, from 8 chains on.
         dense: Whether the metric has correlations, `dim**2` numbers; else it has standard deviations alone.
         target_acceptance: The mean acceptance rate that the step size is adapted to, between 0 and 1. A higher one
             makes fewer divergences.

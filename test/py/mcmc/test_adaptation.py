@@ -7,7 +7,7 @@ import pytest
 
 from hlobatch import mcmc
 from hlobatch.mcmc.metric import factor, no_moments, with_draws
-from hlobatch.mcmc.step_size import adapted, begun, settled
+from hlobatch.mcmc.step_size import adapted, agreed, begun, settled
 from hlobatch.mcmc.windows import windows
 
 
@@ -50,6 +50,31 @@ def test_dual_averaging(wanted: float) -> None:
 
 def test_no_draws_keep_the_first_step() -> None:
     assert float(settled(begun(jnp.float32(-1.5))).log_step) == -1.5
+
+
+@pytest.mark.parametrize(
+    ("draws", "spread", "alike"), [(50, 0.1, True), (50, 0.4, False), (10, 0.25, True), (0, 0.5, True)]
+)
+def test_step_sizes_are_shared_if_they_are_alike(draws: int, spread: float, alike: bool) -> None:
+    log_steps = jnp.linspace(-1.0, 1.0, 9) * spread / np.linspace(-1.0, 1.0, 9).std() - 3.0
+    steps = jax.vmap(begun)(log_steps)._replace(draws=jnp.full(9, draws))
+    found = agreed(steps).log_step
+    np.testing.assert_allclose(found, jnp.full(9, -3.0) if alike else log_steps, rtol=1e-6)
+
+
+@pytest.mark.slow
+def test_a_funnel_has_few_divergences_where_chains_learn_together() -> None:
+    """Neal's funnel: in its neck a step has to be a hundredth of what it may be elsewhere."""
+
+    def funnel(p: dict[str, jax.Array]) -> jax.Array:
+        width = jnp.exp(p["v"] / 2)
+        return -0.5 * (p["v"] / 3.0) ** 2 - 0.5 * jnp.sum((p["x"] / width) ** 2) - 9 * jnp.log(width)
+
+    found = mcmc.sample(
+        funnel, {"v": 0.0, "x": jnp.zeros(9)}, jax.random.key(1), chains=64, num_warmup=300, num_samples=300, pool=True
+    )
+    assert found.stats["diverging"].mean() < 0.02
+    assert np.unique(found.step_size).size == 64
 
 
 @pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
