@@ -19,7 +19,8 @@ from hlobatch.mcmc.bijectors import (
     real,
     simplex,
 )
-from hlobatch.mcmc.errors import ArgumentError, InitialValueError
+from hlobatch.mcmc.diagnosis import Diagnosis
+from hlobatch.mcmc.errors import ArgumentError, InitialValueError, SamplingWarning
 from hlobatch.mcmc.from_numpyro import from_numpyro
 from hlobatch.mcmc.from_tfp import from_tfp
 from hlobatch.mcmc.kernel import nuts
@@ -30,9 +31,11 @@ from hlobatch.mcmc.sampling import sample
 __all__ = [
     "ArgumentError",
     "Bijector",
+    "Diagnosis",
     "InitialValueError",
     "Progress",
     "Result",
+    "SamplingWarning",
     "State",
     "above",
     "below",

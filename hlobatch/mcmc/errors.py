@@ -1,4 +1,4 @@
-"""What a user gives the sampler that cannot be meant -> an error that says so, and what to write."""
+"""What a user gives the sampler that cannot be meant -> an error that says so; and draws that are bad, a warning."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ class ArgumentError(hb.HloBatchError, ValueError):
     """An argument that cannot be what was meant, or does not fit the others.
 
     Fix: the message says what to write.
+    """
+
+
+class SamplingWarning(UserWarning):
+    """What is to be known of draws before they are used: some diverged, chains do not agree, there are few.
+
+    Fix: the message says what to try. `Result.diagnosis` has the numbers.
     """
 
 

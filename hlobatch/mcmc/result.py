@@ -1,15 +1,20 @@
-"""What a run gives: draws, statistics of each, and the chains as they stand."""
+"""What a run gives: draws, statistics of each, the chains as they stand, and what it says of itself."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+import functools
+import html
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import Chain
+from hlobatch.mcmc.diagnosis import Diagnosis, diagnose
 from hlobatch.mcmc.to_arviz import to_arviz
 
 
@@ -29,7 +34,11 @@ class State(NamedTuple):
     warmup: Array
 
 
-@dataclass(frozen=True)
+MOST_NAMES = 6
+"""Of parameters, that a result prints."""
+
+
+@dataclass(frozen=True, repr=False, eq=False)
 class Result:
     """Draws from a log density.
 
@@ -41,13 +50,57 @@ class Result:
         state: The chains as they stand, from which `sample` goes on.
         seconds: Time that the run took, in seconds, compilation included.
         interrupted: Whether Ctrl-C ended the run. Then each chain has as many draws as the chain that had fewest.
+        max_depth: Number of doublings that a trajectory had, at most.
+        one_target: Whether all chains have the same data, so that they are to agree.
     """
 
     draws: Any
     stats: dict[str, NDArray[Any]]
-    state: State = field(repr=False)
+    state: State
     seconds: float
     interrupted: bool = False
+    max_depth: int = 10
+    one_target: bool = True
+
+    @functools.cached_property
+    def diagnosis(self) -> Diagnosis:
+        """What there is to say of the draws: divergences, the highest R-hat, the fewest effective draws."""
+        return diagnose(self.draws, self.stats, self.max_depth, one_target=self.one_target)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name:12} {text}" if name else text for name, text in self._lines())
+
+    def _repr_html_(self) -> str:
+        """What a notebook shows."""
+        (_, title), *lines = self._lines()
+        rows = "".join(
+            f'<tr><td style="text-align:left">{name}</td><td style="text-align:left">{html.escape(text)}</td></tr>'
+            for name, text in lines
+        )
+        return f"<table><caption>{html.escape(title)}</caption>{rows}</table>"
+
+    def _lines(self) -> list[tuple[str, str]]:
+        """What a result says of itself, a few lines, each with what it is about."""
+        found = self.diagnosis
+        paths = jax.tree.leaves_with_path(self.draws)
+        names = [
+            f"{jax.tree_util.keystr(path, simple=True, separator='.')}{list(np.shape(x)[2:])}" for path, x in paths
+        ]
+        more = f", … ({len(names)} in all)" if len(names) > MOST_NAMES else ""
+        ended = "interrupted after" if self.interrupted else "in"
+        lines = [
+            ("", f"{found.chains} chains of {found.draws:,} draws, {ended} {self.seconds:.1f} s"),
+            ("parameters", ", ".join(names[:MOST_NAMES]).replace("[]", "") + more),
+        ]
+        if found.draws:
+            steps, accepted = self.stats["n_steps"].mean(), self.stats["acceptance_rate"].mean()
+            size = float(np.median(self.step_size))
+            lines.append(("steps", f"{steps:.1f} of a draw, of size {size:.3g}, accepted {100 * accepted:.0f} %"))
+        if found.r_hat and found.effective:
+            worst = f"R-hat at most {found.r_hat.value:.3f} ({found.r_hat.name}), effective draws at least "
+            lines.append(("convergence", f"{worst}{found.effective.value:,.0f} ({found.effective.name})"))
+        complaints = " ".join(found.complaints()) or f"{found.divergences} divergences, nothing to complain of"
+        return [*lines, ("diagnosis", complaints if found.draws else "no draws")]
 
     @property
     def step_size(self) -> Array:

@@ -63,6 +63,8 @@ class Run:
         data: Of the log density.
         rows: Draws of each chain in a call, at most.
         thin: Of so many draws one is kept.
+        max_depth: Doublings of a trajectory at most.
+        one_target: Whether all chains have the same data.
         target_acceptance: What step sizes are adapted to.
         report: Is told of the progress.
         began: When, by `time.perf_counter`.
@@ -80,6 +82,8 @@ class Run:
     data: Any
     rows: int
     thin: int
+    max_depth: int
+    one_target: bool
     target_acceptance: float
     report: Report
     began: float
@@ -214,6 +218,8 @@ class Run:
             state=self.state,
             seconds=time.perf_counter() - self.began,
             interrupted=interrupted,
+            max_depth=self.max_depth,
+            one_target=self.one_target,
         )
 
 

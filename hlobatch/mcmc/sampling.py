@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final
@@ -16,7 +17,7 @@ from jax import Array
 import hlobatch as hb
 from hlobatch.mcmc.chains import STATISTICS, Chain
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number, checked_state
-from hlobatch.mcmc.errors import ArgumentError
+from hlobatch.mcmc.errors import ArgumentError, SamplingWarning
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_for, what_to_keep
 from hlobatch.mcmc.progress import Report, reporter
@@ -99,7 +100,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         batch_options: Options of `hb.batch`, such as `lanes` and `threads`.
 
     Returns:
-        Draws, and statistics of each. After Ctrl-C, the draws that are finished, with `interrupted` set.
+        Draws, and statistics of each. After Ctrl-C, the draws that are finished, with `interrupted` set. What is bad
+        about them is said once, at the end, by a `SamplingWarning`.
 
     Raises:
         InitialValueError: Some chain starts where the density or its gradient is not finite.
@@ -161,6 +163,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         data=data,
         rows=rows,
         thin=thin,
+        max_depth=max_depth,
+        one_target=not data_per_chain,
         target_acceptance=target_acceptance,
         report=reporter(progress),
         began=began,
@@ -171,9 +175,12 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     try:
         run.warm_up()
         run.draw()
+        result = run.result(interrupted=False)
     except KeyboardInterrupt:
-        return run.result(interrupted=True)
-    return run.result(interrupted=False)
+        result = run.result(interrupted=True)
+    if complaints := "\n".join(result.diagnosis.complaints()):
+        warnings.warn(complaints, SamplingWarning, stacklevel=3)  # at the user's call, before which is `at_the_call`
+    return result
 
 
 _keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))

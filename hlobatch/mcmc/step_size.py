@@ -24,8 +24,9 @@ FORGETTING: Final = 0.75
 ALIKE: Final = 0.2
 """Standard deviation over chains, in nats, up to which their step sizes are taken for estimates of one.
 
-After 10 and 50 draws it was at most 0.27 and 0.13 on targets that are as wide everywhere (normals, a logistic regression,
-eight schools, not centered), and at least 0.26 and 0.24 on a funnel and on eight schools, centered (2026-11)."""
+After 10 and 50 draws it was at most 0.27 and 0.13 on targets that are as wide everywhere (normals, a logistic
+regression, eight schools, not centered), and at least 0.26 and 0.24 on a funnel and on eight schools, centered
+(2026-11)."""
 
 SEARCHED_ACCEPTANCE: Final = 0.8
 """Of one step, where the search for a first step size ends."""

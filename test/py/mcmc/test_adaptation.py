@@ -10,6 +10,9 @@ from hlobatch.mcmc.metric import factor, no_moments, with_draws
 from hlobatch.mcmc.step_size import adapted, agreed, begun, settled
 from hlobatch.mcmc.windows import windows
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 
 @pytest.mark.parametrize(
     ("warmup", "ends"),

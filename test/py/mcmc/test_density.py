@@ -12,6 +12,9 @@ import hlobatch as hb
 from hlobatch import mcmc
 from hlobatch.mcmc.density import is_followed
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 LEFT = np.array([1, 3, -1, -1, -1])
 RIGHT = np.array([2, 4, -1, -1, -1])
 LEAF = np.array([0.0, 0.0, 1.0, 2.0, 3.0], np.float32)

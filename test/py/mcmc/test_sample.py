@@ -14,6 +14,9 @@ import hlobatch as hb
 from hlobatch import mcmc
 from hlobatch.mcmc.run import wanted_seconds
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 KEY = jax.random.key(0)
 
 
@@ -57,6 +60,7 @@ def test_draws_and_statistics(result: mcmc.Result) -> None:
     assert 0.6 < result.stats["acceptance_rate"].mean() < 1.0
     assert np.unique(result.stats["step_size"]).size == 1
     assert not result.interrupted
+    assert not list(result.diagnosis.complaints())
 
 
 def test_each_chain_draws_its_own(result: mcmc.Result) -> None:
@@ -223,6 +227,7 @@ def test_data_of_each_chain() -> None:
         num_samples=200,
     )
     assert (abs(result.draws.mean(axis=1) - centers) < 0.6).all()
+    assert result.diagnosis.r_hat is None
 
 
 @pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
