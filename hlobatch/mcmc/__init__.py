@@ -19,6 +19,7 @@ from hlobatch.mcmc.bijectors import (
     real,
     simplex,
 )
+from hlobatch.mcmc.checkpoint import saved_state
 from hlobatch.mcmc.diagnosis import Diagnosis
 from hlobatch.mcmc.errors import ArgumentError, InitialValueError, SamplingWarning
 from hlobatch.mcmc.from_numpyro import from_numpyro
@@ -48,5 +49,6 @@ __all__ = [
     "positive",
     "real",
     "sample",
+    "saved_state",
     "simplex",
 ]

@@ -203,11 +203,17 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 
 
 @kept
-def what_to_keep(postprocess: Callable[[Any], Any] | None, parameters: Parameters) -> Callable[[Array], Any]:
-    """Returns what makes of positions, `Float[Array, "chains rows dim"]`, a pytree of `[chains, rows, ...]`."""
+def what_to_keep(
+    postprocess: Callable[[Any], Any] | None, parameters: Parameters
+) -> tuple[Callable[[Array], Any], Any]:
+    """Returns what makes of positions, `Float[Array, "chains rows dim"]`, a pytree of `[chains, rows, ...]`.
+
+    And what one draw is in it, with shapes and dtypes.
+    """
 
     def taken(position: Array) -> Any:
         tree, _ = parameters.at(position)
         return tree if postprocess is None else postprocess(tree)
 
-    return jax.jit(jax.vmap(jax.vmap(taken)))
+    like = jax.eval_shape(taken, jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype))
+    return jax.jit(jax.vmap(jax.vmap(taken))), like

@@ -14,6 +14,7 @@ from jax import Array
 from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import STATISTICS, Limits
+from hlobatch.mcmc.checkpoint import Checkpoint, write
 from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.programs import Programs
 from hlobatch.mcmc.progress import Progress, Report
@@ -40,6 +41,9 @@ LONG_SECONDS: Final = 1.0
 
 MOST_SECONDS: Final = 10.0
 """Seconds that a call takes at most, however long trajectories are."""
+
+SHARE_OF_SAVING: Final = 0.05
+"""Share of the time that a run in a folder takes at most to write where it stands."""
 
 FIRST_LEAPFROGS: Final = 100
 """Leapfrog steps of each chain in the first calls, when it is not known yet how long a step takes."""
@@ -68,11 +72,13 @@ class Run:
         target_acceptance: What step sizes are adapted to.
         report: Is told of the progress.
         began: When, by `time.perf_counter`.
-        num_samples: Draws of each chain to keep.
+        first: The number of the first draw of each chain of which something is kept.
+        num_samples: Draws of each chain to keep, from that on.
         store: What has been drawn.
         state: Where the chains stand. It is replaced as a whole, so that one can go on from it at any time.
         leapfrogs: Of each chain in the next call.
         seconds: That calls have taken, without the first one.
+        saved: When the checkpoint was written, and how many seconds that took.
         is_warm: Whether a call has been made before, so that what one takes is known.
         noise: Of `rows` draws of each chain, and the number of the first of them.
     """
@@ -87,19 +93,19 @@ class Run:
     target_acceptance: float
     report: Report
     began: float
+    first: Integers
     num_samples: int
     store: Store
     state: State
     leapfrogs: int = FIRST_LEAPFROGS
     seconds: float = 0.0
+    saved: tuple[float, float] = (0.0, 0.0)
     is_warm: bool = False
     noise: tuple[Noise, Integers] | None = None
 
     def __post_init__(self) -> None:
-        made, warmup = self.made, int(self.state.warmup)
-        self.first = np.maximum(made, warmup)
         self.last = self.first + self.num_samples * self.thin
-        self.done_before = int(made.sum())
+        self.done_before = int(self.made.sum())
 
     @property
     def made(self) -> Integers:
@@ -123,6 +129,7 @@ class Run:
             state = self.call(until, window)
             is_there = (np.asarray(state.chains.made) >= until).all()
             self.state = at_end(state) if is_there else state
+            self.save()
             self.tell()
 
     def call(self, until: Integers, window: Window) -> State:
@@ -165,8 +172,20 @@ class Run:
         after_first = number - self.first[:, None]
         kept = is_new & (after_first >= 0) & ((after_first + 1) % self.thin == 0)
         if kept.any():
-            self.store.add(self.keep(positions), statistics, kept)
-            self.store.flush()
+            self.store.add(self.keep(positions), statistics, kept, after_first // self.thin)
+
+    def save(self, *, at_last: bool = False) -> None:
+        """Writes to the folder, if there is one, what has been drawn and where the chains stand.
+
+        That is not done after each call if it takes long, but in the end.
+        """
+        folder, (when, took), now = self.store.folder, self.saved, time.perf_counter()
+        if folder is None or not (at_last or now - when > took / SHARE_OF_SAVING):
+            return
+        checkpoint = Checkpoint(self.state, self.first, self.thin)
+        self.store.flush(checkpoint.counts)
+        write(folder, checkpoint)
+        self.saved = time.perf_counter(), time.perf_counter() - now
 
     def pace(self, seconds: float, steps: NDArray[Any]) -> None:
         """Chooses how long the next call is.
@@ -210,8 +229,8 @@ class Run:
 
     def result(self, *, interrupted: bool) -> Result:
         """What it gave."""
-        self.store.flush()
-        kept = int(self.store.counts.min(initial=self.num_samples))
+        self.save(at_last=True)
+        kept = int(Checkpoint(self.state, self.first, self.thin).counts.min(initial=self.num_samples))
         return Result(
             draws=jax.tree.map(lambda array: array[:, :kept], self.store.draws),
             stats={name: self.store.statistics[name][:, :kept] for name in STATISTICS},

@@ -13,9 +13,11 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 import hlobatch as hb
 from hlobatch.mcmc.chains import STATISTICS, Chain
+from hlobatch.mcmc.checkpoint import Checkpoint, to_go_on_from
 from hlobatch.mcmc.checks import MOST_DOUBLINGS, checked_count, checked_data, checked_key, checked_number, checked_state
 from hlobatch.mcmc.errors import ArgumentError, SamplingWarning
 from hlobatch.mcmc.nuts import Point
@@ -93,8 +95,10 @@ def sample(  # noqa: PLR0913  # these are what there is to say
             makes fewer divergences.
         max_depth: Number of doublings of a trajectory, at most.
         data_per_chain: Whether arrays of `data` are `[chains, ...]`, so that each chain samples another posterior.
-        folder: A folder in which draws and statistics are written as `.npy` files while the run goes on; they are
-            mapped into memory. None keeps them in memory.
+        folder: A folder in which draws and statistics are written as `.npy` files while the run goes on, and where it
+            stands; they are mapped into memory. If it has draws of an earlier run, and `state` is where that ended
+            (`mcmc.saved_state(folder)`), `num_samples` are added to them; else they are an error. None keeps them in
+            memory.
         state: The `state` of a result of the same density, from which to go on: its chains, their keys, what they have
             learned, and the rest of the warm-up, if that was not finished. Of `init` only shapes matter then.
         batch_options: Options of `hb.batch`, such as `lanes` and `threads`.
@@ -128,6 +132,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     target_acceptance = checked_number("target_acceptance", target_acceptance, 0.0, 1.0)
     jitter = checked_number("jitter", jitter, 0.0, math.inf)
     parameters, count = parameters_of(init, constraints, chains)
+    into = None if folder is None else Path(folder)
+    before = to_go_on_from(into, state, thin)
     pool = (count >= POOLED_FROM and not data_per_chain) if pool is None else pool
     if pool and data_per_chain:
         raise ArgumentError(
@@ -154,9 +160,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
             jitter=jitter,
         )
         state = first_state(programs, keys, point, data, num_warmup, rows)
-    keep = what_to_keep(postprocess, parameters)
-    like = jax.eval_shape(keep, jax.ShapeDtypeStruct((1, 1, parameters.dim), parameters.dtype))
-    like = jax.tree.map(lambda aval: jax.ShapeDtypeStruct(aval.shape[2:], aval.dtype), like)
+    keep, like = what_to_keep(postprocess, parameters)
+    first, num_samples = kept_from(state, before, num_samples)
     run = Run(
         programs=programs,
         keep=keep,
@@ -168,8 +173,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         target_acceptance=target_acceptance,
         report=reporter(progress),
         began=began,
+        first=first,
         num_samples=num_samples,
-        store=Store(like, count, num_samples, None if folder is None else Path(folder)),
+        store=Store(like, count, num_samples, into, is_begun=before is not None),
         state=state,
     )
     try:
@@ -184,6 +190,16 @@ def sample(  # noqa: PLR0913  # these are what there is to say
 
 
 _keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
+
+
+def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tuple[NDArray[np.int64], int]:
+    """Returns the first draw of each chain of which something is kept, and how many are from that on.
+
+    Where a run goes on in its folder, those that are further than others make fewer draws.
+    """
+    if before is None:
+        return np.maximum(np.asarray(state.chains.made, np.int64), int(state.warmup)), num_samples
+    return before.first, max(int(before.counts.min()) + num_samples, int(before.counts.max()))
 
 
 def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int, rows: int) -> State:

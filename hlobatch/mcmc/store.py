@@ -1,4 +1,4 @@
-"""Draws piece by piece -> arrays of all draws, in memory or in files.
+"""Draws piece by piece -> arrays of all draws, in memory or in files, to which another run may add.
 
 Chains are not all equally far, so that each piece has for each chain its own place.
 """
@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hlobatch.mcmc.chains import STATISTICS
+from hlobatch.mcmc.errors import ArgumentError
 
 
 class Store:
@@ -21,11 +22,10 @@ class Store:
     Attributes:
         draws: Pytree of `[chains, draws, ...]`.
         statistics: By name, `[chains, draws]`.
-        counts: `Int[ndarray, "chains"]`, draws that each chain has in it.
         folder: Where it is kept, if not in memory.
     """
 
-    def __init__(self, like: Any, chains: int, draws: int, folder: Path | None) -> None:
+    def __init__(self, like: Any, chains: int, draws: int, folder: Path | None, *, is_begun: bool = False) -> None:
         """Makes room.
 
         Args:
@@ -33,50 +33,88 @@ class Store:
             chains: How many.
             draws: Of each chain.
             folder: Where arrays are kept as `.npy` files that are mapped into memory; None keeps them in memory.
+            is_begun: Whether the folder has draws that these follow.
+
+        Raises:
+            ArgumentError: Names of parameters are none of files, or the folder has other files of these names.
         """
+        paths, structure = jax.tree.flatten_with_path(like)
+        names = [jax.tree_util.keystr(path, simple=True, separator=".") or "draws" for path, _ in paths]
         if folder is not None:
+            _check_names(names)
             folder.mkdir(parents=True, exist_ok=True)
 
         def room(name: str, shape: tuple[int, ...], dtype: Any) -> NDArray[Any]:
+            whole = (chains, draws, *shape)
             if folder is None or not draws:
-                return np.zeros((chains, draws, *shape), dtype)
-            path = folder / f"{name}.npy"
-            return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=(chains, draws, *shape))
+                return np.zeros(whole, dtype)
+            return _mapped(folder / f"{name}.npy", whole, np.dtype(dtype), is_begun=is_begun)
 
-        paths, structure = jax.tree.flatten_with_path(like)
-        names = [jax.tree_util.keystr(path, simple=True, separator=".") or "draws" for path, _ in paths]
         leaves = [room(name, aval.shape, aval.dtype) for name, (_, aval) in zip(names, paths, strict=True)]
         self.draws = jax.tree.unflatten(structure, leaves)
         self.statistics = {name: room(f"stats.{name}", (), _dtype_of(name)) for name in STATISTICS}
-        self.counts = np.zeros(chains, np.int64)
         self.folder = folder
 
-    def add(self, draws: Any, statistics: NDArray[Any], kept: NDArray[np.bool_]) -> None:
+    def add(self, draws: Any, statistics: NDArray[Any], kept: NDArray[np.bool_], place: NDArray[np.int64]) -> None:
         """Adds a piece.
 
         Args:
             draws: Pytree of `[chains, rows, ...]`.
             statistics: `[chains, rows, statistics]`.
-            kept: `Bool[ndarray, "chains rows"]`: which rows belong to the draws. They follow those that are here.
+            kept: `Bool[ndarray, "chains rows"]`: which rows are kept.
+            place: `Int[ndarray, "chains rows"]`: where among the draws.
         """
         chain, row = np.nonzero(kept)
-        if not len(chain):
-            return
-        place = self.counts[chain] + (np.cumsum(kept, axis=1) - 1)[chain, row]
+        to = place[chain, row]
         for into, piece in zip(jax.tree.leaves(self.draws), jax.tree.leaves(draws), strict=True):
-            into[chain, place] = np.asarray(piece)[chain, row]
+            into[chain, to] = np.asarray(piece)[chain, row]
         for number, name in enumerate(STATISTICS):
-            self.statistics[name][chain, place] = statistics[chain, row, number]
-        self.counts += kept.sum(axis=1)
+            self.statistics[name][chain, to] = statistics[chain, row, number]
 
-    def flush(self) -> None:
+    def flush(self, counts: NDArray[np.int64]) -> None:
         """Writes to the files what is still in memory, and to one of them how many draws each chain has."""
         if self.folder is None:
             return
-        np.save(self.folder / "counts.npy", self.counts)
+        np.save(self.folder / "counts.npy", counts)
         for array in (*jax.tree.leaves(self.draws), *self.statistics.values()):
             if isinstance(array, np.memmap):
                 array.flush()
+
+
+def _check_names(names: list[str]) -> None:
+    """Raises an error if names of parameters are no names of files, or not different ones."""
+    for name in names:
+        if "/" in name or "\\" in name or "\0" in name or name in {"counts", "state"} or name.startswith("stats."):
+            raise ArgumentError(
+                f"a parameter is called {name!r}, and {name}.npy is no name that a file of it may have in the folder.",
+                help="call it something else, or give postprocess= with other names.",
+            )
+    if len({name.casefold() for name in names}) < len(names):
+        raise ArgumentError(
+            f"some of the parameters {', '.join(names)} would be written to the same file.",
+            help="give them names that differ, or postprocess= with such.",
+        )
+
+
+def _mapped(path: Path, shape: tuple[int, ...], dtype: np.dtype[Any], *, is_begun: bool) -> NDArray[Any]:
+    """An array in a file, with what the file has if draws have begun."""
+    if not path.exists():
+        return np.lib.format.open_memmap(path, mode="w+", dtype=dtype, shape=shape)
+    if not is_begun:
+        raise ArgumentError(f"{path} is there, and is none of this run.", help="give an empty folder.")
+    before: NDArray[Any] = np.lib.format.open_memmap(path, mode="r+")
+    if (before.dtype, before.shape[:1], before.shape[2:]) != (dtype, shape[:1], shape[2:]):
+        raise ArgumentError(
+            f"{path} has arrays of {before.dtype}, {before.shape}, and a draw is now of {dtype}, {shape[2:]}.",
+            help="give the init, chains and postprocess that the folder was begun with, or another folder.",
+        )
+    if before.shape[1] >= shape[1]:
+        return before
+    longer = path.with_suffix(".new")
+    array: NDArray[Any] = np.lib.format.open_memmap(longer, mode="w+", dtype=dtype, shape=shape)
+    array[:, : before.shape[1]] = before
+    longer.replace(path)  # of which the array is that of before
+    return array
 
 
 def _dtype_of(statistic: str) -> Any:

@@ -148,6 +148,68 @@ def test_in_files(result: mcmc.Result, tmp_path: Path) -> None:
     assert isinstance(kept.draws["x"], np.memmap)
 
 
+def test_a_folder_is_gone_on_with(result: mcmc.Result, tmp_path: Path) -> None:
+    """It has the draws of both runs, those that one run makes; and so has the result."""
+    run(num_samples=40, folder=tmp_path)
+    for state in (None, run(num_samples=41).state):
+        with pytest.raises(mcmc.ArgumentError, match=r"state=mcmc\.saved_state\(folder\)"):
+            run(folder=tmp_path, state=state)
+    with pytest.raises(mcmc.ArgumentError, match="write thin=1"):
+        run(folder=tmp_path, state=mcmc.saved_state(tmp_path), thin=2)
+    with pytest.raises(mcmc.ArgumentError, match=r"a draw is now of float32, \(1,\)"):
+        run(folder=tmp_path, state=mcmc.saved_state(tmp_path), postprocess=lambda p: {"x": p["x"][None]})
+    more = run(num_samples=60, folder=tmp_path, state=mcmc.saved_state(tmp_path))
+    for found in (np.load(tmp_path / "x.npy"), more.draws["x"]):
+        np.testing.assert_array_equal(found, result.draws["x"])
+    np.testing.assert_array_equal(np.load(tmp_path / "stats.lp.npy"), result.stats["lp"])
+
+
+@pytest.mark.parametrize(("share", "thin"), [(0.0, 1), (0.5, 1), (0.95, 1), (0.95, 3)])
+def test_a_run_that_was_killed_goes_on(
+    result: mcmc.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, share: float, thin: int
+) -> None:
+    """From wherever it was, of which its folder knows, to the same draws; chains were not equally far."""
+    monkeypatch.setattr("hlobatch.mcmc.run.MOST_GROWTH", 1.0)
+    monkeypatch.setattr("hlobatch.mcmc.run.SHARE_OF_SAVING", np.inf)
+
+    def killed(progress: mcmc.Progress) -> None:
+        if progress.done >= share * progress.total:
+            raise MemoryError
+
+    with pytest.raises(MemoryError):
+        run(num_samples=30, folder=tmp_path, progress=killed, thin=thin)
+    there = int(np.load(tmp_path / "counts.npy").min())
+    more = run(num_samples=30 - there, folder=tmp_path, state=mcmc.saved_state(tmp_path), thin=thin)
+    np.testing.assert_array_equal(more.draws["x"][:, :30], result.draws["x"][:, thin - 1 : 30 * thin : thin])
+
+
+@pytest.mark.parametrize(
+    ("draws", "words"),
+    [
+        ({"../up": 0.0}, r"called '\.\./up'"),
+        ({"counts": 0.0}, "called 'counts'"),
+        ({"a": 0.0, "A": 0.0}, "would be written to the same file"),
+        ({"a.b": 0.0, "a": {"b": 0.0}}, "would be written to the same file"),
+    ],
+)
+def test_names_are_no_paths(draws: Any, words: str, tmp_path: Path) -> None:
+    with pytest.raises(mcmc.ArgumentError, match=words):
+        run(num_samples=5, folder=tmp_path / "run", postprocess=lambda p: jax.tree.map(lambda _: p["x"], draws))
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_of_something_else(tmp_path: Path) -> None:
+    np.save(tmp_path / "x.npy", np.zeros(3))
+    with pytest.raises(mcmc.ArgumentError, match="is none of this run"):
+        run(num_samples=5, folder=tmp_path)
+    np.testing.assert_array_equal(np.load(tmp_path / "x.npy"), np.zeros(3))
+    with pytest.raises(mcmc.ArgumentError, match="no run of `sample` has written"):
+        mcmc.saved_state(tmp_path)
+    (tmp_path / "state.npz").write_bytes(b"something else")
+    with pytest.raises(mcmc.ArgumentError, match="is not where a run stands"):
+        mcmc.saved_state(tmp_path)
+
+
 def test_postprocessing(result: mcmc.Result) -> None:
     def double(p: Any) -> Any:
         return {"doubled": 2 * p["x"]}
