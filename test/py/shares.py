@@ -1,10 +1,20 @@
-"""Which of many forms of a run a program gets in the usual run of the tests; at night each program gets all of them."""
+"""Which of many cases run by day, in the usual run of the tests; at night all do."""
 
+import ast
+import inspect
+import textwrap
 import zlib
-from collections.abc import Sequence
-from typing import TypeVar
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeVar
+
+import pytest
 
 T = TypeVar("T")
+
+by_night = False
+"""Whether slow tests run, too: what only they need is not even collected by day."""
 
 
 def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
@@ -12,3 +22,48 @@ def share(name: str, among: Sequence[T], count: int = 1) -> tuple[T, ...]:
     first = zlib.crc32(name.encode()) % len(among)
     apart = len(among) / count
     return tuple(among[(first + round(i * apart)) % len(among)] for i in range(count))
+
+
+def features(function: Callable[..., Any]) -> frozenset[str]:
+    """What a function is written with: its kinds of statements and expressions."""
+    tree = ast.parse(textwrap.dedent(inspect.getsource(function)))
+    return frozenset(type(node).__name__ for node in ast.walk(tree) if isinstance(node, (ast.stmt, ast.expr)))
+
+
+def covering(programs: Mapping[str, Iterable[str]], among: Sequence[T], count: int) -> dict[str, tuple[T, ...]]:
+    """For each program as many forms as asked for, so that each form meets each feature, and all about equally often.
+
+    Args:
+        programs: By name, the features that each has.
+        among: The forms.
+        count: How many a program gets.
+    """
+    met = Counter[tuple[T, str]]()
+    found = {}
+    for name, has in programs.items():
+        mine = sorted({*has, "any"})
+        gain = {form: sum(2.0 ** -met[form, feature] for feature in mine) for form in among}
+        found[name] = tuple(sorted(among, key=lambda form: -gain[form])[:count])
+        met.update((form, feature) for form in found[name] for feature in mine)
+    return found
+
+
+def each_value(cases: Mapping[T, AbstractSet[Any]]) -> set[T]:
+    """Some of the cases, of which each has values, that have all values between them."""
+    left = set[Any]().union(*cases.values())
+    some = set[T]()
+    while left:
+        best = max(cases, key=lambda case: len(cases[case] & left))
+        left -= cases[best]
+        some.add(best)
+    return some
+
+
+def by_day(cases: Sequence[T], count: int) -> list[Any]:
+    """All of them, of which by day only as many run as asked for, from all parts of the sequence."""
+    usual = {i * len(cases) // count for i in range(count)}
+    return [
+        case if i in usual else pytest.param(case, marks=pytest.mark.slow)
+        for i, case in enumerate(cases)
+        if i in usual or by_night
+    ]

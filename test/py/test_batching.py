@@ -145,7 +145,6 @@ def examples(shape: tuple[int, ...], dtype: Any, varies: bool) -> Any:
     return jnp.asarray(rng.integers(0, 4, size=shape), np.int32 if dtype is int else dtype)
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("name", CASES)
 def test_as_vmap_has_it(name: str) -> None:
     function, given = CASES[name]

@@ -12,6 +12,7 @@ from typing import Any
 
 import jax
 import pytest
+import shares
 from jax.experimental.compilation_cache import compilation_cache
 
 from benchmarks import gradients, measure, registry, report, results, sampling
@@ -53,8 +54,8 @@ AGAINST_JAX = [
 ]
 
 
-@pytest.mark.usefixtures("quick_compilation", "kept")
-@pytest.mark.parametrize("name", AGAINST_JAX)
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("name", shares.by_day(AGAINST_JAX, 5))
 def test_contenders_agree(name: str) -> None:
     """All that do the same work, on more inputs than lanes, have the same results."""
     workload = registry.find(name)
@@ -70,8 +71,8 @@ def test_contenders_agree(name: str) -> None:
     assert in_jax.work == pytest.approx(prepared["hlobatch"].work, rel=0.02), "not the same work"
 
 
-@pytest.mark.usefixtures("quick_compilation", "kept")
-@pytest.mark.parametrize("name", [*registry.SWITCHES, *registry.MECHANISMS])
+@pytest.mark.usefixtures("kept")
+@pytest.mark.parametrize("name", shares.by_day([*registry.SWITCHES, *registry.MECHANISMS], 6))
 def test_what_an_optimization_is_for_has_the_same_results_without_it(name: str) -> None:
     prepared, missing = prepare(registry.find(name), TINY)
     assert not missing

@@ -15,7 +15,7 @@ import hlobatch as hb
 
 
 @pytest.fixture(autouse=True)
-def double_precision(quick_compilation: None) -> Iterator[None]:
+def double_precision() -> Iterator[None]:
     with jax.enable_x64(True):
         yield
 
@@ -216,6 +216,6 @@ def test_loops_in_stretches_are_left_as_they_are(dispatch: str) -> None:
         np.testing.assert_allclose(found, expected, rtol=1e-11, atol=1e-13)
 
 
-@pytest.mark.parametrize("seed", [13, 31])
+@pytest.mark.parametrize("seed", [13, pytest.param(31, marks=pytest.mark.slow)])
 def test_programs_of_several_features_in_stretches(seed: int) -> None:
     assert outcome(program(seed), checkpoint_loops=True).kind == "ran"

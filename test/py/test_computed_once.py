@@ -57,6 +57,7 @@ def test_a_place_that_a_row_is_gathered_from_is_computed_once():
     np.testing.assert_allclose(looked_up(places, n, table), wanted, rtol=1e-6)
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_what_is_dear_is_computed_once():
     """For numbers of 64 bits, XLA computed a sine again for each of the selects that follow from it."""
 
@@ -96,6 +97,7 @@ def once_if(wanted, x):
     return turns[1]
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("one_kernel", [False, True])
 def test_loops_of_one_kernel_keep_what_does_not_change_in_them(one_kernel):
     options = _jax.compiler_options(_jax.Compilation(one_kernel=one_kernel))

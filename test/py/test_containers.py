@@ -770,6 +770,7 @@ def test_a_full_list_is_nothing_that_the_program_could_catch() -> None:
         catches_all(jnp.array([0, 3]))
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_no_list_is_copied_where_an_item_is_pushed() -> None:
     @hb.batch(threads=1)
     def walk(n, seed):

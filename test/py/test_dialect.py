@@ -17,6 +17,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from hypothesis import given, note, settings
+from shares import by_day
 from test_equivalence import DEPTH, assert_is_expected, forget_others, interpreted
 from test_generated import ROWS as ARGUMENTS
 from test_generated import SHARED, expected, load, modules
@@ -45,7 +46,7 @@ NIGHT = settings.get_profile(settings.get_current_profile_name()).max_examples >
 LEVELS = ("program", "lowered_program")
 SILENT = [program for program in ZOO if not program.prints]
 """What prints has Python do something, for which the dialect has no operation; see test_printing.py."""
-names = pytest.mark.parametrize("program", SILENT, ids=lambda program: program.name)
+names = pytest.mark.parametrize("program", by_day(SILENT, 32), ids=lambda program: program.name)
 
 
 # What is generated

@@ -1,13 +1,14 @@
 """Every program of the zoo, through every executor, equals the plain Python function example by example.
 
-The usual run gives the compiled loop and the NumPy virtual machine every batch size, and divides the other forms
-between the programs. ``"chosen"`` is what a user gets without a word; where another name has no form in it, XLA's loop
-over all lanes is meant. At night they all get every size, every dispatch form gets a queue, and each optimization is
-off by itself.
+The usual run interprets every program, runs it as code of a lane's own, and divides all other forms, passes off one by
+one among them, between the programs, so that each form meets whatever programs are written with. ``"chosen"`` is what a
+user gets without a word; where another name has no form in it, XLA's loop over all lanes is meant. At night each
+program has all forms, and many of them every batch.
 """
 
 import contextlib
 import functools
+from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Any
@@ -17,11 +18,22 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+import shares
 from neighbors import share_operations
 from on_threads import on_threads
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
-from shares import share
-from zoo import LOOP, PASSES, ROWS, UNOPTIMIZED, ZOO, ZooProgram, in_small_kernels, optimizing_little
+from shares import covering, features
+from zoo import (
+    LOOP,
+    PASSES,
+    ROWS,
+    UNOPTIMIZED,
+    ZOO,
+    ZooProgram,
+    in_small_kernels,
+    optimizing_in_full,
+    optimizing_little,
+)
 
 import hlobatch as hb
 from hlobatch import stackless, virtual_machine
@@ -50,13 +62,13 @@ def chosen(program: ZooProgram, batch: int) -> Any:
 
 
 def compiled(program: ZooProgram, batch: int) -> Any:
-    """Of the small batches XLA optimizes little."""
-    with contextlib.nullcontext() if batch == ROWS else optimizing_little():
+    with optimizing_little():
         return variant(program)(*program.inputs(batch))
 
 
 def compiled_in_full(program: ZooProgram, batch: int) -> Any:
-    return variant(program)(*program.inputs(batch))
+    with optimizing_in_full():
+        return variant(program)(*program.inputs(batch))
 
 
 def compiled_with(**options: Any) -> Run:
@@ -280,65 +292,63 @@ EXECUTORS: dict[str, Run] = {
     **{f"without_{name}": compiled_with(optimizations=replace(LOOP, **{name: False})) for name in PASSES},
 }
 
-EACH: dict[str, tuple[int, ...]] = {
-    "compiled": BATCHES,
-    "vm_numpy": BATCHES,
-    "interpret": (2,),
-    "interpret_lowered": (2,),
-    **({"kernel_checked": (ROWS,)} if HAS_LLVM else {}),
-}
-"""Executors of every program in the usual run, with their batches."""
+EACH: tuple[tuple[str, int], ...] = (
+    ("interpret", 2),
+    ("kernel_checked" if HAS_LLVM else "compiled", ROWS),
+)
+"""What every program has in the usual run: executors with their batches."""
 
-DIVIDED: dict[str, tuple[int, ...]] = {
-    "stackless_numpy": (0, ROWS),
-    "stackless_xla": (ROWS,),
-    "case": (ROWS,),
-    "chain": (ROWS,),
-    "guarded": (ROWS,),
-    "sweep": (ROWS,),
-    "most_lanes": (ROWS,),
-    "queue_cost": (ROWS,),
-    "queue_guarded": (ROWS,),
-    "threads": (ROWS,),
-    "lanes_last": (ROWS,),
-    "small_kernels": (ROWS,),
-    "accelerator_sweep": (ROWS,),
-    "constants_inside_jit": (ROWS,),
-    "chosen": (ROWS,),
-    "unoptimized": (ROWS,),
-    **(
-        {
-            "kernel": BATCHES,
-            "kernel_inside_jit": (ROWS,),
-            "gang": (1, ROWS),
-            "gang_checked": (ROWS,),
-            "grid": (ROWS,),
-        }
-        if HAS_LLVM
-        else {}
-    ),
-}
-"""Those of which a program has some in the usual run. At night every program has all, and those of both tables with
-every batch."""
+SMALL: tuple[tuple[str, int], ...] = tuple(
+    (executor, batch)
+    for executor in ("compiled", "vm_numpy", *(("kernel", "gang") if HAS_LLVM else ()))
+    for batch in BATCHES[:-1]
+)
+"""Executors that have the other batches, too, in the usual run."""
 
-SHARE = 7
-"""How many of those a program has: each is tried on a third of the zoo."""
+LEFT_TO_THE_NIGHT = ("interpret", "interpret_lowered", "compiled_in_full", "stackless_jax", "vm_jax", "vm_xla")
+"""Executors that do not run all rows in the usual run."""
 
+DIVIDED: tuple[tuple[str, int], ...] = (
+    ("interpret_lowered", 2),
+    *SMALL,
+    *((name, ROWS) for name in EXECUTORS if name not in LEFT_TO_THE_NIGHT and (name, ROWS) not in EACH),
+)
+"""What programs divide between each other in the usual run."""
 
-def quick(program: ZooProgram) -> dict[str, tuple[int, ...]]:
-    """The grid of the usual run."""
-    return EACH | {executor: DIVIDED[executor] for executor in share(program.name, [*DIVIDED], SHARE)}
+SHARE = 3
+"""How many of those a program has."""
+
+FEATURES = {program.name: features(program.function.function) for program in ZOO}
+BY_DAY = covering(FEATURES, DIVIDED, SHARE)
+
+IN_EVERY_BATCH = (
+    "compiled", "vm_numpy", "interpret", "interpret_lowered", "kernel_checked", "stackless_numpy", "stackless_xla",
+    "stackless_jax", "case", "chain", "guarded", "sweep", "most_lanes", "queue_cost", "queue_guarded", "threads",
+    "lanes_last", "small_kernels", "accelerator_sweep", "constants_inside_jit", "chosen", "unoptimized", "kernel",
+    "kernel_inside_jit", "gang", "gang_checked", "grid",
+)  # fmt: skip
+"""Executors that have every batch at night."""
 
 
 def grid() -> Iterator[Any]:
     """Cases program by program: neighbors share what is cached. An empty batch has no example to interpret."""
     for program in ZOO:
-        usual = quick(program)
+        usual = {*EACH, *BY_DAY[program.name]}
         for executor in EXECUTORS:
-            batches = BATCHES if executor in EACH | DIVIDED or executor == "stackless_jax" else (ROWS,)
-            for batch in batches[executor.startswith("interpret") :]:
-                marks = () if batch in usual.get(executor, ()) else (pytest.mark.slow,)
-                yield pytest.param(program, executor, batch, id=f"{program.name}-{executor}-{batch}", marks=marks)
+            for batch in BATCHES if executor in IN_EVERY_BATCH else (ROWS,):
+                is_usual = (executor, batch) in usual
+                if (is_usual or shares.by_night) and (batch or not executor.startswith("interpret")):
+                    marks = () if is_usual else (pytest.mark.slow,)
+                    yield pytest.param(program, executor, batch, id=f"{program.name}-{executor}-{batch}", marks=marks)
+
+
+def test_by_day_forms_meet_features() -> None:
+    """Each form runs on several programs, and with whatever many programs are written with."""
+    often = Counter(feature for has in FEATURES.values() for feature in has)
+    met = Counter((form, feature) for name, has in FEATURES.items() for form in BY_DAY[name] for feature in {*has, ""})
+    for form in DIVIDED:
+        assert met[form, ""] >= 3
+        assert [feature for feature, count in often.items() if count > 60 and not met[form, feature]] == []
 
 
 # Comparison

@@ -8,6 +8,8 @@ import pytest
 
 import hlobatch as hb
 
+pytestmark = pytest.mark.usefixtures("optimized_in_full")
+
 EXACT = {
     "log2": (lambda x: math.log2(x), [2.0**k for k in range(-120, 120)]),
     "log to base 3": (lambda x: math.log(x, 3), [3.0**k for k in range(16)]),

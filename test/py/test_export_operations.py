@@ -136,7 +136,6 @@ def arguments(kind: Callable[..., Any]) -> Any:
     return given[kind]
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("kind", [elementwise, draws, of_vectors, of_matrices])
 def test_every_kind_of_operation_is_exported(kind: Callable[..., Any], tmp_path: Path) -> None:
     """For a batch of one size, and of any."""

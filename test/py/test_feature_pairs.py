@@ -3,13 +3,13 @@
 import pytest
 from feature_pairs import check
 
-BY_DAY = 96
+BY_DAY = 36
 BY_NIGHT = 20_000
 
 
-@pytest.mark.parametrize("first", range(0, BY_DAY, 12))
+@pytest.mark.parametrize("first", range(0, BY_DAY, 6))
 def test_programs_of_several_features(first):
-    check(range(first, first + 12))
+    check(range(first, first + 6))
 
 
 @pytest.mark.slow

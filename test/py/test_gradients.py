@@ -21,7 +21,7 @@ FORMS = ("case", "kernel", "chain", "guarded", "sweep")
 
 
 @pytest.fixture(autouse=True)
-def double_precision(quick_compilation: None) -> Iterator[None]:
+def double_precision() -> Iterator[None]:
     with jax.enable_x64(True):
         yield
 

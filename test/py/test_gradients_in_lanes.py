@@ -21,7 +21,7 @@ W = np.array([0.5, 2.0, 3.0])
 
 
 @pytest.fixture(autouse=True)
-def double_precision(quick_compilation: None) -> Iterator[None]:
+def double_precision() -> Iterator[None]:
     with jax.enable_x64(True):
         yield
 

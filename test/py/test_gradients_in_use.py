@@ -20,7 +20,7 @@ from derivative_checks import double_precision
 
 import hlobatch as hb
 
-pytestmark = pytest.mark.usefixtures(double_precision.__name__, "quick_compilation")
+pytestmark = pytest.mark.usefixtures(double_precision.__name__)
 
 X, N, W = np.array([0.5, 0.7, 0.9, 1.1]), np.array([2, 0, 3, 1]), np.array([0.5, 0.8])
 

@@ -17,12 +17,13 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 from derivative_checks import At, both_modes_agree, double_precision, doubled, equals_unrolled, is_differentiable
+from shares import by_day
 from zoo import LOOP, UNOPTIMIZED, ZOO, ZooProgram
 
 import hlobatch as hb
 from benchmarks.workloads import continuation, fixed_count, neural_ode, own_data, quadrature, stiff, tree_network
 
-pytestmark = pytest.mark.usefixtures(double_precision.__name__, "quick_compilation")
+pytestmark = pytest.mark.usefixtures(double_precision.__name__)
 
 FORMS: dict[str, dict[str, Any]] = {
     "by itself": {},
@@ -68,7 +69,7 @@ def check_zoo(program: ZooProgram, form: str, size: int, *, unrolled: bool) -> N
         equals_unrolled(at, pulled, [tuple(doubled(program.example(row))) for row in range(size)], axes)
 
 
-@pytest.mark.parametrize("number", range(len(SMOOTH)), ids=[p.name for p in SMOOTH])
+@pytest.mark.parametrize("number", by_day(range(len(SMOOTH)), 8), ids=lambda number: SMOOTH[number].name)
 def test_programs_of_the_zoo(number: int) -> None:
     form, size = cell_of_the_day(number)
     check_zoo(SMOOTH[number], form, size, unrolled=size <= 2)
@@ -178,7 +179,7 @@ def check_workload(name: str, form: str, size: int) -> None:
 
 
 @pytest.mark.usefixtures("small")
-@pytest.mark.parametrize("number", range(len(WORKLOADS)), ids=list(WORKLOADS))
+@pytest.mark.parametrize("number", by_day(range(len(WORKLOADS)), 4), ids=lambda number: list(WORKLOADS)[number])
 def test_workloads(number: int) -> None:
     form, _ = cell_of_the_day(number)
     check_workload(list(WORKLOADS)[number], form, 3)

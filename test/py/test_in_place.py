@@ -418,6 +418,7 @@ def bubbled(x, n):
     return x
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="reads the HLO that XLA makes for a CPU")
 def test_no_array_is_copied_where_an_item_is_assigned_to() -> None:
     compiled = bubbled.trace(np.zeros((64, 512), np.float32), np.zeros(64, np.int32)).lower().compile()

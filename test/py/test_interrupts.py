@@ -18,8 +18,6 @@ import hlobatch as hb
 from hlobatch.runtime.course import Course
 from hlobatch.runtime.pace import MOST_GROWTH, MOST_TURNS, STRETCH_SECONDS, Pace
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 TURNS = 8
 """Of a stretch, in these tests."""
 

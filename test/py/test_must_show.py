@@ -143,6 +143,7 @@ def stack_shapes(traced: hb.Traced) -> set[tuple[int, ...]]:
     return shapes | {(first * second, *rest) for first, second, *rest in shapes}
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_hlo_is_read_in_full() -> None:
     """Every instruction of a module is found, and those that move a stack are among those inside the loop."""
     traced = compiled_fibonacci(dispatch="chain", optimizations=SEVERAL_KERNELS)
@@ -153,6 +154,7 @@ def test_hlo_is_read_in_full() -> None:
     assert stack_shapes(traced) == {(33, LANES), (33 * LANES,)}
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("build", [compiled_fibonacci, compiled_nuts])
 @pytest.mark.parametrize("optimizations", [hb.Optimizations(), SEVERAL_KERNELS], ids=["one", "several"])
 def test_no_stack_is_copied_inside_the_loop(build: Callable[..., hb.Traced], optimizations: hb.Optimizations) -> None:
@@ -168,6 +170,7 @@ needs_two_cores = pytest.mark.skipif(
 )
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @needs_two_cores
 @pytest.mark.parametrize(("lanes", "divided"), [(LANES, False), (200_000, True)])
 def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
@@ -178,6 +181,7 @@ def test_small_kernels_stay_in_one_thread(lanes: int, divided: bool) -> None:
     assert ("outer_dimension_partitions" in compiled.as_text()) == divided
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @needs_two_cores
 def test_large_kernels_inside_a_primitive_are_divided() -> None:
     @hb.batch(threads=1)
@@ -205,6 +209,7 @@ def compiled_logistic_nuts(lanes: int, **options: Any) -> Any:
     return hb.batch(sample.function, threads=1, **options).trace(chains).lower().compile()
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_what_all_lanes_share_is_never_broadcast() -> None:
     """No array has the size of the regressors for each lane, nor is there memory for one."""
     lanes = 96
@@ -217,13 +222,15 @@ def test_what_all_lanes_share_is_never_broadcast() -> None:
     assert per_lane < 4 * DATA * REGRESSORS / 2, "another lane takes much less memory than a copy of the regressors"
 
 
-@pytest.mark.parametrize("lanes", [1, 96])
+@pytest.mark.usefixtures("optimized_in_full")
+@pytest.mark.parametrize("lanes", [pytest.param(1, marks=pytest.mark.slow), 96])
 def test_what_all_lanes_share_is_turned_around_before_the_loop(lanes: int) -> None:
     """The model multiplies by the regressors' transpose: a statement of which a part is the same in every lane."""
     text = compiled_logistic_nuts(lanes, optimizations=SEVERAL_KERNELS).as_text()
     assert not whole_writes(text, {(DATA, REGRESSORS), (REGRESSORS, DATA)})
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_copies_inside_the_loop_are_found() -> None:
     """A multi-way conditional makes XLA copy every stack in every turn: what the test above looks for is to be seen."""
     traced = compiled_fibonacci(dispatch="case")

@@ -43,7 +43,10 @@ def gaussian() -> targets.Gaussian:
     return targets.correlated_gaussian(targets.wishart_covariance(10, degrees=20, seed=3))
 
 
-@pytest.mark.parametrize(("dispatch", "lanes"), [("auto", None), ("sweep", None), ("auto", 64)])
+@pytest.mark.parametrize(
+    ("dispatch", "lanes"),
+    [("auto", None), *(pytest.param(*slow, marks=pytest.mark.slow) for slow in (("sweep", None), ("auto", 64)))],
+)
 def test_gaussian_moments(dispatch: str, lanes: int | None) -> None:
     """Means and covariance of a correlated Gaussian; chains start from the target itself."""
     target, chains = gaussian(), 256
@@ -59,6 +62,7 @@ def test_gaussian_moments(dispatch: str, lanes: int | None) -> None:
     assert deviations(products, target.covariance[upper]).max() < limit
 
 
+@pytest.mark.slow
 def test_eight_schools_moments() -> None:
     """Means and variances of the non-centred eight-schools posterior, against quadrature; 100 draws are discarded."""
     target, chains = targets.eight_schools(), 256
@@ -81,6 +85,7 @@ def few_draws() -> tuple[hb.BatchedFunction, nuts.Chain]:
     return sample, start(target.log_density, positions)
 
 
+@pytest.mark.slow
 def test_same_draws_stackless_and_compiled() -> None:
     """The same keys give the same first draws, whichever of the paper's algorithms runs them."""
     sample, chains = few_draws()
@@ -102,6 +107,7 @@ def test_draws_do_not_depend_on_batch_mates() -> None:
     np.testing.assert_allclose(sample(reversed_chains)[1][::-1], together, rtol=2e-3, atol=2e-3)
 
 
+@pytest.mark.slow
 def test_single_example_python_draws_the_same() -> None:
     """The plain Python that was batched, on one chain, is the reference."""
     sample, chains = few_draws()

@@ -22,6 +22,7 @@ from kernel_bodies import (
     shapes,
 )
 from runs import as_one_kernel, layout_of, request_of, strategy_of
+from shares import by_day
 from test_generated import load
 from zoo import LOOP, in_small_kernels
 
@@ -133,7 +134,7 @@ def test_one_kernel_computes_the_same(body, options):
     np.testing.assert_allclose(ours(x, n), in_several(body), rtol=2e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("body", [*BODIES, jnp.sort, lambda y: y.at[1].apply(jnp.sin)])
+@pytest.mark.parametrize("body", by_day([*BODIES, jnp.sort, lambda y: y.at[1].apply(jnp.sin)], 4))
 def test_kernels_of_what_works_on_little_compute_the_same(body):
     x, n = examples()
     ours = looped(body, lanes=1)
@@ -209,7 +210,7 @@ def test_arrays_without_elements_do_not_go_into_one_kernel():
     np.testing.assert_allclose(run(x, empty, n)[0], x)
 
 
-@pytest.mark.parametrize("body", BODIES)
+@pytest.mark.parametrize("body", by_day(BODIES, 3))
 def test_inside_a_users_jit_a_run_is_one_kernel_too(body):
     x, n = examples()
     ours = looped(body)

@@ -13,11 +13,12 @@ from typing import Any
 import jax
 import numpy as np
 import pytest
+import shares
 from neighbors import share_operations
 from programs import PROGRAMS
 from programs.refused import REFUSED
 from programs.table import Program, check
-from shares import share
+from shares import covering, features
 from zoo import UNOPTIMIZED, optimizing_little
 
 import hlobatch as hb
@@ -93,21 +94,23 @@ EXECUTORS: dict[str, tuple[Run, int | None]] = {
 }
 """How a program is run, and on how many of its examples in the usual run (None: all of them)."""
 
-INTERPRETERS = ("interpret", "stackless", "vm")
+OTHERS = covering({program.name: features(program.function) for program in ALLOWED[::4]}, [*EXECUTORS][1:], 1)
+"""How each fourth program is run in the usual run, beside the form that a user gets; all else waits for the night."""
 
 
 def is_quick(program: Program, executor: str) -> bool:
-    """The usual run compiles every program and interprets it in one of three ways; all else waits for the night."""
-    return executor in ("compiled", *share(program.name, INTERPRETERS))
+    return executor in ("compiled", *OTHERS.get(program.name, ()))
 
 
 def grid() -> Iterator[Any]:
     for program in ALLOWED:
         for executor, (_, few) in EXECUTORS.items():
             name = f"{program.name}-{executor}"
-            marks = () if is_quick(program, executor) else (pytest.mark.slow,)
-            yield pytest.param(program, executor, few, id=name, marks=marks)
-            if few is not None:
+            if is_quick(program, executor):
+                yield pytest.param(program, executor, few, id=name)
+            elif shares.by_night:
+                yield pytest.param(program, executor, few, id=name, marks=pytest.mark.slow)
+            if few is not None and shares.by_night:
                 yield pytest.param(program, executor, None, id=f"{name}-all", marks=pytest.mark.slow)
 
 

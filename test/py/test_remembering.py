@@ -310,6 +310,7 @@ def height_of(keys):
     return height(tree)
 
 
+@pytest.mark.slow
 def test_a_tree_of_objects_is_refused_soon() -> None:
     """Each type that was tried had twice as many leaves as the one before, and no end was seen after minutes."""
     with pytest.raises(hb.BatchTypeError, match="one holds a value or None, that another, and so on without end"):

@@ -92,6 +92,7 @@ def test_select_of_a_python_object() -> None:
     assert tagged(ints(1, -2)).tolist() == [2, -4]
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
 def test_small_loop_of_a_reduction_never_ended(dispatch: str) -> None:
     """A block kept out of line hung where XLA compiles a small loop into one function."""
@@ -107,6 +108,7 @@ def test_small_loop_of_a_reduction_never_ended(dispatch: str) -> None:
     np.testing.assert_array_equal(halved(y), np.stack(expected))
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.parametrize("dispatch", ["chain", "guarded"])
 def test_a_passed_over_block_did_its_work_in_every_turn(dispatch: str) -> None:
     """XLA moved what a block reads and does not change out of the loop the block stands in."""

@@ -80,6 +80,7 @@ def test_without_kernels_of_whole_runs_there_are_none_of_parts(walk):
     assert not any("small_" in name for name in names)
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 def test_registers_are_updated_in_place(walk):
     """A kernel gives back no register that it changes: XLA would copy it in each turn."""
     compiled = hb.batch(walk).trace(jnp.ones((1, SIZE)), jnp.array([7])).lower().compile().executable.as_text()

@@ -15,8 +15,6 @@ from zoo import LOOP
 import hlobatch as hb
 from hlobatch.runtime import memory
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 DEPTH = 16
 """Frames that stacks grow to in these tests."""
 SIZE = 203

@@ -70,7 +70,6 @@ def tables_of(batched: hb.BatchedFunction, *args: Any) -> set[str]:
     return {name.rpartition(".")[2] for name in batched.trace(*args).plan.states.tables}
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("kind", LOOKUPS)
 def test_each_lane_finds_its_own(kind: str) -> None:
     look_up = LOOKUPS[kind]
@@ -89,7 +88,6 @@ def test_what_is_read_as_a_whole_is_kept(kind: str) -> None:
     assert summed(look_up, lanes=5)(INPUTS, WANTED).tolist() == truth
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("lanes", [None, 4])
 @pytest.mark.parametrize("dispatch", ["case", "chain", "guarded", "sweep"])
 @pytest.mark.parametrize("one_kernel", [True, False])

@@ -65,7 +65,6 @@ def few_at_once(monkeypatch: pytest.MonkeyPatch) -> list[int]:
 STARTS = np.array([1, 2, 8, 16, 27, 3, 1, 97, 4, 2, 1, 6, 7, 871, 2, 1, 1], np.int32)
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("one_kernel", [True, False])
 @pytest.mark.parametrize(
     ("threads", "lanes", "repetitions"), [(1, None, 1), (1, 4, 1), (2, 8, 5), (2, None, 5), (1, 40, 5)]
@@ -83,7 +82,6 @@ def test_loops(few_at_once, threads: int, lanes: int | None, one_kernel: bool, r
     assert few_at_once, "no lanes went on by themselves"
 
 
-@pytest.mark.usefixtures("quick_compilation")
 @pytest.mark.parametrize("lanes", [None, 4])
 @pytest.mark.parametrize("max_stack_depth", [2, 64])
 @pytest.mark.parametrize("one_kernel", [True, False])

@@ -10,7 +10,7 @@ import hlobatch as hb
 from hlobatch.targets.cpu.reductions import Reduction
 from hlobatch.targets.cpu.trigonometry import LIMIT, Trigonometric
 
-pytestmark = IN_ONE_KERNEL
+pytestmark = [*IN_ONE_KERNEL, pytest.mark.usefixtures("optimized_in_full")]
 
 
 @pytest.mark.parametrize(("is_sine", "exact"), [(True, np.sin), (False, np.cos)])

@@ -11,7 +11,10 @@ from zoo import LOOP
 
 import hlobatch as hb
 
-pytestmark = pytest.mark.skipif(jax.default_backend() != "cpu", reason="reductions are twofold on a CPU only")
+pytestmark = [
+    pytest.mark.skipif(jax.default_backend() != "cpu", reason="reductions are twofold on a CPU only"),
+    pytest.mark.usefixtures("optimized_in_full"),
+]
 
 TREE = " reduce-window("
 """What XLA makes of a long reduction, and of nothing else here."""

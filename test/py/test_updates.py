@@ -104,6 +104,7 @@ def test_sorting_in_place(one_kernel: bool) -> None:
     np.testing.assert_array_equal(hb.batch(heap_sorted.function, optimizations=switches)(values, sizes), wanted)
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="reads the HLO that XLA makes for a CPU")
 def test_no_array_is_copied_where_an_element_changes() -> None:
     def copies(**switches: bool) -> int:
@@ -126,6 +127,7 @@ def shuffled(n, table):
     return table
 
 
+@pytest.mark.usefixtures("optimized_in_full")
 @pytest.mark.skipif(jax.default_backend() != "cpu", reason="reads the HLO that XLA makes for a CPU")
 def test_no_array_is_copied_where_a_lane_hands_in_a_result_and_takes_an_input() -> None:
     """What it hands in stands where what it takes goes to: a copy of all lanes' arrays for each of them."""

@@ -72,7 +72,7 @@ MODELS = {
 
 
 @pytest.mark.parametrize(
-    "name", [name if name != "Newton's method" else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
+    "name", [name if name == "a batched recursion" else pytest.param(name, marks=pytest.mark.slow) for name in MODELS]
 )
 def test_draws_are_from_the_posterior(name: str) -> None:
     density, init, data, mean, deviation = MODELS[name]

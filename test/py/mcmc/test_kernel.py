@@ -83,6 +83,7 @@ def test_window_adaptation_of_blackjax() -> None:
     np.testing.assert_allclose(np.median(metrics, axis=0), [0.25, 9.0, 1.0], rtol=0.3)
 
 
+@pytest.mark.slow
 def test_a_normal_stays_what_it_is() -> None:
     """Chains that start from the target stay there, to half a percent: the criterion is the same from everywhere.
 

@@ -15,12 +15,9 @@ ALARM_RATE = 1e-4
 COMPARISONS = 150
 LIMIT = 1.03 * NormalDist().inv_cdf(1 - ALARM_RATE / COMPARISONS / 2)
 
-FAST = ("eight_schools_noncentered",)
 
-
-@pytest.mark.parametrize(
-    "name", [pytest.param(name, marks=() if name in FAST else pytest.mark.slow) for name in posteriors.POSTERIORS]
-)
+@pytest.mark.slow  # by day, test_numpyro.py compares the moments of eight schools
+@pytest.mark.parametrize("name", posteriors.POSTERIORS)
 def test_moments_are_those_of_posteriordb(name: str) -> None:
     posterior = posteriors.POSTERIORS[name]
     result = posteriors.sampled(posterior, **{"num_warmup": 500, "num_samples": 400, "chains": 64, **posterior.options})

@@ -8,6 +8,7 @@ import pytest
 TUTORIAL = Path(__file__).parents[3] / "docs/tutorial-sampling.md"
 
 
+@pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")  # arviz's and matplotlib's own
 def test_tutorial(monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("arviz")
