@@ -33,6 +33,7 @@ from hlobatch.frontend.checkpoints import checkpoint
 from hlobatch.frontend.growing_items import capacity
 from hlobatch.instructions import Program, TensorType, Type, VariableAllocation
 from hlobatch.prelude import stands_for
+from hlobatch.profiling.profile import Profile, profile
 from hlobatch.runtime.callers import at_the_call
 from hlobatch.runtime.long_runs import RunState
 from hlobatch.runtime.stats import BlockStats, RunStats
@@ -60,6 +61,7 @@ __all__ = [
     "Lowered",
     "Optimizations",
     "ParseError",
+    "Profile",
     "ProfileError",
     "Program",
     "Progress",
@@ -86,6 +88,7 @@ __all__ = [
     "export",
     "instructions",
     "load",
+    "profile",
     "stackless",
     "stands_for",
     "stream",
