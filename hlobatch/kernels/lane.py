@@ -34,6 +34,11 @@ class LaneEmitter(Emitter):
         self.own_bytes += 8
         return super().cell(llvm_type)
 
+    def near(self, dtype: Any, elements: int) -> str:
+        """A pointer to memory for frames of an array on the thread's stack."""
+        self.own_bytes += elements * np.dtype(dtype).itemsize + _ALIGNED_BYTES
+        return super().memory(dtype, elements)
+
     def memory(self, dtype: Any, elements: int) -> str:
         """A pointer to memory for an array, each of which begins at a multiple of 64 bytes in the host's memory."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize

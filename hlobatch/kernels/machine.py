@@ -13,7 +13,7 @@ runs the input ``index`` and returns its fate: a ``Fate``, and in the bits above
 failure it was or which stack was too small. It writes results only if the input is finished or has failed.
 
 ``frames`` has, for each piece of memory that frames are in, where these begin in ``stacks``, in bytes, and how many
-there are.
+there are in all. Where some lie near the thread, it has two numbers more for each stack: how many do not, and 0.
 """
 
 from __future__ import annotations

@@ -31,6 +31,7 @@ class KernelModule:
         frame_bytes: For each piece of memory that frames are in, what one of them takes there.
         stack_of: For each of these pieces, which stack it belongs to.
         tapes: Which of the stacks are tapes.
+        near: For each stack, how many of its first frames lie in no such piece.
         local_bytes: What a lane takes of memory of its own besides its stacks.
         stack_bytes: What it has on the stack of the thread that runs it, but for what LLVM puts there.
         blocks: How many numbers are counted, for each block that it ran, and in a gang for how many lanes; none if it
@@ -42,6 +43,7 @@ class KernelModule:
     frame_bytes: tuple[int, ...]
     stack_of: tuple[int, ...]
     tapes: frozenset[int]
+    near: tuple[int, ...]
     local_bytes: int
     stack_bytes: int
     blocks: int
@@ -72,6 +74,7 @@ def to_llvm(program: Program, name: str, operands: Operands, options: Options) -
         tuple(machine.stacks.frame_bytes),
         tuple(machine.stacks.stack_of),
         machine.stacks.tapes,
+        tuple(machine.stacks.near),
         machine.emitter.local_bytes,
         machine.emitter.own_bytes,
         len(program.graph.blocks) * (2 if options.processor.width > 1 else 1) if options.counts else 0,

@@ -35,6 +35,7 @@ class Processor:
         vector_bits: Bits of these vectors.
         looks: Whether its threads look, now and then, whether the run is to stop.
         entry: What starts them: each thread is a call by the host, or all are a grid, which is started at once.
+        near_bytes: Of frames that a thread has at hand, on its own stack; those above lie in the host's memory.
         own_bytes: Of arrays of a lane, that may lie on the stack of its thread; of arrays of few elements, of which
             LLVM makes registers, four times as many. Chosen by judgement (2026-11): a sixteenth of a stack of ours; and
             on a GPU, which keeps as much for every thread that it might run, so that all of them take some gigabytes.
@@ -50,6 +51,7 @@ class Processor:
     vector_bits: int = 0
     looks: bool = True
     entry: Entry = Entry.CALL
+    near_bytes: int = 0
     own_bytes: int = 1 << 17
 
     @property
@@ -80,5 +82,6 @@ NVPTX: Final = Processor(
     side_by_side=True,
     looks=False,
     entry=Entry.KERNEL,
+    near_bytes=2 << 10,
     own_bytes=8 << 10,
 )

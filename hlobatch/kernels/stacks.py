@@ -3,25 +3,30 @@
 All variables that a call saves are one frame, so that one test finds out that a stack is full, and one number says
 where the next frame goes (``analysis/call_frames.py``). On a CPU, a lane has the arrays of a frame one after the other
 in memory. On a GPU, where lanes run at once, each array of a frame is by itself, and the same element of all lanes lies
-side by side, so that lanes at the same depth read it in one access (coalesced).
+side by side, so that lanes at the same depth read it in one access (coalesced). The first frames of a stack may lie
+near the thread, on its own stack (``Processor.near_bytes``): a recursion seldom touches others.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import Final
 
 from hlobatch.analysis.call_frames import CallFrames
 from hlobatch.ir.names import is_tape
 from hlobatch.ir.program import Block, Program
 from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
-from hlobatch.kernels.emitter import Emitter
+from hlobatch.kernels.lane import LaneEmitter
 from hlobatch.kernels.text import Index
-from hlobatch.kernels.types import INT64, size, stored
+from hlobatch.kernels.types import BOOL, INT64, size, stored
 from hlobatch.kernels.values import Value
 
+MOST_NEAR_FRAMES: Final = 32
+"""Frames of a stack that lie near the thread, at most: as many as were tried on a GPU, which made recursions 1.6 to
+1.9 times as fast (Fibonacci, Takeuchi, queens, k-d tree)."""
 Place = Callable[[Index], str]
 """Finds an element of a frame of an array."""
 
@@ -39,15 +44,19 @@ class Stacks:
         frame_bytes: For each piece of memory that frames are in, in order, what one of them takes there: for each array
             of a stack, or for each stack.
         stack_of: For each of these pieces, which stack it belongs to.
+        near: For each stack, how many of its first frames lie near the thread.
     """
 
-    emitter: Emitter
+    emitter: LaneEmitter
     program: Program
     leaves: Mapping[str, Sequence[TensorType]]
     tops: Mapping[str, Sequence[str]]
     current: Callable[[str, TensorType], Value]
     frame_bytes: list[int] = field(default_factory=list)
     stack_of: list[int] = field(default_factory=list)
+    near: list[int] = field(default_factory=list)
+    _near_arrays: dict[tuple[str, int], str] = field(default_factory=dict)
+    _all_near: dict[str, str] = field(default_factory=dict)
     _places: dict[str, list[int]] = field(default_factory=dict)
     _rows: dict[str, str] = field(default_factory=dict)
     _bounds: dict[str, tuple[str, str]] = field(default_factory=dict)
@@ -57,6 +66,20 @@ class Stacks:
             self._lay_out_by_arrays()
         else:
             self._lay_out_by_frames()
+        self._lay_out_near()
+
+    def _lay_out_near(self) -> None:
+        """As many of the first frames as fit, of each stack the same number; tapes are long, and have none there."""
+        taken = [0 for _ in self._numbers]
+        for bytes_, stack in zip(self.frame_bytes, self.stack_of, strict=True):
+            taken[stack] += bytes_
+        of_all = sum(each for stack, each in enumerate(taken) if stack not in self.tapes)
+        count = min(MOST_NEAR_FRAMES, self.emitter.processor.near_bytes // max(of_all, 1))
+        self.near += [0 if stack in self.tapes else count for stack in range(len(taken))]
+        for v in self._stacked:
+            for k, leaf in enumerate(self.leaves[v]):
+                if count := self.near[self._numbers[self.calls.pointers[v]]]:
+                    self._near_arrays[v, k] = self.emitter.near(leaf.dtype, count * max(size(leaf.shape), 1))
 
     @property
     def tapes(self) -> frozenset[int]:
@@ -124,6 +147,9 @@ class Stacks:
             if not e.processor.side_by_side:
                 begin = self._of_frames(entry)
                 end = e.op(f"add i64 {begin}, {e.times(end, self._step(name))}")
+            if self.near[number := self._numbers[name]]:
+                far = self._of_frames(2 * (len(self.frame_bytes) + number))
+                self._all_near[name] = e.op(f"icmp eq i64 {far}, 0")
             self._bounds[name] = begin, end
 
     def arrive(self, block: Block) -> None:
@@ -144,9 +170,7 @@ class Stacks:
         """Save what variables hold. One without a stack keeps nothing: its old value is not needed."""
         for name, together in self._by_pointer(variables):
             row = self._rows.get(name) or self._with_room(name)
-            for v in together:
-                for cell, leaf, place in self._frame(v, row):
-                    self._save(self.current(cell, leaf), place)
+            self._near_or_far(name, row, partial(self._save_all, together))
             if name not in self._rows:
                 self._set_above(name, row)
 
@@ -158,9 +182,30 @@ class Stacks:
             if not row:
                 row = e.intrinsic("smax", INT64, self._below(name), self._bounds[name][0])
                 self._set(name, row)
-            for v in together:
-                for cell, leaf, place in self._frame(v, row):
-                    self._restore(cell, leaf, place)
+            self._near_or_far(name, row, partial(self._restore_all, together))
+
+    def _near_or_far(self, name: str, row: str, move: Callable[[str, bool], None]) -> None:
+        """Move what a frame holds: given its row where it lies, and whether that is near the thread."""
+        e, near = self.emitter, self.near[self._numbers[name]]
+        if not near:
+            move(row, False)
+            return
+
+        def far() -> None:
+            move(e.op(f"sub i64 {row}, {near}"), False)
+
+        is_near = e.op(f"or i1 {self._all_near[name]}, {e.op(f'icmp slt i64 {row}, {near}')}")
+        e.one_of(is_near, BOOL, [far, lambda: move(row, True)])
+
+    def _save_all(self, variables: Sequence[str], row: str, is_near: bool) -> None:
+        for v in variables:
+            for cell, leaf, place in self._frame(v, row, is_near):
+                self._save(self.current(cell, leaf), place)
+
+    def _restore_all(self, variables: Sequence[str], row: str, is_near: bool) -> None:
+        for v in variables:
+            for cell, leaf, place in self._frame(v, row, is_near):
+                self._restore(cell, leaf, place)
 
     def _by_pointer(self, variables: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
         """Variables with a stack, those that move together at once; one that is named twice moves twice."""
@@ -205,10 +250,16 @@ class Stacks:
 
     # Frames
 
-    def _frame(self, v: str, row: str) -> Iterator[tuple[str, TensorType, Place]]:
+    def _frame(self, v: str, row: str, is_near: bool) -> Iterator[tuple[str, TensorType, Place]]:
         """A variable's arrays: where each has its top, its type, and where it lies in a frame."""
-        for place, cell, leaf in zip(self._places[v], self.tops[v], self.leaves[v], strict=True):
-            yield cell, leaf, self._place(place, leaf, row)
+        for k, (place, cell, leaf) in enumerate(zip(self._places[v], self.tops[v], self.leaves[v], strict=True)):
+            near = partial(self._near_place, self._near_arrays[v, k], leaf, row) if is_near else None
+            yield cell, leaf, near or self._place(place, leaf, row)
+
+    def _near_place(self, array: str, leaf: TensorType, row: str, i: Index) -> str:
+        """An element of a frame of an array near the thread."""
+        e = self.emitter
+        return e.address(array, leaf.dtype, e.plus(e.times(row, max(size(leaf.shape), 1)), i))
 
     def _place(self, of_array: int, leaf: TensorType, row: str) -> Place:
         """What finds an element; where lanes have stacks of their own, only the first."""

@@ -79,11 +79,17 @@ class Frames:
 
     @property
     def entries(self) -> tuple[np.ndarray[Any, Any], int]:
-        """The table of frames that a kernel reads, ``i64[pieces, 2]`` of offsets and counts, and the frames' bytes."""
-        found, taken = [], 0
-        for bytes_, stack in zip(self.module.frame_bytes, self.module.stack_of, strict=True):
+        """The table of frames that a kernel reads, ``i64[pieces + stacks, 2]``, and the bytes of those in its memory.
+
+        For each piece of this memory that is where it begins, and how many frames there are in all, near the thread
+        too; for each stack, how many are not near it.
+        """
+        module, found, taken = self.module, [], 0
+        far = [max(0, depth - near) for depth, near in zip(self.depths, module.near, strict=True)]
+        for bytes_, stack in zip(module.frame_bytes, module.stack_of, strict=True):
             found.append((taken, self.depths[stack]))
-            taken += -(-bytes_ * self.depths[stack] // ALIGNED_BYTES) * ALIGNED_BYTES
+            taken += -(-bytes_ * far[stack] // ALIGNED_BYTES) * ALIGNED_BYTES
+        found += [(count, 0) for count in far]
         return np.asarray(found or [(0, 0)], np.int64), taken
 
     def grown(self, stacks: Sequence[int], limit: int) -> Frames:

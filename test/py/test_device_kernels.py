@@ -311,6 +311,17 @@ def test_numbers_take_no_memory() -> None:
         assert report.spilled == 0
 
 
+@pytest.mark.parametrize(("depth", "far"), [(2, 0), (32, 0), (40, 8)])
+def test_first_frames_are_near_the_thread(depth: int, far: int) -> None:
+    """And only those above are in memory of the host's; a frame of Fibonacci's is three numbers."""
+    found = device_kernel_of(kernel(fibonacci, max_stack_depth=depth).trace(NUMBERS).plan, target_of("cuda"))
+    grid = found.grid(found.declared_frames, 1000)
+    assert found.module.near == (32,)
+    assert grid.stack_bytes == 3 * -(-4 * far // 64) * 64
+    text = code.ptx(found.module.text + grid.constants, (8, 0))
+    assert text.count("st.local") >= 2
+
+
 def test_ptx_is_made_of_it() -> None:
     program = next(program for program in ZOO if program.name == "fibonacci")
     assert ".visible .entry kernel(" in code.ptx(of_a_card(program), (9, 0))
