@@ -1,4 +1,4 @@
-"""The ``hlobatch`` command: what became of a function, stage by stage, and what it computes.
+"""The ``hlobatch`` command: what became of a function, stage by stage, what it computes, and a file of it.
 
 ::
 
@@ -6,6 +6,7 @@
     hlobatch lower fib.py:fibonacci --args "i32[b]" --dialect stablehlo
     hlobatch run   fib.py:fibonacci --inputs x.npz --stats
     hlobatch run   prog.mlir --inputs x.npz
+    hlobatch export fib.py:fibonacci --args "i32[b]" --output fib.hlob
 
 Exit status: 0; 1 for an error in the user's program (a plain diagnostic on stderr); 2 for a wrong command line.
 """
@@ -14,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import importlib
 import importlib.util
 import inspect
 import json
@@ -24,6 +26,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Final
 
 import jax
@@ -37,6 +40,7 @@ from hlobatch.context import ContextFunction
 from hlobatch.diagnostics import UNKNOWN, HloBatchError
 from hlobatch.dialect.from_program import from_program
 from hlobatch.dialect.text import as_text
+from hlobatch.export import Artifact, export
 from hlobatch.frontend.to_program import to_program
 from hlobatch.ir.physical import key_dtypes
 from hlobatch.ir.program import Program
@@ -136,6 +140,45 @@ def run_command(options: argparse.Namespace) -> None:
         say(as_json(function(*numbered, **inputs)))
 
 
+def export_command(options: argparse.Namespace) -> None:
+    """Write a function to a file that runs without its code, and print what its modules take and give.
+
+    A batch of size 0 or of a size with a name, as in "i32[b]", stands for batches of any size.
+    """
+    arguments = _arguments(options)
+    how = {"platforms": options.platforms and options.platforms.split(","), "target_version": options.target_version}
+    function = _with_options(load(options.target), options)
+    try:
+        artifact = export(function, *arguments.positional, **how, **arguments.keyword)
+        path = artifact.save(options.output)
+        if options.stablehlo is not None and artifact.stablehlo is not None:
+            Path(options.stablehlo).write_bytes(artifact.stablehlo)
+        if options.jax is not None:
+            Path(options.jax).write_bytes(artifact.exported.serialize())
+    except ValueError as error:
+        raise UsageError(str(error)) from None
+    except OSError as error:
+        raise UsageError(f"{options.output} cannot be written: {error.strerror}") from None
+    if options.stablehlo is not None and artifact.stablehlo is None:
+        raise HloBatchError(
+            f"{artifact.name!r} has no module of StableHLO alone: an operation of it has no form there",
+            help=f"{path} has the module for JAX.",
+        )
+    say(f"{path}: {artifact.name}, for {', '.join(artifact.manifest.platforms)}", *_described(artifact), sep="\n")
+
+
+def _described(artifact: Artifact) -> list[str]:
+    """What the modules of an artifact take and give."""
+    limits = artifact.manifest
+    steps = "any number of" if limits.max_steps is None else str(limits.max_steps)
+    bare = ["(module.stablehlo first takes the size of the batch, i32[])"] if limits.batch is None else []
+    return [
+        f"  {limits.depth} frames for each stack, {steps} steps for each input",
+        "  takes " + ", ".join([*artifact.operands, *(bare if artifact.stablehlo is not None else [])]),
+        "  gives " + ", ".join(artifact.results),
+    ]
+
+
 def _inputs(options: argparse.Namespace) -> dict[str, Any]:
     """The arrays of the file that is named."""
     try:
@@ -169,10 +212,14 @@ def _run_module(options: argparse.Namespace) -> None:
     say(as_json(result), *([stats] if options.stats else []), sep="\n")
 
 
-def _traced(function: BatchedFunction[..., Any], options: argparse.Namespace) -> Traced:
+def _arguments(options: argparse.Namespace) -> Arguments:
     if options.args is None:
         raise UsageError('this needs the types of the arguments, as in --args "i32[8]"')
-    arguments = parse_arguments(options.args)
+    return parse_arguments(options.args)
+
+
+def _traced(function: BatchedFunction[..., Any], options: argparse.Namespace) -> Traced:
+    arguments = _arguments(options)
     return function.trace(*arguments.positional, **arguments.keyword)
 
 
@@ -200,24 +247,18 @@ _MODULE: Final = "__hlobatch_main__"
 
 
 def load(target: str) -> BatchedFunction[..., Any]:
-    """The batched function that ``FILE.py:FUNCTION`` names.
+    """The batched function that ``FILE.py:FUNCTION``, or ``MODULE:FUNCTION``, names.
 
-    The file is run as a script would be, its folder first on the path; a plain function is batched.
+    A file is run as a script would be, its folder first on the path; a module is imported, from the working directory
+    as well. A plain function is batched.
 
     Raises:
-        UsageError: There is no such file or function.
+        UsageError: There is no such file, module or function.
     """
     file, colon, name = target.rpartition(":")
     if not colon:
-        raise UsageError(f"{target!r} does not name a function; write FILE.py:FUNCTION")
-    path = Path(file)
-    spec = importlib.util.spec_from_file_location(_MODULE, path)
-    if not path.is_file() or spec is None or spec.loader is None:
-        raise UsageError(f"there is no Python file {file!r}")
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[_MODULE] = module
-    sys.path.insert(0, str(path.parent.resolve()))
-    spec.loader.exec_module(module)
+        raise UsageError(f"{target!r} does not name a function; write FILE.py:FUNCTION or MODULE:FUNCTION")
+    module = _imported(file) if all(map(str.isidentifier, file.split("."))) and not file.endswith(".py") else _run(file)
     function = getattr(module, name, None)
     if isinstance(function, ContextFunction):
         return function.batched
@@ -227,6 +268,30 @@ def load(target: str) -> BatchedFunction[..., Any]:
         found = [key for key, value in vars(module).items() if isinstance(value, BatchedFunction)]
         raise UsageError(f"{file} has no function {name!r}; batched functions there: {', '.join(found) or 'none'}")
     return batch(function)
+
+
+def _imported(name: str) -> ModuleType:
+    """The module of a dotted name."""
+    sys.path.insert(0, str(Path.cwd()))
+    try:
+        return importlib.import_module(name)
+    except ModuleNotFoundError as error:
+        if error.name is None or not f"{name}.".startswith(f"{error.name}."):  # another one, which it imports
+            raise
+        raise UsageError(f"there is no Python module {name!r}") from None
+
+
+def _run(file: str) -> ModuleType:
+    """The module that a file makes when it is run."""
+    path = Path(file)
+    spec = importlib.util.spec_from_file_location(_MODULE, path)
+    if not path.is_file() or spec is None or spec.loader is None:
+        raise UsageError(f"there is no Python file {file!r}")
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[_MODULE] = module
+    sys.path.insert(0, str(path.parent.resolve()))
+    spec.loader.exec_module(module)
+    return module
 
 
 def _with_options(function: BatchedFunction[..., Any], options: argparse.Namespace) -> BatchedFunction[..., Any]:
@@ -370,7 +435,7 @@ def _leaves(value: Any) -> Any:
 def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="hlobatch",
-        description="See what a batched function becomes, and run it.",
+        description="See what a batched function becomes, run it, and write it to a file.",
         epilog="`hlobatch COMMAND --help` tells more about a command.",
     )
     parser.add_argument("--version", action="version", version=f"%(prog)s {version('hlobatch')}")
@@ -402,7 +467,15 @@ def _parser() -> argparse.ArgumentParser:
     lower.add_argument("--debug-info", action="store_true", help="with places in the source (StableHLO only)")
     run = _command(commands, "run", run_command, "run on arrays from a file and print the results as nested lists")
     run.add_argument("--stats", action="store_true", help="also print how often each block ran, and for how many lanes")
-    for command in (trace, lower):
+    exported = _command(commands, "export", export_command, "write a file that runs without the code")
+    exported.add_argument(
+        "--output", required=True, metavar="FILE.hlob", help="the file; one that is there is replaced"
+    )
+    exported.add_argument("--platforms", metavar="NAME,…", help="what it is for: cpu, cuda, rocm, tpu (default: JAX's)")
+    exported.add_argument("--stablehlo", metavar="FILE", help="also write the bare StableHLO module by itself")
+    exported.add_argument("--jax", metavar="FILE", help="also write what jax.export.deserialize reads")
+    exported.add_argument("--target-version", metavar="N.N.N", help="the version of StableHLO that module is for")
+    for command in (trace, lower, exported):
         command.add_argument("--args", help="types of the arguments, batch axis first; see below")
     run.add_argument(
         "--inputs",
@@ -424,7 +497,9 @@ def _command(commands: Any, name: str, function: Callable[[argparse.Namespace], 
     )
     command.set_defaults(command=function, parser=command)
     also = "; or FILE.mlir, a module of the autobatch dialect" if name == "run" else ""
-    command.add_argument("target", metavar="FILE.py:FUNCTION", help=f"a function, batched or plain{also}")
+    command.add_argument(
+        "target", metavar="FILE.py:FUNCTION", help=f"a function, batched or plain, or MODULE:FUNCTION{also}"
+    )
     group = command.add_argument_group("how it runs (default: as the function's decorator says)")
     group.add_argument("--depth", type=int, metavar="N", help="frames each stack holds to begin with")
     group.add_argument("--lanes", type=int, metavar="N", help="inputs in flight at once; the rest wait in a queue")

@@ -32,6 +32,7 @@ from hlobatch._jax import is_tracing, is_x64, known_platforms, serialize_portabl
 from hlobatch.artifacts.archive import content_of, pack
 from hlobatch.artifacts.arguments import arrays_of
 from hlobatch.artifacts.manifest import Manifest
+from hlobatch.artifacts.operands import operands, results
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.artifacts.trial import try_elsewhere
@@ -70,6 +71,19 @@ class Artifact:
     def name(self) -> str:
         """The function's name."""
         return self.manifest.name
+
+    @property
+    def operands(self) -> tuple[str, ...]:
+        """The arrays that the module takes, as in ``n: i32[batch]``, the batch in front.
+
+        Where the batch may be of any size, the bare module ``stablehlo`` takes its size, an ``i32[]``, before them.
+        """
+        return operands(self.manifest)
+
+    @property
+    def results(self) -> tuple[str, ...]:
+        """The arrays that both modules give, as in ``result: i32[batch]``, ``stopped`` and ``status`` last."""
+        return results(self.manifest)
 
     @property
     def argument_types(self) -> Type:

@@ -166,6 +166,7 @@ def test_load_takes_what_a_context_made(file: str) -> None:
     [
         ("user.py", "does not name a function; write FILE.py:FUNCTION"),
         ("missing.py:f", "there is no Python file"),
+        ("missing:f", "there is no Python module 'missing'"),
         ("{folder}:f", "there is no Python file"),
         ("{file}:nothing", "has no function 'nothing'; batched functions there: fibonacci, mixed, point, broken"),
         ("{file}:number", "has no function 'number'"),
@@ -277,6 +278,29 @@ def test_run_with_stats(file: str, tmp_path: Path, capsys: pytest.CaptureFixture
     assert any(line.startswith("fibonacci.entry") for line in stats)
 
 
+EXPORTED = """\
+fibonacci, for cpu
+  32 frames for each stack, any number of steps for each input
+  takes n: i32[batch], (module.stablehlo first takes the size of the batch, i32[])
+  gives result: i32[batch], stopped: i32[], status: i32[batch]
+"""
+
+
+def test_export_writes_a_file_and_says_what_it_takes(
+    file: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Of a file and of a module, which are the same here."""
+    output, bare = str(tmp_path / "f.hlob"), tmp_path / "f.stablehlo"
+    how = ["--args", "i32[b]", "--output", output, "--stablehlo", str(bare)]
+    assert run(capsys, "export", f"{file}:fibonacci", *how) == f"{output}: {EXPORTED}"
+    assert hb.load(output).call(np.arange(8, dtype=np.int32)).tolist() == [1, 1, 2, 3, 5, 8, 13, 21]
+    assert bare.read_bytes() == hb.load(output).stablehlo
+    Path(output).unlink()
+    monkeypatch.chdir(tmp_path)
+    assert run(capsys, "export", "user:fibonacci", *how) == f"{output}: {EXPORTED}"
+    sys.modules.pop("user")
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -334,6 +358,13 @@ def test_an_error_about_the_command_line_has_no_place_in_a_file(file: str, tmp_p
         (("trace", "{file}:fibonacci", "--args", "**{{'n': i32[8]}}"), "a keyword is missing"),
         (("lower", "{file}:fibonacci", "--args", "i32[8]", "--dialect", "x"), "invalid choice: 'x'"),
         (("run", "{file}:fibonacci"), "the following arguments are required: --inputs"),
+        (("export", "{file}:fibonacci", "--args", "i32[b]"), "the following arguments are required: --output"),
+        (("export", "{file}:fibonacci", "--output", "f.hlob"), "this needs the types of the arguments"),
+        (("export", "{file}:fibonacci", "--args", "i32[b]", "--output", "/no/f.hlob"), "No such file or directory"),
+        (
+            ("export", "{file}:fibonacci", "--args", "i32[b]", "--output", "f.hlob", "--platforms", "abacus"),
+            "platforms names 'abacus'",
+        ),
         (("run", "{file}:fibonacci", "--inputs", "missing.npz"), "there is no file 'missing.npz'"),
     ],
 )
@@ -406,10 +437,10 @@ def test_help_names_every_command(capsys: pytest.CaptureFixture[str]) -> None:
         main(["--help"])
     assert caught.value.code == 0
     text = capsys.readouterr().out
-    assert all(f"    {command} " in text for command in ("trace", "lower", "run"))
+    assert all(f"    {command} " in text for command in ("trace", "lower", "run", "export"))
 
 
-@pytest.mark.parametrize("command", ["trace", "lower", "run"])
+@pytest.mark.parametrize("command", ["trace", "lower", "run", "export"])
 def test_help_of_a_command(command: str, capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit):
         main([command, "--help"])

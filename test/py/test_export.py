@@ -404,3 +404,25 @@ with open("artifact", "rb") as file:
     print(pickle.load(file).call(np.load("inputs.npy")).tolist())
 """
     assert run_elsewhere(script, tmp_path) == "[1, 1, 8, 21, 89]\n"
+
+
+def test_it_says_what_its_modules_take_and_give() -> None:
+    """By the paths of the caller's pytrees, in the order and the shapes of the module's own."""
+
+    def f(tree, weights, mode):
+        found = {"z": tree["x"] @ weights}
+        found["a"] = (tree["key"], None, mode == "fast")
+        return found
+
+    batched = hb.batch(f, in_axes=({"x": 1, "key": 0}, None), static_argnames="mode")
+    arguments = {"x": jnp.ones((3, 5)), "key": jax.random.split(jax.random.key(0), 5)}, jnp.ones((3, 2))
+    artifact = hb.export(batched, *arguments, mode="fast")
+    assert artifact.operands == ("tree['key']: u32[5,2]", "tree['x']: f32[5,3]", "weights: f32[3,2]")
+    assert artifact.results[0] == "result['z']: f32[5,2]"
+    assert artifact.results[1:3] == ("result['a'][0]: u32[5,2]", "result['a'][2]: bool[5]")
+    assert artifact.results[3:] == ("stopped: i32[]", "status: i32[5]")
+    for words, avals in (
+        (artifact.operands, artifact.exported.in_avals),
+        (artifact.results, artifact.exported.out_avals),
+    ):
+        assert [text.split("[")[-1][:-1] for text in words] == [",".join(map(str, aval.shape)) for aval in avals]
