@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -10,6 +11,7 @@ from typing import Any
 import jax
 
 from hlobatch._jax import ClosedJaxpr, jaxpr_as_fun
+from hlobatch.diagnostics import UNKNOWN
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.physical import lane_function
 from hlobatch.lowering.blocks.tables import looking_up
@@ -63,7 +65,8 @@ class Call:
         """The arrays of ``op.vars_out`` in order."""
         arrays, varies = self._given
         code = None if self.tables else self.code
-        return self.layout.idiom.over_lanes(self.function, code, varies, self.lanes, arrays)
+        with named_by(self.op):
+            return self.layout.idiom.over_lanes(self.function, code, varies, self.lanes, arrays)
 
     @property
     def code(self) -> ClosedJaxpr | None:
@@ -87,7 +90,14 @@ class Call:
         if found is None:
             return self.results(), frozenset()
         over_lanes = self.layout.idiom.over_lanes
-        return over_lanes(found, None, [True, *varies], self.lanes, [mask, *arrays]), found.results
+        with named_by(self.op):
+            return over_lanes(found, None, [True, *varies], self.lanes, [mask, *arrays]), found.results
+
+
+def named_by(op: PrimOp) -> AbstractContextManager[Any]:
+    """A context in which what is traced has the user's function and line in its names, which XLA's profiles show."""
+    place = op.location
+    return nullcontext() if place is UNKNOWN else jax.named_scope(f"{place.function or 'line'}:{place.line}")
 
 
 def needs_real_inputs(op: PrimOp) -> bool:
