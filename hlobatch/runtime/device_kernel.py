@@ -8,7 +8,7 @@ that Ctrl-C is heard between two such passes. All others keep their results.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter, sleep
 from typing import Any, Final
@@ -19,7 +19,7 @@ import numpy as np
 
 from hlobatch import config
 from hlobatch.diagnostics import LaneError
-from hlobatch.ir.fate import NUMBER, Fate
+from hlobatch.ir.fate import FATES, NUMBER, Fate
 from hlobatch.kernels import jit
 from hlobatch.kernels.grid import FOR_EVER, Grid
 from hlobatch.kernels.module import KernelModule
@@ -29,7 +29,8 @@ from hlobatch.runtime.kernel_shape import Shape, no_kernel
 from hlobatch.runtime.memory import BYTES_SURELY_THERE, available
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.stats import BlockStats, RunStats
-from hlobatch.runtime.stops import interruption, stop_error
+from hlobatch.runtime.stops import interruption, out_of_time, stop_error
+from hlobatch.runtime.watch import LOOK_SECONDS, Watch
 from hlobatch.targets.target import Target
 
 FIRST_TURNS: Final = 1 << 20
@@ -38,7 +39,6 @@ GROWTH_OF_TURNS: Final = 4
 """… and times as many it makes in the next: what lanes do again that were left off is a third of the run at most."""
 SECONDS_BETWEEN_LOOKS: Final = 1e-3
 """Seconds between two looks whether a pass is over."""
-_FATE: Final = (1 << NUMBER) - 1
 
 Arrays = Sequence[Any]
 
@@ -114,7 +114,7 @@ class DeviceKernel:
             except NoKernelError as reason:
                 raise no_kernel(shape.plan, str(reason)) from None
             results, (said, _, *counted) = outputs[: len(types)], outputs[len(types) :]
-            return [*results, jnp.max(said & np.int32(_FATE)), said, *counted]
+            return [*results, jnp.max(said & np.int32(FATES)), said, *counted]
 
         return run
 
@@ -133,13 +133,13 @@ def calling(kernel: DeviceKernel, size: int) -> Callable[..., list[Any]]:
         count = len(plan.captures.arrays)
         known = {id(a): x for a, x in zip(plan.captures.arrays, operands[:count], strict=True)}
         *results, stopped, said = call(*shape.captures.operands(known), *operands[count:])
-        status = jnp.where(said & np.int32(_FATE) == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
+        status = jnp.where(said & np.int32(FATES) == np.int32(Fate.PARKED), np.int32(Fate.PARKED), said)
         return [*shape.kept_results(results), stopped, status]
 
     return run
 
 
-@dataclass
+@dataclass(frozen=True)
 class Pass:
     """How a batch runs next.
 
@@ -187,77 +187,25 @@ class DeviceRunner:
         Raises:
             LaneError: Some inputs have no result.
             Interrupted: The user interrupted it.
+            TimeLimitError: Its time was over.
         """
-        given = (*self.kernel.shape.captured, *inputs)
-        results, status, self.growths = None, np.full(self.size, Fate.UNSTARTED, np.int32), 0
-        counts = np.zeros(self.kernel.module.blocks, np.int64)
+        run = _Run(self, (*self.kernel.shape.captured, *inputs), Watch.of(self.plan, self.size))
         try:
-            for todo in self._passes(status):
-                results, said, counted = self._pass(given, results, todo)
-                status[... if todo is None else todo] = said
-                counts += counted
+            run.finish()
         except KeyboardInterrupt:
-            stored = None if results is None else self.kernel.shape.kept_results(results)
-            raise interruption(self.plan, status, stored) from None
-        assert results is not None
-        kept = self.kernel.shape.kept_results(results)
-        if status.any():
-            raise self._error(status, kept)
-        return kept, counts
+            raise interruption(self.plan, run.status, run.stored) from None
+        except _TimeOverError:
+            raise out_of_time(self.plan, run.status, run.stored) from None
+        if run.status.any():
+            raise self._error(run)
+        self.now, self.growths = run.now, run.growths
+        return run.stored or [], run.counts
 
-    def _passes(self, status: np.ndarray[Any, Any]) -> Iterator[np.ndarray[Any, Any] | None]:
-        """The inputs that run next, None for all of them, as long as there are any; ``status`` is kept up to date."""
-        yield None
-        while True:
-            left = np.flatnonzero((status == Fate.UNSTARTED) | (status == Fate.RUNNING))
-            if (status == Fate.RUNNING).any():
-                self.now.turns *= GROWTH_OF_TURNS
-            elif not left.size and not (left := self._deeper(status)).size:
-                return
-            yield left
-
-    def _deeper(self, status: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-        """The inputs that run again, on larger stacks."""
-        parked = np.flatnonzero(status & _FATE == Fate.PARKED)
-        if not parked.size:
-            return parked
-        stacks, frames = (status[parked] >> NUMBER) - 1, self.now.frames
-        limit = max(config.STACK_DEPTH_LIMIT, self.plan.declared_depth)
-        grown = frames.grown(np.unique(stacks).tolist(), limit)
-        if grown == frames or not self._fits(grown, parked.size):
-            return parked[:0]
-        again: np.ndarray[Any, Any] = parked[np.asarray(grown.depths)[stacks] > np.asarray(frames.depths)[stacks]]
-        self.now.frames, self.growths = grown, self.growths + 1
-        return again
-
-    def _fits(self, frames: Frames, size: int) -> bool:
-        most = self.plan.options.max_stack_bytes
-        most = most if most is not None else max(BYTES_SURELY_THERE, available() // 2)
-        return self.kernel.grid(frames, size).scratch_bytes <= most
-
-    def _pass(self, given: Arrays, results: Any, todo: np.ndarray[Any, Any] | None) -> tuple[list[Any], Any, Any]:
-        """Run some inputs: the results of all, what became of these, and what was counted.
-
-        Their number is a power of two, so that few numbers are compiled for; the last one runs as often as that takes.
-        """
-        found = len(self.kernel.shape.result_types)
-        wanted = self.size if todo is None else len(todo)
-        count = self.size if todo is None else min(self.size, 1 << (wanted - 1).bit_length())
-        with jax.transfer_guard("allow"):
-            call = self._call(count, is_first=todo is None)
-            operands = () if todo is None else (np.pad(todo, (0, count - wanted), mode="edge"), results)
-            outputs = call(*operands, *given)
-            _wait(outputs)
-            stopped, told, *words = outputs[found:]
-            said = np.asarray(told)[:wanted] if int(stopped) else 0
-            counted = [np.asarray(x).view(np.int64)[..., 0].sum(0) for x in words]
-        return outputs[:found], said, sum(counted)
-
-    def _call(self, count: int, *, is_first: bool) -> Callable[..., Any]:
+    def call(self, count: int, now: Pass, *, is_first: bool) -> Callable[..., Any]:
         """What runs all inputs, or some of them and puts their results in the places of those inputs."""
-        key = count, is_first, self.now.frames.depths, self.now.turns
+        key = count, is_first, now
         if key not in self._calls:
-            call = self.kernel.calling(self.kernel.grid(self.now.frames, count, self.now.turns))
+            call = self.kernel.calling(self.kernel.grid(now.frames, count, now.turns))
             self._calls[key] = jax.jit(call if is_first else self._again(call))
         return self._calls[key]
 
@@ -273,11 +221,10 @@ class DeviceRunner:
 
         return run
 
-    def _error(self, status: np.ndarray[Any, Any], stored: Arrays) -> LaneError:
-        depth = max(self.now.frames.depths, default=0)
-        limit = max(config.STACK_DEPTH_LIMIT, self.plan.declared_depth)
-        fates = np.where(status & _FATE == Fate.PARKED, Fate.PARKED, status)
-        return stop_error(self.plan, fates, depth=depth, results=stored, is_full=depth < limit)
+    def _error(self, run: _Run) -> LaneError:
+        depth = max(run.now.frames.depths, default=0)
+        fates = np.where(run.status & FATES == Fate.PARKED, Fate.PARKED, run.status)
+        return stop_error(self.plan, fates, depth=depth, results=run.stored, is_full=run.is_full)
 
     threads = 1
     """Parts that a batch is divided into."""
@@ -306,9 +253,121 @@ class DeviceRunner:
         return RunStats(tuple(blocks), self.size, threads, depth, self.growths, threads, choice)
 
 
-def _wait(outputs: Arrays) -> None:
-    """Wait for a pass so that a signal is heard; what the device has begun it does to the end of the pass."""
-    began = perf_counter()
+class _TimeOverError(Exception):
+    """The time of a run is over."""
+
+
+@dataclass
+class _Run:
+    """A run of a batch.
+
+    Attributes:
+        runner: Runs it.
+        given: Captured arrays and inputs.
+        watch: Who looks at it, if anybody does.
+        now: How it goes on.
+        status: What becomes of each input; of one that was too deep, also which stack it was.
+        counts: How often each block ran.
+        results: Of all inputs, once there are any.
+        growths: How often stacks have grown.
+        is_full: Whether there is no memory for larger ones.
+    """
+
+    runner: DeviceRunner
+    given: Arrays
+    watch: Watch | None
+    now: Pass = field(init=False)
+    status: np.ndarray[Any, Any] = field(init=False)
+    counts: Any = 0
+    results: list[Any] | None = None
+    growths: int = 0
+    is_full: bool = False
+
+    def __post_init__(self) -> None:
+        self.now = self.runner.now
+        self.status = np.full(self.runner.size, Fate.UNSTARTED, np.int32)
+
+    @property
+    def stored(self) -> list[Any] | None:
+        """The results as they are stored, as far as there are any."""
+        return None if self.results is None else self.runner.kernel.shape.kept_results(self.results)
+
+    def finish(self) -> None:
+        """Run all that is left of it."""
+        self._pass(None)
+        while (left := self._left()).size:
+            if self._is_over():
+                raise _TimeOverError
+            self._pass(left)
+        if self.watch:
+            self.watch.end(self._done())
+
+    def _left(self) -> np.ndarray[Any, Any]:
+        """The inputs that run next: those that were left off, with more turns; then those that want larger stacks."""
+        left = np.flatnonzero((self.status == Fate.UNSTARTED) | (self.status == Fate.RUNNING))
+        if left.size:
+            self.now = replace(self.now, turns=self.now.turns * GROWTH_OF_TURNS)
+            return left
+        parked = np.flatnonzero(self.status & FATES == Fate.PARKED)
+        return self._deeper(parked) if parked.size else parked
+
+    def _deeper(self, parked: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """Those of the parked inputs whose stacks can grow."""
+        stacks, frames = (self.status[parked] >> NUMBER) - 1, self.now.frames
+        limit = max(config.STACK_DEPTH_LIMIT, self.runner.plan.declared_depth)
+        grown = frames.grown(np.unique(stacks).tolist(), limit)
+        if grown == frames:
+            return parked[:0]
+        most = self.runner.plan.options.max_stack_bytes
+        most = most if most is not None else max(BYTES_SURELY_THERE, available() // 2)
+        if self.runner.kernel.grid(grown, parked.size).scratch_bytes > most:
+            self.is_full = True
+            return parked[:0]
+        again: np.ndarray[Any, Any] = parked[np.asarray(grown.depths)[stacks] > np.asarray(frames.depths)[stacks]]
+        self.now, self.growths = replace(self.now, frames=grown), self.growths + 1
+        return again
+
+    def _pass(self, todo: np.ndarray[Any, Any] | None) -> None:
+        """Run some inputs, or all.
+
+        Their number is a power of two, so that few numbers are compiled for; the last one runs as often as that takes.
+        """
+        size, found = self.runner.size, len(self.runner.kernel.shape.result_types)
+        wanted = size if todo is None else len(todo)
+        count = size if todo is None else min(size, 1 << (wanted - 1).bit_length())
+        with jax.transfer_guard("allow"):
+            call = self.runner.call(count, self.now, is_first=todo is None)
+            operands = () if todo is None else (np.pad(todo, (0, count - wanted), mode="edge"), self.results)
+            outputs = call(*operands, *self.given)
+            _wait(outputs, self._is_over)
+            stopped, told, *words = outputs[found:]
+            said = np.asarray(told)[:wanted] if int(stopped) else 0
+            self.counts += sum(np.asarray(x).view(np.int64)[..., 0].sum(0) for x in words)
+        self.results = outputs[:found]
+        self.status[... if todo is None else todo] = said
+
+    def _is_over(self) -> bool:
+        """Whether the time of the run is over, whose progress is told."""
+        return self.watch is not None and self.watch.look(self._done)
+
+    def _done(self) -> int:
+        """How many inputs have come to their end."""
+        on_their_way = (Fate.RUNNING, Fate.UNSTARTED, Fate.PARKED)
+        return int(np.isin(self.status & FATES, on_their_way, invert=True).sum())
+
+
+def _wait(outputs: Arrays, is_over: Callable[[], bool]) -> None:
+    """Wait for a pass so that a signal is heard; what the device has begun it does to the end of the pass.
+
+    Raises:
+        _TimeOverError: The time is over.
+    """
+    began = looked = perf_counter()
     while not all(x.is_ready() for x in outputs):
-        if perf_counter() - began > SECONDS_BETWEEN_LOOKS:
+        now = perf_counter()
+        if now - began > SECONDS_BETWEEN_LOOKS:
             sleep(SECONDS_BETWEEN_LOOKS)
+        if now - looked > LOOK_SECONDS:
+            looked = now
+            if is_over():
+                raise _TimeOverError

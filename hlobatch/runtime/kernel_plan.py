@@ -118,7 +118,7 @@ def runner_of(plan: Plan, inputs: Sequence[Any], *, counts: bool = False) -> Ker
     target, size = plan.programs.policies.target, plan.batch_size(inputs)
     if target.is_host:
         return KernelRunner.of(plan, inputs, counts=counts)
-    kernel = device_kernel(plan, target, counts=counts, turns=True)
+    kernel = device_kernel(plan, target, counts=counts, turns=not counts)  # what begins anew would be counted twice
     make: Any = lambda: DeviceRunner(kernel, size, form_of(plan, size).reason)  # noqa: E731
     found: Any = plan.executable(("device runner", kernel, size), make)
     assert isinstance(found, DeviceRunner)

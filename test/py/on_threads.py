@@ -20,7 +20,7 @@ from hlobatch.targets.profile import h100
 
 IN_A_LOOP = replace(NVPTX, name="threads", platform="cpu", triple="", math_prefix="", entry=Entry.LOOP)
 """The processor of a GPU, but for names."""
-SMALL = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
+FEW_AT_HAND = replace(IN_A_LOOP, near_bytes=48, own_bytes=64)
 """One that has few frames and arrays at hand."""
 
 

@@ -72,7 +72,7 @@ def test_stretches_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     n = np.asarray([3, 1000, 0, 50, 7, 2, 9, 100, 4], np.int32)
     with on_threads():
         runner, passes = kernel(down), []
-        with mock.patch.object(device_kernel, "_wait", lambda outputs: passes.append(len(outputs))):
+        with mock.patch.object(device_kernel, "_wait", lambda outputs, _: passes.append(len(outputs))):
             assert runner(n).tolist() == [5] * 9
     assert len(passes) > 3
 
@@ -81,7 +81,7 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(device_kernel, "FIRST_TURNS", 100)
     passes = iter([None, None, KeyboardInterrupt])
 
-    def wait(outputs):
+    def wait(outputs, is_over):
         if (error := next(passes)) is not None:
             raise error
 
@@ -90,6 +90,22 @@ def test_an_interrupted_run_keeps_what_is_done(monkeypatch: pytest.MonkeyPatch) 
         kernel(down)(np.asarray([3, -1, 20, 7], np.int32))
     assert list(caught.value.unfinished) == [1]
     assert np.asarray(caught.value.outputs)[[0, 2, 3]].tolist() == [5, 5, 5]
+
+
+def test_a_run_is_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between passes and while one goes on, its progress is told, and its time is over some time."""
+    monkeypatch.setattr(device_kernel, "FIRST_TURNS", 100)
+    told = []
+
+    def down_by_two(n):
+        while n != 0:
+            n = n - 2
+        return n
+
+    with on_threads(), pytest.raises(hb.TimeLimitError, match="had finished 3 of 4 inputs") as caught:
+        kernel(down_by_two, timeout=0.2, progress=told.append)(np.asarray([4, 1, 20, 8], np.int32))
+    assert list(caught.value.unfinished) == [1]
+    assert told[-1].done == 3
 
 
 def test_limits_and_failures() -> None:

@@ -20,7 +20,7 @@ import numpy as np
 import pytest
 import shares
 from neighbors import share_operations
-from on_threads import IN_A_LOOP, SMALL, on_threads
+from on_threads import FEW_AT_HAND, IN_A_LOOP, on_threads
 from own_code import HAS_LLVM, WITHOUT, WITHOUT_GANG, checking
 from shares import covering, features
 from zoo import (
@@ -156,7 +156,7 @@ def by_grid(*, in_jit: bool = False, checked: bool = False, **options: Any) -> R
     run = by_kernel(in_jit=in_jit, checked=checked, **options)
 
     def there(program: ZooProgram, batch: int) -> Any:
-        with on_threads(SMALL if checked else IN_A_LOOP):
+        with on_threads(FEW_AT_HAND if checked else IN_A_LOOP):
             return run(program, batch)
 
     return there
