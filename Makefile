@@ -56,6 +56,10 @@ bench: $(package) $(bench_group) ## measure everything; write docs/benchmarks.md
 bench-quick: $(package) $(bench_group) ## one small size of every workload; writes nothing
 	$(python) -m benchmarks --quick
 
+.PHONY: bench-gpu
+bench-gpu: $(package) $(bench_group) ## code of its own for each lane against XLA's loop on a GPU, in under eight minutes
+	$(python) -m benchmarks.gpu
+
 .PHONY: test
 test: lit pytest ## run all tests but the slow ones
 
@@ -74,7 +78,7 @@ nightly: $(test_group) ## run all tests, the slow ones too, with more generated 
 
 .PHONY: test-accelerator
 test-accelerator: $(test_group) ## run all programs in all forms on the accelerator that JAX finds
-	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup test/py/accelerator.py test/py/test_captured_loops.py
+	$(python) -m pytest -c test/py/accelerator.ini -n $(WORKERS) --dist loadgroup test/py/accelerator.py test/py/accelerator_generated.py test/py/test_captured_loops.py
 
 .PHONY: generate
 generate: $(package) ## write anew what is generated: the dialect's classes, the documentation's tables

@@ -12,14 +12,20 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from own_code import HAS_LLVM, WITHOUT
 from test_equivalence import array, forget_others, stacked, strong_types, variant
 from zoo import ROWS, UNOPTIMIZED, ZOO, ZooProgram
 
+import hlobatch as hb
 from benchmarks.nuts import ours
 from benchmarks.nuts.workloads import logistic
 from benchmarks.workload import Size
+from hlobatch.targets.registry import target_of
 
 Run = Callable[[ZooProgram], Any]
+
+HAS_KERNELS = HAS_LLVM and target_of(jax.default_backend()).processor is not None
+"""Whether lanes run code of their own there, if they are asked to."""
 
 LEAST_ULPS = 64
 """Steps of its precision by which a float may differ: what is one kernel on a GPU contracts products and sums."""
@@ -36,20 +42,43 @@ def run_with(**options: Any) -> Run:
     return lambda program: variant(program, **options)(*program.inputs(ROWS))
 
 
-def run_inside_jit(program: ZooProgram) -> Any:
+def run_inside_jit(program: ZooProgram, **options: Any) -> Any:
     """As part of a user's own ``jax.jit``."""
     leaves, structure = jax.tree.flatten(program.inputs(ROWS))
     arrays = {i: x for i, x in enumerate(leaves) if isinstance(x, (np.ndarray, jax.Array))}
 
     def call(given: dict[int, Any]) -> Any:
-        return variant(program)(*structure.unflatten([given.get(i, x) for i, x in enumerate(leaves)]))
+        return variant(program, **options)(*structure.unflatten([given.get(i, x) for i, x in enumerate(leaves)]))
 
     return jax.jit(call)(arrays)
 
 
-def run_with_stats(program: ZooProgram) -> Any:
+def run_with_stats(program: ZooProgram, **options: Any) -> Any:
     """What a run gives that counts what its blocks do."""
-    return variant(program).with_stats(*program.inputs(ROWS))[0]
+    return variant(program, **options).with_stats(*program.inputs(ROWS))[0]
+
+
+def by_kernel(run: Run) -> Run:
+    """As code of its own for each lane; a program that has none says why, and XLA's loop runs it."""
+
+    def here(program: ZooProgram) -> Any:
+        if program.name not in WITHOUT:
+            return run(program)
+        with pytest.raises(hb.KernelError, match=WITHOUT[program.name]):
+            run(program)
+        return variant(program)(*program.inputs(ROWS))
+
+    return here
+
+
+KERNELS: dict[str, Run] = {
+    "kernel": by_kernel(run_with(dispatch="kernel")),
+    "kernel_small_stacks": by_kernel(run_with(dispatch="kernel", max_stack_depth=1)),
+    "kernel_deep_stacks": by_kernel(run_with(dispatch="kernel", max_stack_depth=100)),
+    "kernel_inside_jit": by_kernel(lambda program: run_inside_jit(program, dispatch="kernel", max_stack_depth=64)),
+    "kernel_with_stats": by_kernel(lambda program: run_with_stats(program, dispatch="kernel")),
+}
+"""Code of each lane's own. Stacks of one frame grow; those of a hundred reach beyond what lies near a thread."""
 
 
 EXECUTORS: dict[str, Run] = {
@@ -63,6 +92,7 @@ EXECUTORS: dict[str, Run] = {
     "queue_guarded": run_with(lanes=3, dispatch="guarded"),
     "inside_jit": run_inside_jit,
     "unoptimized": run_with(optimizations=UNOPTIMIZED),
+    **(KERNELS if HAS_KERNELS else {}),
 }
 
 

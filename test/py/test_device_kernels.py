@@ -20,7 +20,9 @@ from shares import share
 from zoo import ZOO, ZooProgram
 
 import hlobatch as hb
+from benchmarks import gpu
 from benchmarks.ahead_of_time import CARDS, Code, assembled, assembler
+from benchmarks.kernels import CASES
 from hlobatch.kernels import jit
 from hlobatch.runtime import device_kernel
 from hlobatch.runtime.kernel_plan import device_kernel as device_kernel_of
@@ -272,6 +274,13 @@ def test_without_the_library_of_functions() -> None:
 def test_gangs_are_of_cpus() -> None:
     with on_threads(), pytest.raises(hb.KernelError, match="gangs run on CPUs"):
         hb.batch(down, dispatch="gang")(NUMBERS)
+
+
+def test_the_benchmark_knows_its_workloads() -> None:
+    """Each is a workload or a sampler's problem; a form that failed is a row, too."""
+    assert gpu.SIZES.keys() <= CASES.keys() | gpu.SAMPLED.keys()
+    row = gpu.line({"workload": "collatz", "inputs": 1000, "own": "KernelError: why", "loop": 0.002, "first": {}})
+    assert row == "| collatz, 1,000 | KernelError: why | 2.00 | – | – | – |  |"
 
 
 # The code

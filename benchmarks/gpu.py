@@ -1,0 +1,193 @@
+"""Code of its own for each lane against XLA's loop and lockstep `vmap` on a GPU: `python -m benchmarks.gpu`.
+
+    python -m benchmarks.gpu [--seconds S] [--processes N] [--json FILE] [workload …]
+
+In under eight minutes: first everything is compiled, in processes side by side that share JAX's persistent cache; then
+one workload after the other is timed, each in a process of its own, runs interleaved, medians of their times. A row
+says how many times as fast as XLA's loop code of its own is, and which share of all numbers is the same to the last
+bit; a form that fails has its error in place of a time. Where own code is ahead on the workloads that it is chosen for,
+`chooses_own_code` in `hlobatch/targets/gpu/target.py` may be turned on.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any, Final
+
+SIZES: Final = {
+    "fibonacci": 100_000,
+    "takeuchi": 10_000,
+    "queens": 10_000,
+    "interpreter": 10_000,
+    "quicksort": 10_000,
+    "kd_tree": 10_000,
+    "collatz": 100_000,
+    "mandelbrot": 1_000_000,
+    "continuation": 1_000,
+    "eight_schools": 10_000,
+    "funnel": 10_000,
+    "stiff": 10_000,
+    "quadrature": 1_000,
+    "tree_network": 1_000,
+    "tree_search": 1_000,
+    "neural_ode": 1_000,
+    "gaussian": 1_000,
+}
+"""Workloads and inputs of the first measurement, which docs/running.md has; those that won are first."""
+SAMPLED: Final = {"gaussian": 4, "eight_schools": 10, "funnel": 10}
+"""Those that are samplers, and how many draws each chain makes."""
+RUNS: Final = 5
+MOST_SECONDS_OF_RUNS: Final = 4.0
+HEAD: Final = """\
+| workload, inputs | own, ms | XLA's loop, ms | times as fast | lockstep `vmap`, ms | same bits | first calls, s |
+|---|---|---|---|---|---|---|"""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what the command line asks for; returns the exit status."""
+    parser = argparse.ArgumentParser("python -m benchmarks.gpu", description=__doc__)
+    parser.add_argument("names", nargs="*", metavar="NAME", help=f"of {', '.join(SIZES)}; all if none is named")
+    parser.add_argument("--seconds", type=float, default=450, help="after which no workload is begun")
+    parser.add_argument("--processes", type=int, default=9, help="that compile side by side")
+    parser.add_argument("--inputs", type=int, help="in place of each workload's own number")
+    parser.add_argument("--json", type=Path, metavar="FILE", help="write the figures there")
+    parser.add_argument("--one", action="store_true", help=argparse.SUPPRESS)
+    args = parser.parse_args(arguments)
+    names = args.names or list(SIZES)
+    if args.one:
+        print(json.dumps(figures(names[0], args.inputs or SIZES[names[0]])))
+        return 0
+    rows = measured(names, args)
+    if args.json:
+        args.json.write_text(json.dumps(rows, indent=1) + "\n")
+    return int(any(isinstance(row.get("own"), str) for row in rows))
+
+
+def measured(names: Sequence[str], args: argparse.Namespace) -> list[dict[str, Any]]:
+    """The figures of workloads, which are printed as they come."""
+    end, rows = time.monotonic() + args.seconds, list[dict[str, Any]]()
+    with tempfile.TemporaryDirectory() as folder:
+        environment = os.environ | {
+            "JAX_COMPILATION_CACHE_DIR": os.environ.get("JAX_COMPILATION_CACHE_DIR", folder),
+            "JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS": "0",
+            "JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES": "-1",
+            "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+        }
+
+        def run(name: str, end: float) -> dict[str, Any]:
+            inputs = ["--inputs", str(args.inputs)] if args.inputs else []
+            command = [sys.executable, "-m", "benchmarks.gpu", "--one", name, *inputs]
+            left = max(1.0, end - time.monotonic())
+            try:
+                done = subprocess.run(
+                    command, env=environment, capture_output=True, text=True, timeout=left, check=False
+                )
+            except subprocess.TimeoutExpired:
+                return {"workload": name, "own": "no time was left"}
+            last = done.stdout.strip().splitlines()[-1:] or ["{}"]
+            failed = {"workload": name, "own": (done.stderr.strip().splitlines() or ["nothing was printed"])[-1]}
+            found: dict[str, Any] = failed if done.returncode else json.loads(last[0])
+            return found
+
+        with ThreadPoolExecutor(args.processes) as pool:
+            soon = end - args.seconds / 2
+            firsts = dict(zip(names, pool.map(lambda name: run(name, soon), names), strict=True))
+        print(f"compiled; {end - time.monotonic():.0f} s are left\n\n{HEAD}", flush=True)
+        for name in names:
+            late = time.monotonic() > end - 10
+            rows.append(firsts[name] | {"side by side": True} if late else run(name, end))
+            rows[-1]["first"] = firsts[name].get("first", {})
+            print(line(rows[-1]), flush=True)
+    return rows
+
+
+def figures(name: str, inputs: int) -> dict[str, Any]:
+    """What the forms of a workload take, and whether they give the same."""
+    import hlobatch as hb
+    from benchmarks.kernels import agreement, timed
+
+    function, arguments = of_sampler(name, inputs) if name in SAMPLED else of_workload(name, inputs)
+    static = tuple(function.static)
+
+    def made(**options: Any) -> Callable[[], Any]:
+        batched = hb.batch(function.function, in_axes=function.in_axes, static_argnames=static, **options)
+        return lambda: batched(*arguments)
+
+    runs = {"own": made(dispatch="kernel"), "loop": made(optimizations=hb.Optimizations(kernels=False))}
+    if (peer := lockstep(name, inputs)) is not None:
+        runs["lockstep"] = peer
+    found: dict[str, Any] = {"workload": name, "inputs": inputs, "first": {}}
+    for form, run in list(runs.items()):
+        try:
+            found["first"][form] = timed(run)[0]
+        except Exception as error:  # noqa: BLE001  # whatever it is: the other forms are of interest
+            found[form] = f"{type(error).__name__}: {str(error).splitlines()[0][:150]}"
+            del runs[form]
+    if {"own", "loop"} <= runs.keys():
+        found["same"] = agreement(runs["own"](), runs["loop"]())
+    began, times = time.perf_counter(), {form: list[float]() for form in runs}
+    for _ in range(RUNS):
+        for form, run in runs.items():
+            times[form].append(timed(run)[0])
+        if time.perf_counter() - began > MOST_SECONDS_OF_RUNS:
+            break
+    return found | {form: statistics.median(each) for form, each in times.items()}
+
+
+def of_workload(name: str, inputs: int) -> tuple[Any, tuple[Any, ...]]:
+    """The function of a workload, and a batch for it."""
+    from benchmarks.kernels import CASES
+
+    function, made, _ = CASES[name]
+    module = importlib.import_module(f"benchmarks.workloads.{name}")
+    return getattr(module, function), getattr(module, made)(inputs)
+
+
+def of_sampler(name: str, inputs: int) -> tuple[Any, tuple[Any, ...]]:
+    """The No-U-Turn Sampler for a problem, and chains before their first draw."""
+    from benchmarks.nuts import ours, problems
+
+    problem = getattr(problems, name)(inputs, SAMPLED[name])
+    return ours.sampler(problem), (ours.start(problem),)
+
+
+def lockstep(name: str, inputs: int) -> Callable[[], Any] | None:
+    """What runs the same under `jax.vmap`, if the workload has that."""
+    if name in SAMPLED:
+        return None
+    from benchmarks.workload import Size
+
+    module = importlib.import_module(f"benchmarks.workloads.{name}")
+    contenders = module.WORKLOAD.contenders if hasattr(module, "WORKLOAD") else {}
+    made = contenders.get("lockstep vmap")
+    return None if made is None else made(Size(inputs, inputs)).run  # type: ignore[no-any-return]
+
+
+def line(row: dict[str, Any]) -> str:
+    """A row of the table."""
+    own, loop, peer = (row.get(form) for form in ("own", "loop", "lockstep"))
+    ratio = f"{loop / own:.2f}" if isinstance(own, float) and isinstance(loop, float) else "–"
+    same = f"{row['same']:.1%}" if "same" in row else "–"
+    firsts = ", ".join(f"{form} {seconds:.1f}" for form, seconds in row.get("first", {}).items())
+    note = " (side by side)" if row.get("side by side") else ""
+    cells = (f"{row['workload']}, {row.get('inputs', 0):,}{note}", _ms(own), _ms(loop), ratio, _ms(peer), same, firsts)
+    return f"| {' | '.join(cells)} |"
+
+
+def _ms(value: Any) -> str:
+    return f"{1e3 * value:.2f}" if isinstance(value, float) else str(value or "–")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Generated programs on the accelerator that is there, in XLA's loop and as code of each lane's own.
+
+``make test-accelerator`` runs it.
+"""
+
+import pytest
+from accelerator import HAS_KERNELS
+from hypothesis import HealthCheck, given, note, settings
+from test_generated import ROWS, SHARED, expected, load, modules
+
+import hlobatch as hb
+
+FORMS = [{}, *([{"dispatch": "kernel"}, {"dispatch": "kernel", "max_stack_depth": 1}] if HAS_KERNELS else [])]
+
+
+@settings(max_examples=20, deadline=None, suppress_health_check=list(HealthCheck), derandomize=True)
+@given(source=modules())
+def test_generated(source: str, tmp_path_factory: pytest.TempPathFactory) -> None:
+    note(source)
+    module = load(source, tmp_path_factory.mktemp("generated"))
+    wanted = expected(module)
+    for options in FORMS:
+        batched = hb.batch(module.entry.function, in_axes=module.entry.in_axes, **options)
+        assert batched(*ROWS.T, SHARED).tolist() == wanted, options
