@@ -127,6 +127,9 @@ class HloBatchError(Exception):
     """
     orders: frozenset[frozenset[Any]] = frozenset()
     """The keys of dicts that are in one order on one path and in another on another, if that is what is wrong."""
+    look_on: Callable[[], Sequence[HloBatchError]] | None = None
+    """Finds what else is wrong in the same way in the same program, as if what this error is about were mended; only
+    while the program is being built."""
     within: tuple[Location, ...] = ()
     """Where it is in code that is none of the user's, if that is why it is said of a call."""
     about: Any = None
@@ -146,6 +149,11 @@ class HloBatchError(Exception):
         self.notes = tuple(notes)
         self.help = help
         Exception.__init__(self, self.render())  # not that of a user's class that an error is also one of
+
+    @property
+    def places(self) -> list[Location]:
+        """All places that it names, and those that it stands for."""
+        return [self.location, *self.within, *(note.location for note in self.notes)]
 
     def __str__(self) -> str:
         return Exception.__str__(self)  # a KeyError's own would be the text as it is written in Python

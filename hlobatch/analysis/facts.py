@@ -57,6 +57,12 @@ class LoopSite(Site):
         """The loop in all turns of the loops around it."""
         return LoopSite(self.function, (), self.span, self.file, self.size)
 
+    def holds(self, place: Location) -> bool:
+        """Whether a place is inside of the loop."""
+        first, last = self.span[:2], self.span[2:]
+        is_there = first <= (place.line, place.column - 1) and (place.end_line, place.end_column - 1) <= last
+        return is_there and self.file == place.file
+
 
 def of_function(key: Hashable) -> Site:
     """The site of what is known about a function itself."""
@@ -271,6 +277,17 @@ def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
         _kept.reset(tokens[2])
 
 
+@contextlib.contextmanager
+def counted_in_vain() -> Iterator[None]:
+    """A context for code that is traced to find out more: what it says of loops is forgotten in the end."""
+    tokens = _counted.set({**(_counted.get() or {})}), _kept.set({*(_kept.get() or ())})
+    try:
+        yield
+    finally:
+        _counted.reset(tokens[0])
+        _kept.reset(tokens[1])
+
+
 def count_turns(site: LoopSite, turns: int | None) -> None:
     """Say how often a loop turns, or that it is not known."""
     found = _counted.get()
@@ -286,6 +303,11 @@ def turns_of(site: LoopSite) -> int | None:
     """How often a loop turns, as far as tracing has come by it."""
     found = _counted.get()
     return None if found is None else found.get(site)
+
+
+def is_in_counted_loop(error: HloBatchError) -> bool:
+    """Whether an error may be due to a loop whose turns could be written out."""
+    return any(site.holds(place) for site in _counted.get() or () for place in error.places)
 
 
 def keep_as_loop(site: LoopSite) -> None:

@@ -35,6 +35,7 @@ from hlobatch.analysis.overloads import Overloaded, called_by_itself, need_numbe
 from hlobatch.analysis.own_code import as_they_mean
 from hlobatch.analysis.reach import Named, parts
 from hlobatch.analysis.remembering import refuse_remembering
+from hlobatch.analysis.told_early import NO_TYPE_YET, AskedTooEarlyError, may_tell_early
 from hlobatch.analysis.traced_function import TracedFunction
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.ir.boxed import boxes_in, leaves_of
@@ -161,8 +162,30 @@ def traced(op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool]) -
     return found
 
 
+def told_early(op: PrimOp, in_types: Sequence[Type | None]) -> list[tuple[Site, Any]]:
+    """What code tells, some of whose inputs have no type in this round since what gives them has to be made anew.
+
+    It is run in vain: what it changes outside of it is put back.
+    """
+    if not may_tell_early(op.function):
+        return []
+    given = [NO_TYPE_YET if type_ is None else type_ for type_ in in_types]
+    try:
+        _traced(op, given, [True] * len(op.vars_out), is_in_vain=True)
+    except Learned as learned:
+        return [known for known in learned.facts if getattr(known[1], "is_told_early", False)]
+    except (HloBatchError, NotYet, Tried):
+        return []
+    raise AssertionError
+
+
 def _traced(
-    op: PrimOp, in_types: Sequence[Type], keep_scalars: Sequence[bool], *, arrays_are_copied: bool = False
+    op: PrimOp,
+    in_types: Sequence[Type],
+    keep_scalars: Sequence[bool],
+    *,
+    arrays_are_copied: bool = False,
+    is_in_vain: bool = False,
 ) -> tuple[TracedFunction, bool]:
     """What was traced, and whether it may be something else the next time.
 
@@ -179,6 +202,8 @@ def _traced(
         outside = _outside(op, in_types, values)
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
             results, with_flags = optional.run(code, values, identities.see)
+            if is_in_vain:
+                raise AskedTooEarlyError
             _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
         seen.append((identity_of(notes, results, _named(op.function)), found.may_be_unsteady))
@@ -196,7 +221,7 @@ def _traced(
         with noting() as notes:
             jaxpr = _jaxpr(on_tensors, avals)
     except ReadOnlyError:
-        return _traced(op, in_types, keep_scalars, arrays_are_copied=True)
+        return _traced(op, in_types, keep_scalars, arrays_are_copied=True, is_in_vain=is_in_vain)
     except Exception as error:  # noqa: BLE001  # another one is raised
         wrong = _told(error, op, in_types, learned)
         raise wrong from wrong.__cause__

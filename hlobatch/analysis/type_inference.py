@@ -14,38 +14,55 @@ from __future__ import annotations
 import collections
 import contextlib
 import functools
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Final
 
 import jax
 
 from hlobatch.analysis.call_graph import CallGraph
 from hlobatch.analysis.declared_types import check_declared
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.facts import NONE_KNOWN, Copy, Facts, Grows, Learned, MayBeNone, NotYet, Site, Tried, tell
+from hlobatch.analysis.facts import (
+    NONE_KNOWN,
+    Copy,
+    Facts,
+    Grows,
+    Learned,
+    MayBeNone,
+    NotYet,
+    Site,
+    Tried,
+    counted_in_vain,
+    is_in_counted_loop,
+    tell,
+)
 from hlobatch.analysis.growing_kinds import grown
 from hlobatch.analysis.lane_dependence import that_may_differ
 from hlobatch.analysis.leaf_types import widened
 from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.analysis.tracing import trace, zeros
-from hlobatch.analysis.type_errors import Origin, disagreement, through_calls
+from hlobatch.analysis.tracing import told_early, trace, zeros
+from hlobatch.analysis.type_errors import RESULT, Origin, disagreement, through_calls
 from hlobatch.analysis.type_join import (
     DisagreementError,
     as_number,
     is_pattern,
     join,
 )
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location
+from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location
 from hlobatch.ir.failures import FAILURE
 from hlobatch.ir.names import unsplit
-from hlobatch.ir.ops import BranchOp, FunctionCallOp, PrimOp
+from hlobatch.ir.ops import BranchOp, FunctionCallOp, Op, PrimOp
 from hlobatch.ir.program import MAIN, Block, Function, Program
 from hlobatch.ir.types import Static, Type
 
 Place = tuple[str, str]
 """A function's name and the name of one of its blocks."""
+
+
+MOST_LOOKED_AT: Final = 24
+"""Blocks that are looked at behind a conflict until another one is found. Chosen by judgement (2026-11)."""
 
 
 @dataclass
@@ -60,7 +77,10 @@ class Inference:
         stuck: Places at which control never gets past a call, with that call.
         conflict: Why inference ended early, if it did.
         learned: Facts with which the program has to be made anew, and what each is about.
+        unexpected: Facts that it was made for the opposite of.
         expected: Facts that it was made for, and that turned out to be so.
+        look_on: Looks for what else is wrong in the same way behind the conflict, as if that were mended. It is given
+            the decided branches that are no reason for a conflict, and what it finds holds for no program.
     """
 
     types: dict[str, Type] = field(default_factory=dict)
@@ -70,12 +90,19 @@ class Inference:
     stuck: dict[Place, FunctionCallOp] = field(default_factory=dict)
     conflict: HloBatchError | None = None
     learned: list[tuple[Site, Any]] = field(default_factory=list)
+    unexpected: list[tuple[Site, Any]] = field(default_factory=list)
     expected: list[tuple[Site, Any]] = field(default_factory=list)
+    look_on: Callable[[frozenset[Place]], Sequence[HloBatchError]] = lambda _: ()
+
+    @property
+    def is_told(self) -> bool:
+        """Whether the program has to be made anew."""
+        return bool(self.learned or self.unexpected)
 
     def tell(self) -> None:
         """End the round if facts were learned."""
-        if self.learned:
-            tell([*self.learned, *self.expected])
+        if self.is_told:
+            tell([*self.learned, *self.unexpected, *self.expected])
 
 
 def infer_types(program: Program, in_types: Mapping[str, Type], facts: Facts = NONE_KNOWN) -> Inference:
@@ -103,12 +130,12 @@ class _ConflictError(Exception):
 
     Attributes:
         error: What is wrong.
-        function: The function in which it is.
+        place: Where it is.
     """
 
-    def __init__(self, error: HloBatchError, function: str) -> None:
-        super().__init__(error, function)
-        self.error, self.function = error, function
+    def __init__(self, error: HloBatchError, place: Place) -> None:
+        super().__init__(error, place)
+        self.error, self.place = error, place
 
 
 class _Inferrer:
@@ -120,6 +147,10 @@ class _Inferrer:
         work: Places to look at, since a type that they depend on has changed.
         waiting: Places at which something is taken out of a container that has been given nothing yet, and the error
             for when it never is.
+        made_anew: Variables given what depends on code that is made anew in the next round: they may have no type.
+        traceable: Functions of which it was not expected that calls can be traced.
+        looks_on: Whether a conflict was met before.
+        told_early: Places of operations that were looked at though they are given such variables.
         called_from: For each function, the caller by which control first reached it, and where.
         optional: Variables that may be None in some lanes.
         growing: For variables with containers that grow, the depths at which these are, the innermost first.
@@ -133,6 +164,10 @@ class _Inferrer:
         for fact in sorted(facts.all_of(Grows), key=lambda fact: -fact.depth):  # what is in others before those
             self.growing.setdefault(fact.variable, []).append(fact.depth)
         self.waiting: dict[Place, HloBatchError] = {}
+        self.made_anew: set[str] = set()
+        self.told_early: set[tuple[Place, int]] = set()
+        self.traceable: set[str] = set()
+        self.looks_on = False
         self.functions = {f.name: f for f in program.all_functions}
         self.calls = CallGraph(program)
         self.found = Inference(types=dict(in_types))
@@ -153,29 +188,94 @@ class _Inferrer:
             self._solve()
             self._complete()
         except _ConflictError as conflict:
-            self.found.tell()
-            error = conflict.error
-            self.found.conflict = through_calls(error, conflict.function, self.called_from)
-            self.found.conflict.__cause__ = error.__cause__
+            if self.found.learned or not self._changes_types(conflict):
+                self.found.tell()
+            self.found.conflict = self._through_calls(conflict)
+            self.found.look_on = functools.partial(self._look_on, conflict)
             return self.found
         for function in self.program.functions:
             check_declared(function, self.found.types)
         return self.found
 
+    def _through_calls(self, conflict: _ConflictError) -> HloBatchError:
+        """What is wrong, and the calls by which control comes there."""
+        error = through_calls(conflict.error, conflict.place[0], self.called_from)
+        error.__cause__ = conflict.error.__cause__
+        return error
+
+    def _changes_types(self, conflict: _ConflictError) -> bool:
+        """Whether what is wrong is sure to be mended by other types, with which calls may be as they were expected."""
+        error, function = conflict.error, conflict.place[0]
+        is_apart = not any(function == one or function in self.calls.reachable[one] for one in self.traceable)
+        return is_apart and bool(error.may_grow or error.none_or_value) and not is_in_counted_loop(error)
+
+    def _look_on(self, conflict: _ConflictError, harmless: frozenset[Place]) -> Sequence[HloBatchError]:
+        """What is wrong behind a conflict, as if variables might be None and containers might grow where that helps.
+
+        Args:
+            conflict: The conflict.
+            harmless: Decided branches that were bent to the side they take. Where others are decided, what is wrong may
+                be mended by that.
+        """
+        found = list[HloBatchError]()
+        self.looks_on = True
+        with counted_in_vain(), contextlib.suppress(Learned):
+            while self._mend(conflict.error) and harmless.issuperset(self.found.taken):
+                self.work[conflict.place] = None
+                if (another := self._another_conflict()) is None:
+                    break
+                conflict = another
+                found.append(self._through_calls(another))
+        return found
+
+    def _another_conflict(self) -> _ConflictError | None:
+        """The next conflict, if there is one not far behind the one before."""
+        for _ in range(MOST_LOOKED_AT):
+            if self.work:
+                try:
+                    self._next()
+                except _ConflictError as conflict:
+                    return conflict
+        return None
+
+    def _mend(self, error: HloBatchError) -> bool:
+        """Let the variables that an error is about be None in some lanes, or grow; whether that may help."""
+        if error.none_or_value not in ("", RESULT, *self.optional):
+            self.optional.add(error.none_or_value)
+            return True
+        more = [(name, depth) for name, depth in error.may_grow if depth not in self.growing.get(name, ())]
+        for name, depth in more:
+            self.growing[name] = sorted([*self.growing.get(name, ()), depth], reverse=True)
+        names = {name for name, _ in more}
+        for name in [name for name in self.found.types if unsplit(name) in names]:
+            self._regrow(name)
+        return bool(more)
+
+    def _regrow(self, name: str) -> None:
+        """Let a variable with containers that have turned out to grow have the type of such."""
+        depths = self.growing[unsplit(name)]
+        self.origins[name] = [(place, _grown(type_, depths, place)) for place, type_ in self.origins[name]]
+        self.found.types[name] = _grown(self.found.types[name], depths, UNKNOWN)
+        self.work.update(dict.fromkeys(p for p in self.readers[name] if p in self.found.reached))
+
     def _solve(self) -> None:
         """Look at places until no type changes any more."""
         self._reach(MAIN, self.program.graph.enter_block().name)
-        while self.work or (not self.found.learned and self._nothing_else_gives_a_type()):
-            place = min(self.work, key=self.order.__getitem__)
-            del self.work[place]
-            try:
-                self._block(place)
-            except HloBatchError as error:
-                raise _ConflictError(error, place[0]) from None
+        while self.work or (not self.found.is_told and self._nothing_else_gives_a_type()):
+            self._next()
         self.found.tell()
         if self.waiting:
             place = min(self.waiting, key=self.order.__getitem__)
-            raise _ConflictError(self.waiting[place], place[0])
+            raise _ConflictError(self.waiting[place], place)
+
+    def _next(self) -> None:
+        """Look at the first place whose inputs have changed."""
+        place = min(self.work, key=self.order.__getitem__)
+        del self.work[place]
+        try:
+            self._block(place)
+        except HloBatchError as error:
+            raise _ConflictError(error, place) from None
 
     def _complete(self) -> None:
         """Trace what depends on the types of other variables, now that these are known; look at what is doubtful."""
@@ -188,7 +288,7 @@ class _Inferrer:
             self.found.traced[place, index] = zeros(types, op)
         for (place, _), traced in self.found.traced.items():
             if traced.doubts:
-                raise _ConflictError(traced.doubts[0], place[0])
+                raise _ConflictError(traced.doubts[0], place)
 
     def _tell_failures_apart(self) -> None:
         """Let the number of the failure be a lane's where all lanes have one: the program gives it back."""
@@ -238,8 +338,11 @@ class _Inferrer:
         self.found.stuck.pop(place, None)
         self.waiting.pop(place, None)
         for index, op in enumerate(block.instructions):
-            if any(name not in self.found.types for name in op.uses):
-                return
+            if missing := [name for name in op.uses if name not in self.found.types]:
+                if not self.made_anew.issuperset(missing):
+                    return
+                self._tell_early(place, index, op)
+                continue
             match op:
                 case PrimOp():
                     try:
@@ -248,17 +351,26 @@ class _Inferrer:
                         self.waiting[place] = nothing.error
                         return
                     except Tried as told:
-                        (self.found.expected if told.is_expected else self.found.learned).append(told.fact)
+                        (self.found.expected if told.is_expected else self.found.unexpected).append(told.fact)
+                        if not told.is_expected:
+                            self.traceable.add(_called_next(block, index))
                     except Learned as learned:
                         self.found.learned += learned.facts
-                        return
+                        self.made_anew.update(op.defs)
                     except HloBatchError as error:
                         raise self._said_truly(error, op) from error.__cause__
                 case FunctionCallOp():
-                    if not self._call(function, op):
+                    if not self._call(function, op) and not self.made_anew.issuperset(op.vars_out):
                         self.found.stuck[place] = op
                         return
         self._leave(place, block)
+
+    def _tell_early(self, place: Place, index: int, op: Op) -> None:
+        """Look at an operation that is given what has no type in this round: it may tell facts, too."""
+        if isinstance(op, PrimOp) and (place, index) not in self.told_early:
+            self.told_early.add((place, index))
+            self.found.learned += told_early(op, [self.found.types.get(name) for name in op.vars_in])
+        self.made_anew.update(op.defs)
 
     def _said_truly(self, error: HloBatchError, op: PrimOp) -> HloBatchError:
         """What is wrong with an operation, of which nothing may differ between lanes."""
@@ -280,7 +392,7 @@ class _Inferrer:
             self._reach(place[0], successor)
 
     def _primitive(self, place: Place, index: int, op: PrimOp) -> None:
-        if op.code.deletes or op.code.is_undefined:
+        if op.code.deletes or op.code.is_undefined or (self.looks_on and not op.defs):
             return
         in_types = tuple(self.found.types[name] for name in op.vars_in)
         before = self.found.traced.get((place, index))
@@ -313,6 +425,7 @@ class _Inferrer:
                 types = tuple(widened(self.found.types[name]).strong for name in op.vars_in)
                 copy = Copy(types, through_calls(error, caller.name, self.called_from))
                 self.found.learned.append((op.site, copy))
+                self.made_anew.update(op.vars_out)
                 return False
         self._reach(callee.name, callee.graph.enter_block().name)
         known = {result for result in callee.vars_out if result in self.found.types}
@@ -353,6 +466,11 @@ class _Inferrer:
                 pairs = functools.partial(join, optional=optional)
                 return functools.reduce(pairs, [*(origin for _, origin in self.origins[name]), new])
             raise reason from None
+
+
+def _called_next(block: Block, index: int) -> str:
+    """The function that is called behind an operation that tries the call."""
+    return next(op.function for op in block.instructions[index:] if isinstance(op, FunctionCallOp))
 
 
 def _grown(type_: Type, depths: Collection[int], location: Location) -> Type:

@@ -12,6 +12,7 @@ Operands are evaluated in Python's order, and only if Python would evaluate them
 
 from __future__ import annotations
 
+import abc
 import ast
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -47,29 +48,29 @@ class _Asked:
 class ConditionLowering(StraightLineLowering):
     """Lowers what decides which code runs next."""
 
+    @abc.abstractmethod
     def simple(self, node: ast.expr) -> ast.expr:
         """Lower the control in an expression; what comes back is straight-line code."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def is_simple(self, node: ast.expr) -> bool:
         """Whether an expression is straight-line code as it stands."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def in_order(self, operands: Sequence[ast.expr]) -> list[ast.expr]:
         """Operands without their control, as they are when Python evaluates them."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def changes(self, value: ast.expr) -> bool:
         """Whether straight-line code changes something in place."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def store(self, name: str, value: ast.expr, node: ast.AST) -> None:
         """Emit ``name = value`` for any expression."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def asked(self, test: ast.expr) -> ast.expr:
         """A condition; a variable whose truth a method of the user's says is what that gives."""
-        raise NotImplementedError
 
     def chained(self, node: ast.Compare) -> ast.expr:
         """``a < b < c`` with ``b`` evaluated once."""

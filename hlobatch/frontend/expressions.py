@@ -10,6 +10,7 @@ evaluates them, into variables of their own; the rest is one ``PrimOp``.
 
 from __future__ import annotations
 
+import abc
 import ast
 from collections.abc import Iterator, Sequence
 from typing import Final, TypeGuard
@@ -310,9 +311,9 @@ class ExpressionLowering(ConditionLowering):
         inside = (fact for code, fact in self.callees.facts.about_code(Changes) if holds(place, code))
         return frozenset(found).union(*(fact.names for fact in inside))
 
+    @abc.abstractmethod
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements up to the first that control cannot pass."""
-        raise NotImplementedError
 
     def name_of(self, function: ast.Lambda) -> str | None:
         """The name of a lambda that has one once and for all."""
@@ -410,25 +411,25 @@ class ExpressionLowering(ConditionLowering):
         """Emit a call of a function of the program; returns the name of the variable that receives its result."""
         return CallLowering(self).lower(node, called, result)
 
+    @abc.abstractmethod
     def put_back(self, place: ast.expr, name: str, node: ast.Call) -> None:
         """Let an item or an attribute be what a callee made of it."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def outlives_failure(self, name: str) -> bool:
         """Whether a variable may be read after a statement that assigns it has raised."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def expect(self, expected: Expected, call: ast.Call, node: ast.Call) -> None:
         """Emit what tries a call of which it is expected that it cannot be traced."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def told(self, callee: Callee) -> tuple[str, ...]:
         """Variables that a call's failure goes to."""
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def after_call(self, node: ast.Call, callee: Callee) -> None:
         """Behind a call of a function that may raise."""
-        raise NotImplementedError
 
 
 def _roots(node: ast.Call) -> Iterator[ast.expr]:

@@ -16,7 +16,7 @@ import functools
 import inspect
 import types
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import jax
 
@@ -25,6 +25,7 @@ from hlobatch.analysis.lane_failures import count_of_failures, in_trial, is_of_t
 from hlobatch.analysis.mutation import changed, has_changed, refuse_generator
 from hlobatch.analysis.optional import any_optional
 from hlobatch.analysis.reach import parts
+from hlobatch.analysis.told_early import check_types
 from hlobatch.frontend.calls import call, dispatched
 from hlobatch.frontend.checkpoints import from_jax
 from hlobatch.frontend.differentiated import differentiated, differentiating, is_differentiated
@@ -51,6 +52,7 @@ class Calls:
 
     function: Any
     receiver: str = ""
+    is_told_early: ClassVar[bool] = True
 
 
 def called(function: Any) -> Calls | None:
@@ -139,6 +141,7 @@ def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwar
     Raises:
         Learned: It has to be a part of the program.
     """
+    check_types((args, kwargs))
     known = [part for value in (*args, *kwargs.values()) for part in parts(value)]
     failures = count_of_failures()
     try:

@@ -18,7 +18,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Any, ClassVar, Final
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.facts import Learned, Site
@@ -44,6 +44,8 @@ _FAILURES: Final = {
 @dataclass(frozen=True, slots=True)
 class Looped:
     """The fact that a comprehension goes over what has another length in each lane, or very many items."""
+
+    is_told_early: ClassVar[bool] = True
 
 
 def range_of(site: Site, *bounds: Any) -> range:

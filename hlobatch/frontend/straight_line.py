@@ -11,6 +11,7 @@ to emit a primitive, a jump and a branch. A primitive that fails in some lanes g
 
 from __future__ import annotations
 
+import abc
 import ast
 import functools
 import re
@@ -48,7 +49,7 @@ WHOLE: Final = (ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.Generat
 _LITERAL = (bool, int, float, complex, str, types.NoneType)
 
 
-class StraightLineLowering:
+class StraightLineLowering(abc.ABC):
     """Lowers straight-line code of one function, and knows the names and places in it."""
 
     __hash__ = None  # type: ignore[assignment]  # Python 3.13.0 keeps what singledispatchmethod can put in a dict
@@ -188,6 +189,7 @@ class StraightLineLowering:
             )
         )
 
+    @abc.abstractmethod
     def held_back(self, outputs: Sequence[str], changed: Sequence[str]) -> dict[str, str]:
         """What straight-line code gives values to only if it does not fail, and the variables that keep it until then.
 
@@ -195,8 +197,8 @@ class StraightLineLowering:
             outputs: What it gives values to.
             changed: Those of them of whose values it changes something in place.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def check_steps(self, body: Sequence[ast.stmt], names: frozenset[str], failing: CanFail, node: ast.AST) -> None:
         """Find out that straight-line code that changes what variables hold, and may raise, has to go by steps.
 
@@ -206,11 +208,10 @@ class StraightLineLowering:
             failing: How it may fail.
             node: Where it stands.
         """
-        raise NotImplementedError
 
+    @abc.abstractmethod
     def test_after(self, status: str, failing: CanFail, node: ast.AST) -> None:
         """Behind straight-line code that fails in some lanes: on, or to where failures go."""
-        raise NotImplementedError
 
     def _changed_in_place(
         self, by_methods: frozenset[str], inputs: Sequence[str], outputs: Sequence[str], node: ast.AST

@@ -20,6 +20,7 @@ that leaves it.
 
 from __future__ import annotations
 
+import abc
 import ast
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -36,9 +37,9 @@ from hlobatch.frontend.syntax import helper, literal, load
 class TryLowering(FailingLowering):
     """Lowers what catches failures."""
 
+    @abc.abstractmethod
     def statements(self, body: list[ast.stmt]) -> None:
         """Lower statements up to the first that control cannot pass."""
-        raise NotImplementedError
 
     def attempt(self, node: ast.Try) -> None:
         """Lower a ``try`` of any form."""

@@ -18,8 +18,9 @@ are fine then. If unrolling does not help either, the user is told the error of 
 from __future__ import annotations
 
 import dataclasses
+import functools
 import itertools
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
@@ -40,7 +41,7 @@ from hlobatch.analysis.facts import (
 from hlobatch.analysis.overloads import Overloaded
 from hlobatch.analysis.own_code import meant_by
 from hlobatch.analysis.type_errors import RESULT
-from hlobatch.diagnostics import HloBatchError, Location, UnsupportedSyntaxError
+from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
 from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.guesses import after
 from hlobatch.frontend.traced_functions import code_of
@@ -97,7 +98,9 @@ def _learned_program(make: Make, in_types: Mapping[str, Type], writes_out: bool,
                 if not other.is_as_wrong_as(attempt) and not other.gives_none:
                     break
             else:
-                raise next((other.error for other in others if other.gives_none and other.error), attempt.error)
+                error = next((other.error for other in others if other.gives_none and other.error), attempt.error)
+                error.look_on = None
+                raise error
             attempt = others[-1]
         assert attempt.program is not None
         return attempt.program
@@ -189,17 +192,37 @@ def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSit
 
 def _others(wrong: _Attempt, attempt: Callable[..., _Attempt], turns: Mapping[LoopSite, int]) -> Iterator[_Attempt]:
     """What else can be tried where something is wrong."""
+    besides = functools.cache(lambda: [*_widened_besides(wrong, turns)])
     if wrong.error is not None and wrong.error.none_or_value and not wrong.gives_none:
         fact = MayBeNone(wrong.error.none_or_value)
-        yield attempt(wrong.facts.and_also(Learned(fact.site, fact)), wrong.loops)
+        yield attempt(_with_widened(wrong.facts, [fact, *besides()]), wrong.loops)
     yield from _with_loops_written_out(wrong, attempt, turns)
     if wrong.error is not None and wrong.error.goes_over and not wrong.facts.all_of(GoesOver):
         yield attempt(wrong.facts.and_also(Learned(WHOLE_PROGRAM, GoesOver())), wrong.loops)
     if wrong.error is not None and (names := [name for name in wrong.error.may_grow if name not in wrong.grown]):
         grown = [Grows(name, depth) for name, depth in dict.fromkeys(names)]
-        kept = {of: fact for of, fact in wrong.facts.known.items() if of[0] in (MayBeNone, Grows, GoesOver)}
-        facts = Facts({**kept, **{(Grows, fact.site): fact for fact in grown}})  # all else is found out anew
-        yield attempt(facts, wrong.loops)
+        yield attempt(_with_widened(wrong.facts, [*grown, *besides()]), wrong.loops)
+
+
+def _with_widened(facts: Facts, widened: Sequence[MayBeNone | Grows]) -> Facts:
+    """The facts, and that some variables may be None or grow; where one grows, all else is found out anew."""
+    if any(isinstance(fact, Grows) for fact in widened):
+        facts = Facts({of: fact for of, fact in facts.known.items() if of[0] in (MayBeNone, Grows, GoesOver)})
+    return Facts({**facts.known, **{(type(fact), fact.site): fact for fact in widened}})
+
+
+def _widened_besides(wrong: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator[MayBeNone | Grows]:
+    """What else may be None or grow, as far as that is the first that would be tried, one after the other."""
+    assert wrong.error is not None
+    for error in wrong.error.look_on() if wrong.error.look_on else ():
+        if error.none_or_value and error.none_or_value != RESULT:
+            yield MayBeNone(error.none_or_value)
+        elif (
+            error.may_grow and not error.goes_over and not _loops_around(dataclasses.replace(wrong, error=error), turns)
+        ):
+            yield from (Grows(name, depth) for name, depth in error.may_grow)
+        else:
+            return
 
 
 def _with_loops_written_out(
@@ -236,12 +259,9 @@ def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[Loop
     """
     error = attempt.error
     assert error is not None
-    places = [error.location, *error.within, *(note.location for note in error.notes)]
     counts: dict[LoopSite, int] = {}
     for site, count in turns.items():
-        if site.anywhere not in attempt.loops and (
-            is_kept_as_loop(site) or any(_holds(site, place) for place in places)
-        ):
+        if site.anywhere not in attempt.loops and (is_kept_as_loop(site) or any(map(site.holds, error.places))):
             counts[site.anywhere] = max(counts.get(site.anywhere, 0), count)
     around = list[LoopSite]()
     times = 1
@@ -250,10 +270,3 @@ def _loops_around(attempt: _Attempt, turns: Mapping[LoopSite, int]) -> list[Loop
         if times * site.size <= MOST_STATEMENTS_WRITTEN_OUT:
             around.append(site)
     return around
-
-
-def _holds(site: LoopSite, place: Location) -> bool:
-    """Whether a place is inside of a loop."""
-    first, last = site.span[:2], site.span[2:]
-    is_there = first <= (place.line, place.column - 1) and (place.end_line, place.end_column - 1) <= last
-    return is_there and site.file == place.file

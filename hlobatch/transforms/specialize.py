@@ -143,6 +143,7 @@ def _inferred(program: Program, infer: Infer) -> tuple[Program, Inference]:
         found = infer(program)
         if found.conflict is not None and found.taken.keys() <= bent.keys():
             found.conflict.may_grow = (*found.conflict.may_grow, *(conflict.may_grow if conflict else ()))
+            found.conflict.look_on = partial(found.look_on, frozenset(bent))
             raise found.conflict
         bent |= found.taken
     if conflict is not None and any(found.taken.get(place, holds) != holds for place, holds in bent.items()):
