@@ -15,7 +15,6 @@ from test_stops import options
 
 import hlobatch as hb
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
 
 SIZE = 23
 NUMBERS = np.arange(SIZE, dtype=np.int32) % 11
@@ -130,17 +129,18 @@ def test_steps_are_counted_over_all_of_a_run() -> None:
     assert left.value.lanes == plain.value.lanes != ()
 
 
+@pytest.mark.slow
 def test_stacks_that_grow_no_more(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 6)
+    monkeypatch.setattr("hlobatch.config.STACK_DEPTH_LIMIT", 4)
 
     def deep(n):
         return 0 if n == 0 else 1 + 1 * deep(n - 1)
 
-    f = hb.batch(deep, max_stack_depth=2, lanes=4, threads=1, dispatch="case")
+    f = hb.batch(deep, max_stack_depth=4, lanes=4, threads=1, dispatch="case")
     with pytest.raises(hb.StackOverflowError) as plain:
         f(NUMBERS)
     with pytest.raises(hb.StackOverflowError) as left:
-        left_and_kept(f, 3, NUMBERS)
+        left_and_kept(f, 9, NUMBERS)
     assert left.value.unfinished == plain.value.unfinished != ()
 
 

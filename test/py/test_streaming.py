@@ -10,8 +10,6 @@ import pytest
 
 import hlobatch as hb
 
-pytestmark = pytest.mark.usefixtures("quick_compilation")
-
 
 @hb.batch(in_axes=(0, 0, None))
 def powers(x, n, scale):
