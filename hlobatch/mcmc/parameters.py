@@ -130,7 +130,7 @@ def describe(tree: Any, constraints: Any = None) -> Parameters:
 def _aval(name: str, leaf: Any) -> Any:
     """The shape and dtype of a parameter."""
     try:
-        aval = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jnp.asarray(leaf)
+        aval = leaf if isinstance(leaf, jax.ShapeDtypeStruct) else jax.eval_shape(jnp.asarray, leaf)
     except (TypeError, ValueError):
         raise ArgumentError(f"parameter {name} is {leaf!r}, and has to be a number or an array.") from None
     if not jnp.issubdtype(aval.dtype, jnp.floating):

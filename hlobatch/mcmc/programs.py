@@ -15,14 +15,13 @@ import numpy as np
 from jax import Array
 from numpy.typing import NDArray
 
-import hlobatch as hb
+from hlobatch.mcmc.beginning import Begin, make_begin
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
 from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
-from hlobatch.mcmc.nuts import FlatLogDensity, Noise, Point
+from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.parameters import Parameters
-from hlobatch.mcmc.step_size import Start, StepSize, agreed, begun, first_log_step, searching, settled
 
 PIECE: Final = 25
 """Draws of each chain that are summed up at a time: windows are multiples of it, most of them."""
@@ -56,26 +55,19 @@ class Programs:
     """The functions of a run; arrays of chains have the axis `chains` in front.
 
     Attributes:
-        evaluate: `(positions, data) -> Point`, with the log density and its gradient.
+        begin: `(points, tried, momenta, scale, data) -> (points, step sizes)`; chains at a point without a finite
+            density are at the tried positions.
         noise: `(keys, made, rows) -> Noise`, of chains that have made so many draws.
         advance: `(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`.
-        first_step: `(points, momenta, scale, data) -> StepSize`, searched for where each chain is, with the first of
-            its momenta, `Float[Array, "chains rows dim"]`.
-        pooled: `StepSize -> StepSize`, the average as the step size; one of all chains where they are pooled and it is
-            alike.
-        learn: `(moments, positions, counts) -> Moments`, with those positions of `Float[Array, "chains rows dim"]` that
-            count, `Bool[Array, "chains rows"]`.
-        scale: `Moments -> ` the metric.
+        learn: `(moments, positions, counts) -> (Moments, metric)`, with those positions of
+            `Float[Array, "chains rows dim"]` that count, `Bool[Array, "chains rows"]`.
         nothing_learned: `chains -> (moments, scale)`.
     """
 
-    evaluate: Callable[[Array, Any], Point]
+    begin: Begin
     noise: Callable[[Array, Any, int], Noise]
     advance: Callable[[Chain, Noise, Array, Array, Limits, Array, Any], tuple[Chain, Drawn]]
-    first_step: Callable[[Point, Array, Array, Any], StepSize]
-    pooled: Callable[[StepSize], StepSize]
-    learn: Callable[[Moments, Any, Any], Moments]
-    scale: Callable[[Moments], Array]
+    learn: Callable[[Moments, Any, Any], tuple[Moments, Array]]
     nothing_learned: Callable[[int], tuple[Moments, Array]]
 
     def metric_of(self, window: NDArray[Any]) -> Array:
@@ -85,65 +77,21 @@ class Programs:
         matter of time, changes nothing.
         """
         chains, draws, dim = window.shape
-        moments, _ = self.nothing_learned(chains)
+        moments, scale = self.nothing_learned(chains)
         for start in range(0, draws, PIECE):
             piece = window[:, start : start + PIECE]
             padded = np.zeros((chains, PIECE, dim), window.dtype)
             padded[:, : piece.shape[1]] = piece
             counts = np.broadcast_to(np.arange(PIECE) < piece.shape[1], (chains, PIECE))
-            moments = self.learn(moments, padded, counts)
-        return self.scale(moments)
+            moments, scale = self.learn(moments, padded, counts)
+        return scale
 
-    def begun(self, key: Array, made: Any, point: Point, scale: Array, data: Any, rows: int) -> StepSize:
-        """Step sizes to begin with, of chains that have a new metric.
+    def momenta(self, keys: Array, number: Any, rows: int) -> Array:
+        """The momenta of draws from these numbers on, of each chain: below 0, of those that nobody makes.
 
-        They are tried with momenta of draws that nobody makes: noise of so many `rows` is compiled anyway.
+        Noise of so many rows is compiled anyway.
         """
-        momenta = self.noise(key, -1 - np.asarray(made), rows).momentum
-        return self.first_step(point, momenta, scale, data)
-
-
-Starting = tuple[Callable[[Array, Any], Point], Callable[[Point, Array, Array, Any], StepSize]]
-"""`evaluate` and `first_step` of `Programs`."""
-
-
-def started_by_jax(log_density: FlatLogDensity, data_axis: int | None, scale_axis: int | None) -> Starting:
-    """Returns what a run starts with, for a log density that JAX can trace."""
-    value_and_grad = jax.value_and_grad(log_density)
-
-    def evaluate(position: Array, data: Any) -> Point:
-        value, gradient = value_and_grad(position, data)
-        return Point(position, value, gradient, -value)
-
-    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
-        start = Start(point.position, point.log_density, point.gradient, momenta[0], scale)
-        return begun(first_log_step(lambda position: value_and_grad(position, data), start))
-
-    return (
-        jax.jit(jax.vmap(evaluate, (0, data_axis))),
-        jax.jit(jax.vmap(first_step, (0, 0, scale_axis, data_axis))),
-    )
-
-
-def started_in_lanes(log_density: FlatLogDensity, data_axis: int | None, scale_axis: int | None) -> Starting:
-    """Returns what a run starts with, for a log density that lanes have to run."""
-    value_and_grad = jax.value_and_grad(hb.batch(log_density))
-
-    @hb.batch(in_axes=(0, data_axis))
-    def evaluate(position: Array, data: Any) -> Point:
-        value, gradient = value_and_grad(position, data)
-        return Point(position, value, gradient, -value)
-
-    @hb.batch(in_axes=(0, 0, scale_axis, data_axis))
-    def first_step(point: Point, momenta: Array, scale: Array, data: Any) -> StepSize:
-        start = Start(point.position, point.log_density, point.gradient, momenta[0], scale)
-        search = searching(start)
-        while not search.is_found:
-            value, slope = value_and_grad(start.ahead(search), data)
-            search = start.judged(search, value, slope)
-        return begun(search.log_step)
-
-    return evaluate, first_step
+        return self.noise(keys, number, rows).momentum
 
 
 @kept
@@ -167,12 +115,10 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
     of_position = parameters.log_density(log_density)
     data_axis = None if shape.shared_data else 0
     scale_axis = None if pool else 0
-    starting = started_in_lanes if shape.followed else started_by_jax
-    evaluate, first_step = starting(of_position, data_axis, scale_axis)
 
-    def pooled(step: StepSize) -> StepSize:
-        step = jax.vmap(settled)(step)
-        return agreed(step) if pool else step
+    def learn(moments: Moments, positions: Array, counts: Array) -> tuple[Moments, Array]:
+        moments = with_draws(moments, positions, counts)
+        return moments, factor(moments)
 
     def nothing_learned(chains: int) -> tuple[Moments, Array]:
         dim, dtype = parameters.dim, parameters.dtype
@@ -181,7 +127,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
         return no_moments(chains, dim, dense=dense, pool=pool, dtype=dtype), scale
 
     return Programs(
-        evaluate=evaluate,
+        begin=make_begin(of_position, followed=shape.followed, data_axis=data_axis, scale_axis=scale_axis),
         noise=jax.jit(
             partial(noise_for, dim=parameters.dim, dtype=parameters.dtype, max_depth=shape.max_depth),
             static_argnames="rows",
@@ -194,10 +140,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
             shared_data=shape.shared_data,
             options=dict(shape.options),
         ),
-        first_step=first_step,
-        pooled=jax.jit(pooled),
-        learn=jax.jit(with_draws),
-        scale=jax.jit(factor),
+        learn=jax.jit(learn),
         nothing_learned=nothing_learned,
     )
 

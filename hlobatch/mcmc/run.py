@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -19,6 +18,7 @@ from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.programs import Programs
 from hlobatch.mcmc.progress import Progress, Report
 from hlobatch.mcmc.result import Result, State
+from hlobatch.mcmc.step_size import settled
 from hlobatch.mcmc.store import Store
 from hlobatch.mcmc.windows import Window, windows
 
@@ -69,6 +69,7 @@ class Run:
         thin: Of so many draws one is kept.
         max_depth: Doublings of a trajectory at most.
         one_target: Whether all chains have the same data.
+        pool: Whether they learn together.
         target_acceptance: What step sizes are adapted to.
         report: Is told of the progress.
         began: When, by `time.perf_counter`.
@@ -90,6 +91,7 @@ class Run:
     thin: int
     max_depth: int
     one_target: bool
+    pool: bool
     target_acceptance: float
     report: Report
     began: float
@@ -135,7 +137,8 @@ class Run:
     def call(self, until: Integers, window: Window) -> State:
         """Returns the chains after a call, whose draws it puts away."""
         state, programs, before = self.state, self.programs, self.made
-        limits = Limits(jnp.int32(self.leapfrogs), state.warmup, jnp.asarray(self.target_acceptance, state.scale.dtype))
+        leapfrogs, acceptance = np.int32(self.leapfrogs), np.asarray(self.target_acceptance, state.scale.dtype)
+        limits = Limits(jax.device_put(leapfrogs), state.warmup, jax.device_put(acceptance))
         noise, first = self.noise_from(before, until)
         began = time.perf_counter()
         chains, drawn = programs.advance(
@@ -205,13 +208,15 @@ class Run:
         """What chains are like at the end of a window: with the metric of its draws, and a step size for that."""
         scale = self.programs.metric_of(state.window)
         chains = state.chains
-        step = self.programs.begun(chains.key, chains.made, chains.point, scale, self.data, self.rows)
+        at = chains.point
+        momenta = self.programs.momenta(chains.key, -1 - np.asarray(chains.made), self.rows)
+        _, step = self.programs.begin(at, at.position, momenta, scale, self.data)
         chains = chains._replace(step=step)
         return state._replace(chains=chains, scale=scale, window=state.window[:, :0])
 
     def settled(self, state: State) -> State:
         """What they are like at the end of the warm-up."""
-        return state._replace(chains=state.chains._replace(step=self.programs.pooled(state.chains.step)))
+        return state._replace(chains=state.chains._replace(step=settled(state.chains.step, pool=self.pool)))
 
     def tell(self) -> None:
         """Says how far it is."""
@@ -256,4 +261,5 @@ def wanted_seconds(gone: float, trajectory: float) -> float:
 
 def _counted(numbers: Integers) -> Array:
     """Numbers of draws as the programs take them."""
-    return jnp.asarray(numbers, jnp.int32)
+    counted: Array = jax.device_put(numbers.astype(np.int32))
+    return counted

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 from jax import Array
 from numpy.typing import NDArray
@@ -25,7 +24,8 @@ from hlobatch.mcmc.programs import Programs, Shape, is_followed_for, programs_fo
 from hlobatch.mcmc.progress import Report, reporter
 from hlobatch.mcmc.result import Result, State
 from hlobatch.mcmc.run import Run
-from hlobatch.mcmc.start import parameters_of, starting_points
+from hlobatch.mcmc.start import Given, parameters_of, started
+from hlobatch.mcmc.step_size import StepSize
 from hlobatch.mcmc.store import Store
 
 POOLED_FROM: Final = 8
@@ -132,13 +132,15 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     target_acceptance = checked_number("target_acceptance", target_acceptance, 0.0, 1.0)
     jitter = checked_number("jitter", jitter, 0.0, math.inf)
     parameters, count = parameters_of(init, constraints, chains)
-    into = None if folder is None else Path(folder)
-    before = to_go_on_from(into, state, thin)
     pool = (count >= POOLED_FROM and not data_per_chain) if pool is None else pool
     if pool and data_per_chain:
         raise ArgumentError(
             "chains with data of their own have different posteriors: they cannot pool what they learn."
         )
+    if state is not None:
+        state = checked_state(state, parameters, count, pool=pool, dense=dense)
+    into = None if folder is None else Path(folder)
+    before = to_go_on_from(into, state, thin)
     data = checked_data(data, count, per_chain=data_per_chain)
     options = tuple((batch_options or {}).items())
     leaves, structure = jax.tree.flatten(data)
@@ -147,19 +149,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, followed, options)
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
-    if state is not None:
-        state = checked_state(state, parameters, count, pool=pool, dense=dense)
-    else:
-        keys = _keys_of_chains(key, np.arange(count, dtype=np.int32))
-        point = starting_points(
-            init,
-            keys,
-            parameters,
-            lambda positions: programs.evaluate(positions, data),
-            one_for_all=chains is not None,
-            jitter=jitter,
-        )
-        state = first_state(programs, keys, point, data, num_warmup, rows)
+    if state is None:
+        given = Given(init, key, parameters, count, one_for_all=chains is not None, jitter=jitter)
+        state = first_state(programs, given, data, num_warmup, rows)
     keep, like = what_to_keep(postprocess, parameters)
     first, num_samples = kept_from(state, before, num_samples)
     run = Run(
@@ -170,6 +162,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         thin=thin,
         max_depth=max_depth,
         one_target=not data_per_chain,
+        pool=pool,
         target_acceptance=target_acceptance,
         report=reporter(progress),
         began=began,
@@ -189,9 +182,6 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     return result
 
 
-_keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
-
-
 def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tuple[NDArray[np.int64], int]:
     """Returns the first draw of each chain of which something is kept, and how many are from that on.
 
@@ -202,13 +192,21 @@ def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tupl
     return before.first, max(int(before.counts.min()) + num_samples, int(before.counts.max()))
 
 
-def first_state(programs: Programs, keys: Array, point: Point, data: Any, warmup: int, rows: int) -> State:
+def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: int) -> State:
     """Returns chains that have drawn nothing."""
-    count = len(keys)
+    count = given.chains
     _, scale = programs.nothing_learned(count)
-    made = np.zeros(count, np.int32)
-    chains = Chain(keys, jnp.asarray(made), point, programs.begun(keys, made, point, scale, data, rows))
-    return State(chains, scale, np.zeros((count, 0, point.position.shape[1]), point.position.dtype), jnp.int32(warmup))
+
+    def momenta(keys: Array, number: int) -> Array:
+        return programs.momenta(keys, np.full(count, number, np.int32), rows)
+
+    def begin(keys: Array, point: Point, tried: Any) -> tuple[Point, StepSize]:
+        return programs.begin(point, tried, momenta(keys, -1), scale, data)
+
+    keys, point, step = started(given, momenta, begin)
+    no_window = np.zeros((count, 0, point.position.shape[1]), point.position.dtype)
+    made, of_warmup = jax.device_put((np.zeros(count, np.int32), np.int32(warmup)))
+    return State(Chain(keys, made, point, step), scale, no_window, of_warmup)
 
 
 def rows_for(chains: int, dim: int, max_depth: int) -> int:

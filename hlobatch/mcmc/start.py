@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any, Final
 
 import jax
@@ -12,14 +13,97 @@ from jax import Array
 
 from hlobatch.mcmc.checks import checked_count
 from hlobatch.mcmc.errors import ArgumentError, InitialValueError
+from hlobatch.mcmc.kept import kept
 from hlobatch.mcmc.nuts import Point
 from hlobatch.mcmc.parameters import Parameters, describe
+from hlobatch.mcmc.step_size import StepSize
 
 TRIES: Final = 100
 """How often a chain that starts at random may start again (Stan's choice)."""
 
-Evaluate = Callable[[Array], Point]
-"""Positions, `Float[Array, "chains dim"]`, -> points."""
+Momenta = Callable[[Array, int], Array]
+"""Keys of chains, and the number of a draw that nobody makes -> standard normals, `Float[Array, "chains rows dim"]`."""
+
+Begin = Callable[[Array, Point, Any], tuple[Point, StepSize]]
+"""Keys, points and positions that are tried where a point has no density -> points, and step sizes to begin with."""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What a user gives to start from.
+
+    Attributes:
+        init: As `sample` takes it.
+        key: Likewise.
+        parameters: Of one chain.
+        chains: How many.
+        one_for_all: Whether `init` is the parameters of one chain.
+        jitter: How far from those, up and down, each unconstrained coordinate of a chain starts.
+    """
+
+    init: Any
+    key: Array
+    parameters: Parameters
+    chains: int
+    one_for_all: bool
+    jitter: float
+
+    @property
+    def can_differ(self) -> bool:
+        """Whether chains start somewhere else if they are asked again."""
+        return callable(self.init) or (self.one_for_all and self.jitter > 0.0)
+
+    @property
+    def keys(self) -> Array:
+        """Of the chains, `Key[Array, "chains"]`."""
+        keys: Array = _keys_of_chains(self.key, np.arange(self.chains, dtype=np.int32))
+        return keys
+
+    def at(self, again: int, keys: Array, momenta: Momenta) -> Array:
+        """The positions where chains start, or start again."""
+        if callable(self.init):
+            keys = _others(keys, np.int32(again)) if again else keys
+            return positions_of(self.init, self.parameters)(keys)
+        if not self.one_for_all:
+            return positions_at(None, self.parameters)(self.init)
+        jitter = np.asarray(self.jitter, self.parameters.dtype)
+        return positions_around(None, self.parameters)(self.init, jitter, momenta(keys, -2 - again))
+
+    def of(self, chain: int, keys: Array) -> Any:
+        """The parameters that were given for a chain."""
+        if callable(self.init):
+            return self.init(keys[chain])
+        return self.init if self.one_for_all else jax.tree.map(lambda leaf: leaf[chain], self.init)
+
+
+_keys_of_chains: Final = jax.jit(jax.vmap(jax.random.fold_in, (None, 0)))
+_others: Final = jax.jit(jax.vmap(jax.random.fold_in, (0, None)))
+
+
+@kept
+def positions_of(init: Callable[[Array], Any], parameters: Parameters) -> Callable[[Array], Array]:
+    """Returns what makes positions of keys, by the user's function."""
+    return jax.jit(jax.vmap(lambda key: parameters.position(init(key))))
+
+
+@kept
+def positions_at(_: None, parameters: Parameters) -> Callable[[Any], Array]:
+    """Returns what makes positions of the parameters of each chain."""
+    return jax.jit(jax.vmap(parameters.position))
+
+
+@kept
+def positions_around(_: None, parameters: Parameters) -> Callable[[Any, Any, Array], Array]:
+    """Returns what makes positions of the parameters of one chain, of how far from there, and of normals.
+
+    The normals make uniform numbers: XLA takes long to compile others.
+    """
+
+    def around(tree: Any, jitter: Array, normals: Array) -> Array:
+        uniform = jax.lax.erf(normals[:, 0] * np.sqrt(0.5).astype(normals.dtype))
+        return parameters.position(tree) + jitter * uniform
+
+    return jax.jit(around)
 
 
 def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Parameters, int]:
@@ -49,60 +133,49 @@ def parameters_of(init: Any, constraints: Any, chains: int | None) -> tuple[Para
             help="give chains=64, and it is the parameters of one chain, around which all start.",
         )
     [(size,)] = sizes
-    return describe(jax.tree.map(lambda leaf: jnp.asarray(leaf)[0], init), constraints), size
+    arrays = jax.eval_shape(lambda tree: jax.tree.map(jnp.asarray, tree), init)
+    one = jax.tree.map(lambda aval: jax.ShapeDtypeStruct(aval.shape[1:], aval.dtype), arrays)
+    return describe(one, constraints), size
 
 
-def starting_points(
-    init: Any, keys: Array, parameters: Parameters, evaluate: Evaluate, *, one_for_all: bool, jitter: float
-) -> Point:
-    """Returns the points where chains start.
-
-    Args:
-        init: As `sample` takes it.
-        keys: `Key[Array, "chains"]`.
-        parameters: Of one chain.
-        evaluate: The log density and its gradient.
-        one_for_all: Whether `init` is the parameters of one chain.
-        jitter: How far from those, up and down, each unconstrained coordinate of a chain starts.
+def started(given: Given, momenta: Momenta, begin: Begin) -> tuple[Array, Point, StepSize]:
+    """Returns keys of the chains, the points where they start, and step sizes to begin with.
 
     Raises:
         InitialValueError: Some chain has no finite density.
     """
+    tries = TRIES if given.can_differ else 1
+    keys = given.keys
+    positions = given.at(0, keys, momenta)
+    point, step = begin(keys, _unknown(positions), positions)
+    for again in range(1, tries):
+        if _is_finite(point).all():
+            break
+        point, step = begin(keys, point, given.at(again, keys, momenta))
+    if _is_finite(point).all():
+        return keys, point, step
 
-    def positions(keys: Array) -> Array:
-        if callable(init):
-            return jax.vmap(lambda key: parameters.position(init(key)))(keys)
-        if not one_for_all:
-            return jax.vmap(parameters.position)(init)
-        center = parameters.position(init)
-        return jax.vmap(lambda key: center + jax.random.uniform(key, center.shape, center.dtype, -jitter, jitter))(keys)
+    def evaluate(positions: Any) -> Point:
+        return begin(keys, _unknown(positions), positions)[0]
 
-    def given(chain: int) -> Any:
-        if callable(init):
-            return init(keys[chain])
-        return init if one_for_all else jax.tree.map(lambda leaf: leaf[chain], init)
+    raise _explained(point, lambda chain: given.of(chain, keys), given.parameters, evaluate, tries)
 
-    can_differ = callable(init) or (one_for_all and jitter > 0.0)
-    point = evaluate(positions(keys))
-    for again in range(1, TRIES if can_differ else 1):
-        bad = ~_is_finite(point)
-        if not bad.any():
-            return point
-        tried = evaluate(positions(jax.vmap(jax.random.fold_in, (0, None))(keys, again)))
-        point = jax.tree.map(lambda new, old: jnp.where(bad.reshape(-1, *[1] * (new.ndim - 1)), new, old), tried, point)  # noqa: B023
-    if not _is_finite(point).all():
-        raise _explained(point, given, parameters, evaluate, tries=TRIES if can_differ else 1)
-    return point
+
+def _unknown(positions: Array) -> Point:
+    """Points whose density is not known."""
+    chains, dim = positions.shape
+    value, gradient = np.full(chains, np.nan, positions.dtype), np.full((chains, dim), np.nan, positions.dtype)
+    return Point(positions, *jax.device_put((value, gradient, value)))
 
 
 def _is_finite(point: Point) -> Any:
     """Which chains may start where they are, `Bool[ndarray, "chains"]`."""
-    arrays = (point.position, point.log_density[:, None], point.gradient)
+    arrays = (point.position, np.asarray(point.log_density)[:, None], point.gradient)
     return np.logical_and.reduce([np.isfinite(np.asarray(array)).all(axis=-1) for array in arrays])
 
 
 def _explained(
-    point: Point, given: Callable[[int], Any], parameters: Parameters, evaluate: Evaluate, tries: int
+    point: Point, given: Callable[[int], Any], parameters: Parameters, evaluate: Callable[[Any], Point], tries: int
 ) -> InitialValueError:
     """The error: the first chain that cannot start, and the parameters that it cannot start with."""
     good = _is_finite(point)
@@ -141,7 +214,9 @@ def _shown(value: Any) -> str:
     return np.array2string(array, precision=4, threshold=6, separator=", ") if array.ndim else f"{float(array):.4g}"
 
 
-def _cured_by(point: Point, chain: int, other: int, parameters: Parameters, evaluate: Evaluate) -> tuple[str, ...]:
+def _cured_by(
+    point: Point, chain: int, other: int, parameters: Parameters, evaluate: Callable[[Any], Point]
+) -> tuple[str, ...]:
     """The parameter whose value in a chain that may start lets the one start that may not."""
     start = 0
     for name, size in zip(parameters.names, parameters.sizes, strict=True):

@@ -7,12 +7,13 @@ Reference:
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import Array
+from numpy.typing import NDArray
 
 from hlobatch.mcmc.metric import whitened, widened
 
@@ -71,25 +72,22 @@ def adapted(step: StepSize, acceptance: Array, target: Array) -> StepSize:
     return StepSize(log_step, log_average, error, step.anchor, count)
 
 
-def settled(step: StepSize) -> StepSize:
-    """Returns the average as the step size; what has made no draw stays as it is."""
-    log_step = jnp.where(step.draws > 0, step.log_average, step.log_step)
-    return step._replace(log_step=log_step)
+def settled(step: StepSize, *, pool: bool) -> StepSize:
+    """Returns the averages as the step sizes of all chains; what has made no draw stays as it is.
 
-
-def agreed(step: StepSize) -> StepSize:
-    """Returns chains whose step sizes are alike with the same one, the median; chains that differ keep their own.
-
-    They differ where the target is narrower in one place than in another, as a funnel is: one step size for all would
-    be too long for the chains that are in the narrow part, whose trajectories diverge.
+    If they are pooled, chains whose step sizes are alike have the same one, the median; chains that differ keep their
+    own. They differ where the target is narrower in one place than in another, as a funnel is: one step size for all
+    would be too long for the chains that are in the narrow part, whose trajectories diverge.
 
     Args:
-        step: Settled, of all chains.
+        step: Of all chains. It is done by NumPy, so that XLA compiles nothing for it.
+        pool: Whether chains learn together.
     """
-    log_step = step.log_step
-    few = 1.0 / jnp.maximum(step.draws.min(), 1).astype(log_step.dtype)
-    are_alike = jnp.std(log_step) < ALIKE + few
-    return step._replace(log_step=jnp.where(are_alike, jnp.median(log_step), log_step))
+    log_step: NDArray[Any] = np.where(np.asarray(step.draws) > 0, step.log_average, step.log_step)
+    few = 1.0 / max(int(np.asarray(step.draws).min()), 1)
+    if pool and log_step.std() < ALIKE + few:
+        log_step = np.full_like(log_step, np.median(log_step))
+    return step._replace(log_step=jax.device_put(log_step))
 
 
 class Search(NamedTuple):
@@ -145,21 +143,7 @@ class Start(NamedTuple):
         return Search(log_step, direction, is_found)
 
 
-def searching(start: Start) -> Search:
-    """Returns the search before its first try."""
-    zero = jnp.zeros_like(start.log_density)
+def searching(log_density: Array) -> Search:
+    """Returns the search before its first try, of a chain with this log density."""
+    zero = jnp.zeros_like(log_density)
     return Search(zero, zero, jnp.bool_(False))
-
-
-def first_log_step(value_and_gradient: Callable[[Array], tuple[Array, Array]], start: Start) -> Array:
-    """Returns the logarithm of a step size of about the right magnitude (algorithm 4).
-
-    Args:
-        value_and_gradient: Of the log density at a position.
-        start: Where it is tried.
-    """
-
-    def further(search: Search) -> Search:
-        return start.judged(search, *value_and_gradient(start.ahead(search)))
-
-    return jax.lax.while_loop(lambda search: ~search.is_found, further, searching(start)).log_step

@@ -7,7 +7,7 @@ import pytest
 
 from hlobatch import mcmc
 from hlobatch.mcmc.metric import factor, no_moments, with_draws
-from hlobatch.mcmc.step_size import adapted, agreed, begun, settled
+from hlobatch.mcmc.step_size import adapted, begun, settled
 from hlobatch.mcmc.windows import windows
 
 # Runs are short.
@@ -53,11 +53,11 @@ def test_dual_averaging(wanted: float) -> None:
         return adapted(step, jnp.exp(-jnp.exp(step.log_step)), jnp.float32(wanted)), None  # type: ignore[attr-defined,arg-type]
 
     step, _ = jax.lax.scan(one, begun(jnp.float32(0.0)), length=500)
-    assert abs(float(jnp.exp(-jnp.exp(settled(step).log_step))) - wanted) < 0.02
+    assert abs(float(jnp.exp(-jnp.exp(settled(step, pool=False).log_step))) - wanted) < 0.02
 
 
 def test_no_draws_keep_the_first_step() -> None:
-    assert float(settled(begun(jnp.float32(-1.5))).log_step) == -1.5
+    assert float(settled(begun(jnp.float32(-1.5)), pool=False).log_step) == -1.5
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_no_draws_keep_the_first_step() -> None:
 def test_step_sizes_are_shared_if_they_are_alike(draws: int, spread: float, alike: bool) -> None:
     log_steps = jnp.linspace(-1.0, 1.0, 9) * spread / np.linspace(-1.0, 1.0, 9).std() - 3.0
     steps = jax.vmap(begun)(log_steps)._replace(draws=jnp.full(9, draws))
-    found = agreed(steps).log_step
+    found = settled(steps._replace(log_average=log_steps), pool=True).log_step
     np.testing.assert_allclose(found, jnp.full(9, -3.0) if alike else log_steps, rtol=1e-6)
 
 

@@ -1,5 +1,6 @@
 """`mcmc.sample`: what it gives, what it goes on from, and what it says where it cannot start."""
 
+import logging
 import os
 import signal
 from pathlib import Path
@@ -472,6 +473,27 @@ def test_random_starts_are_tried_again() -> None:
 def test_interruptions_are_those_of_the_batch() -> None:
     """What a call raises on Ctrl-C is a KeyboardInterrupt, which `sample` waits for."""
     assert issubclass(hb.Interrupted, KeyboardInterrupt)
+
+
+def test_a_first_call_compiles_few_programs() -> None:
+    """None of them for a single operation of JAX's."""
+    compiled = list[str]()
+
+    class Listening(logging.Handler):
+        def emit(self, record: logging.LogRecord) -> None:
+            if (text := record.getMessage()).startswith("Finished XLA compilation of"):
+                compiled.append(text.split()[4])
+
+    logger, listening = logging.getLogger("jax._src.dispatch"), Listening()
+    logger.addHandler(listening)
+    try:
+        with jax.log_compiles():
+            mcmc.sample(lambda p: -0.5 * p["x"] ** 2, {"x": 1.0}, KEY, chains=2, num_warmup=30, num_samples=10)
+    finally:
+        logger.removeHandler(listening)
+    ours = {"jit(fold_in)", "jit(noise_for)", "jit(around)", "jit(begin)", "jit(learn)", "jit(taken)"}
+    assert ours - {"jit(fold_in)", "jit(taken)"} <= set(compiled)  # those may be there from another test
+    assert len(compiled) <= 12
 
 
 def test_another_length_does_not_compile() -> None:

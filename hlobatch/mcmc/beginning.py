@@ -1,0 +1,97 @@
+"""Where a chain stands, or may start -> that point with its density, and a step size to begin with, in one program.
+
+It is one loop, whose first turn computes the density where the chain starts, and each further turn the density a step
+away, until the step size is found. So there is one copy of the density in the program, which runs at the start, where
+it is tried elsewhere and where a new metric asks for another step size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import jax
+import jax.numpy as jnp
+from jax import Array
+
+import hlobatch as hb
+from hlobatch.mcmc.nuts import FlatLogDensity, Point, select
+from hlobatch.mcmc.step_size import Search, Start, StepSize, begun, searching
+
+Begin = Callable[[Point, Any, Array, Array, Any], tuple[Point, StepSize]]
+"""`(points, tried, momenta, scale, data)` -> where chains stand, and their step sizes; of the momenta,
+`Float[Array, "chains rows dim"]`, the first row is used."""
+
+
+class Beginning(NamedTuple):
+    """A chain that begins.
+
+    Attributes:
+        point: Where it stands; before its density is known, its position.
+        is_known: `Bool[Array, ""]`, whether that is.
+        search: For a step size.
+    """
+
+    point: Point
+    is_known: Array
+    search: Search
+
+    def next(self, momentum: Array, scale: Array) -> Array:
+        """The position whose density is needed."""
+        start = Start(self.point.position, self.point.log_density, self.point.gradient, momentum, scale)
+        return jnp.where(self.is_known, start.ahead(self.search), self.point.position)
+
+    def told(self, momentum: Array, scale: Array, position: Array, value: Array, slope: Array) -> Beginning:
+        """The same once the density there is known."""
+        start = Start(self.point.position, self.point.log_density, self.point.gradient, momentum, scale)
+        search = select(self.is_known, start.judged(self.search, value, slope), self.search)
+        point = select(self.is_known, self.point, Point(position, value, slope, -value))
+        return Beginning(point, jnp.bool_(True), search)
+
+
+def from_where(point: Point, tried: Array) -> Beginning:
+    """Returns a chain that stands at a point, if its density is finite, and tries a position otherwise."""
+    is_known = jnp.isfinite(point.log_density) & jnp.isfinite(point.gradient).all() & jnp.isfinite(point.position).all()
+    point = point._replace(position=jnp.where(is_known, point.position, tried))
+    return Beginning(point, is_known, searching(point.log_density))
+
+
+def make_begin(log_density: FlatLogDensity, *, followed: bool, data_axis: int | None, scale_axis: int | None) -> Begin:
+    """Returns what chains begin with, batched over chains.
+
+    Args:
+        log_density: Of a position and the data.
+        followed: Whether lanes have to run the density, which JAX cannot trace.
+        data_axis: The axis of chains of the data, if there is one.
+        scale_axis: Likewise of the metric.
+    """
+    in_axes = (0, 0, 0, scale_axis, data_axis)
+    if not followed:
+        value_and_grad = jax.value_and_grad(log_density)
+
+        def begin(point: Point, tried: Array, momenta: Array, scale: Array, data: Any) -> Any:
+            momentum = momenta[0]
+
+            def further(beginning: Beginning) -> Beginning:
+                position = beginning.next(momentum, scale)
+                return beginning.told(momentum, scale, position, *value_and_grad(position, data))
+
+            beginning = jax.lax.while_loop(lambda one: ~one.search.is_found, further, from_where(point, tried))
+            return beginning.point, begun(beginning.search.log_step)
+
+        return jax.jit(jax.vmap(begin, in_axes))
+
+    of_lane = jax.value_and_grad(hb.batch(log_density))
+
+    @partial(hb.batch, in_axes=in_axes)
+    def in_lanes(point: Point, tried: Array, momenta: Array, scale: Array, data: Any) -> Any:
+        momentum = momenta[0]
+        beginning = from_where(point, tried)
+        while not beginning.search.is_found:
+            position = beginning.next(momentum, scale)
+            value, slope = of_lane(position, data)
+            beginning = beginning.told(momentum, scale, position, value, slope)
+        return beginning.point, begun(beginning.search.log_step)
+
+    return in_lanes
