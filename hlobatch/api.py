@@ -31,7 +31,7 @@ from hlobatch.ir.program import Program
 from hlobatch.ir.types import Static
 from hlobatch.runtime import long_runs
 from hlobatch.runtime.arguments import Binder, Call
-from hlobatch.runtime.callers import caller
+from hlobatch.runtime.callers import caller, is_in_function_with_derivative
 from hlobatch.runtime.execute import Outcome, execute, trace
 from hlobatch.runtime.foreign_options import refused
 from hlobatch.runtime.kept import Kept, Made
@@ -532,6 +532,13 @@ class Decorator(Protocol):
 
 def _unseen_call(called: BatchedFunction[..., Any]) -> UnsupportedSyntaxError:
     """The error for a call in straight-line code: there an array's first axis is no batch, but belongs to the lane."""
+    if is_in_function_with_derivative():
+        return UnsupportedSyntaxError(
+            f"{called.function.__name__!r} is batched, and a function with a derivative of its own (jax.custom_jvp or "
+            "jax.custom_vjp) calls it in a lane, where JAX traces such functions by itself",
+            help="leave out that derivative: it is taken through the loops and calls of batched functions; or write "
+            "the loop with jax.lax.while_loop and no @hb.batch, and it may have a derivative of its own.",
+        )
     return UnsupportedSyntaxError(
         f"{called.function.__name__!r} is batched, but this call of it cannot be seen when the program is built",
         help="call it with no jax.jit or jax.vmap around it, in code of yours, which is followed; where it is not, "

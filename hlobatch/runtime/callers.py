@@ -30,6 +30,14 @@ def at_the_call(function: Callable[P, R]) -> Callable[P, R]:
     return run
 
 
+def is_in_function_with_derivative() -> bool:
+    """Whether this is called by a function that ``jax.custom_jvp`` or ``jax.custom_vjp`` made."""
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and not frame.f_code.co_filename.endswith("/jax/_src/custom_derivatives.py"):
+        frame = frame.f_back
+    return frame is not None
+
+
 def caller() -> Location:
     """The span of the innermost call in the user's code."""
     frame: FrameType | None = sys._getframe(1)

@@ -113,6 +113,67 @@ def test_what_jax_can_trace_is_traced() -> None:
         is_followed(lambda x, data: data["there is none"], position, {})
 
 
+def cube_root(mu: Any) -> Any:
+    """By Newton's method."""
+    x = 0.5 + 0.0 * mu
+    while jnp.abs(x * x * x - mu) > 1e-4 * mu:
+        x = x - (x * x * x - mu) / (3 * x * x)
+    return x
+
+
+batched_root = hb.batch(cube_root)
+
+
+def with_jvp(root: Any) -> Any:
+    """The same with the derivative of the root, and not of its steps."""
+    with_derivative = jax.custom_jvp(root)
+
+    @with_derivative.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        y = with_derivative(*primals)
+        return y, tangents[0] / (3 * y * y)
+
+    return with_derivative
+
+
+def with_vjp(root: Any) -> Any:
+    with_derivative = jax.custom_vjp(root)
+    with_derivative.defvjp(lambda mu: (root(mu), root(mu)), lambda y, g: (g / (3 * y * y),))
+    return with_derivative
+
+
+@pytest.mark.parametrize("with_derivative", [with_jvp, with_vjp])
+def test_a_batched_function_with_a_derivative_of_its_own_is_refused(with_derivative: Any) -> None:
+    root = with_derivative(lambda mu: batched_root(mu[None])[0])
+    with pytest.raises(
+        hb.UnsupportedSyntaxError, match=r"a derivative of its own(.|\n)*jax\.lax\.while_loop"
+    ) as caught:
+        mcmc.sample(lambda mu: -50 * (root(mu) - 2.0) ** 2, 8.0, jax.random.key(0), chains=2)
+    assert caught.value.location.file == __file__
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("with_derivative", [with_jvp, with_vjp])
+def test_what_to_write_in_place_of_it(with_derivative: Any) -> None:
+    def by_jax(mu: Any) -> Any:
+        def further(x: Any) -> Any:
+            return x - (x * x * x - mu) / (3 * x * x)
+
+        return jax.lax.while_loop(lambda x: jnp.abs(x * x * x - mu) > 1e-4 * mu, further, 0.5 + 0.0 * mu)
+
+    for root in (with_derivative(by_jax), cube_root):
+        found = mcmc.sample(
+            lambda mu, root=root: -50 * (root(mu) - 2.0) ** 2,
+            8.0,
+            jax.random.key(0),
+            chains=16,
+            num_warmup=200,
+            num_samples=100,
+            constraints=mcmc.positive,
+        )
+        assert abs(np.cbrt(found.draws).mean() - 2.0) < 0.05
+
+
 def test_what_has_no_derivative_is_said() -> None:
     def endless(x: Any) -> Any:
         if x > 0:
