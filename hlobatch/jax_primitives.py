@@ -247,28 +247,32 @@ _KNOWN: Final = """
     random_seed                 -                        words    number    kernel
     random_split                -                        words    random    kernel
 
-    cholesky                    -                        vmap     number    lapack
+    cholesky                    -                        vmap     number    code lapack
     custom_call                 -                        vmap     number    foreign
+    custom_linear_solve         -                        vmap     number    code
     eig                         -                        vmap     number    lapack
-    eigh                        -                        vmap     number    lapack
+    eigh                        -                        vmap     number    code lapack
+    empty                       -                        vmap     number    code
+    empty2                      -                        vmap     number    code
     ffi_call                    -                        vmap     number    foreign
     geqp3                       -                        vmap     number    lapack
-    geqrf                       -                        vmap     number    lapack
+    geqrf                       -                        vmap     number    code lapack
     hessenberg                  -                        vmap     number    lapack
-    householder_product         -                        vmap     number    lapack
+    householder_product         -                        vmap     number    code lapack
     iota                        iota                     vmap     number    kernel code
     iota_2x32_shape             -                        vmap     number    code
-    lu                          -                        vmap     number    lapack
+    lu                          -                        vmap     number    code lapack
+    lu_pivots_to_permutation    -                        vmap     number    code
     ormqr                       -                        vmap     number    lapack
     platform_index              -                        vmap     number    code
-    qr                          -                        vmap     number    lapack
+    qr                          -                        vmap     number    code lapack
     random_clone                -                        vmap     number    kernel
     reduce                      reduce                   vmap     number    kernel
     schur                       -                        vmap     number    lapack
     stack                       -                        vmap     number    kernel code
     svd                         -                        vmap     number    lapack
     tile                        -                        vmap     number    kernel
-    triangular_solve            -                        vmap     number    lapack
+    triangular_solve            -                        vmap     number    code lapack
     tridiagonal                 -                        vmap     number    lapack
     tridiagonal_solve           -                        vmap     number    lapack
     unstack                     -                        vmap     number    kernel code aliases
@@ -280,12 +284,12 @@ _BATCHED_ALONE: Final = """
     all_gather_reduced_start all_gather_start all_to_all all_to_all_done all_to_all_start approx_top_k axis_index
     box_get box_set broadcast_to call call_exported call_hi_primitive_linearized cholesky_update
     composite conv_general_dilated create_linear create_token cudnn_fusion custom_jvp_call_jaxpr custom_lin
-    custom_linear_solve custom_partitioning custom_vmap_call dce_sink debug_callback debug_print device_put
+    custom_partitioning custom_vmap_call dce_sink debug_callback debug_print device_put
     dim_as_value dimension_size dot_product_attention_bwd dot_product_attention_bwd_wrapper
     dot_product_attention_fp8_bwd dot_product_attention_fp8_bwd_wrapper dot_product_attention_fp8_fwd
-    dot_product_attention_fp8_fwd_wrapper dot_product_attention_fwd dot_product_attention_fwd_wrapper empty empty2
+    dot_product_attention_fp8_fwd_wrapper dot_product_attention_fwd dot_product_attention_fwd_wrapper
     empty_ref eval_jaxpr fft free_ref freeze from_edtype get inspect_sharding io_callback layout_constraint
-    linear_call log_extend log_read lu_pivots_to_permutation name new_box new_log new_ref pbroadcast
+    linear_call log_extend log_read name new_box new_log new_ref pbroadcast
     pbroadcast_done pbroadcast_dynamic pbroadcast_start philox2x32 philox4x32 pin pmax pmin polynomial ppermute
     ppermute_done ppermute_start precv preduced psend psum psum_done psum_invariant psum_invariant_start
     psum_start pure_callback pvary ragged_all_to_all ragged_dot_general random_gamma reduce_scatter

@@ -96,6 +96,14 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     return [e.built(dtype, shape, lambda index: as_number(e, index[p["dimension"]], dtype))]
 
 
+@on_arrays("empty", "empty2")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    """Zeros, as XLA has them."""
+    ((dtype, shape),) = out
+    zero = Value(dtype, (), number(0, dtype))
+    return [viewed(e, zero, shape) if shape else zero]
+
+
 @on_arrays("broadcast_in_dim", uses_once=True)
 def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
     ((dtype, shape),) = out

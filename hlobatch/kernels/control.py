@@ -103,3 +103,11 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
 
     e.one_of(e.element(which, 0), which.dtype, [partial(run, branch) for branch in branches])
     return [e.resident(place, dtype, shape) for place, (dtype, shape) in zip(places, out, strict=True)]
+
+
+@on_arrays("custom_linear_solve")
+def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
+    """What solves the system; how the matrix multiplies, and its transpose, is for derivatives."""
+    before = sum(p["const_lengths"][:2])
+    of_solver, right = values[before : before + p["const_lengths"][2]], values[sum(p["const_lengths"]) :]
+    return e.closed(p["jaxprs"].solve, [*of_solver, *right])

@@ -11,6 +11,7 @@ under a mask has nothing of other lanes, so that it is written under narrower ma
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any, Final
 
 from hlobatch.kernels.interface import BYTES_ON_ANY_STACK
@@ -303,7 +304,7 @@ class GangEmitter(LaneEmitter):
         if self.checked and within is not None and self.varies(i):
             self.guard(self.op(f"icmp ult i64 {i}, {within}"), OUT_OF_BOUNDS)
 
-    def loop(self, count: int, body: Callable[[Index], None]) -> None:
+    def loop(self, count: Index, body: Callable[[Index], None]) -> None:
         """Lanes that stop in a turn take part again behind the loop, where it does no harm: they are reported."""
         outer = self.mask
         super().loop(count, body)
@@ -339,7 +340,14 @@ class GangEmitter(LaneEmitter):
 
     def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:
         if not self.varies(which):
-            super().one_of(which, dtype, bodies)
+            outer = self.mask
+
+            def under_mask(body: Callable[[], None]) -> None:
+                self.mask = outer
+                body()
+
+            super().one_of(which, dtype, [partial(under_mask, body) for body in bodies])
+            self.mask = outer
         elif dtype == BOOL:
             self.when(self.op(f"xor i1 {which}, true"), bodies[0])
             self.when(which, bodies[1])

@@ -205,9 +205,9 @@ class Text:
 
     # Loops
 
-    def loop(self, count: int, body: Callable[[Index], None]) -> None:
-        """``body(i)`` for each i from 0 up to, and without, ``count``."""
-        if count <= 1:
+    def loop(self, count: Index, body: Callable[[Index], None]) -> None:
+        """``body(i)`` for each i from 0 up to, and without, ``count``, which is the same for all lanes of a gang."""
+        if isinstance(count, int) and count <= 1:
             for known in range(count):
                 body(known)
             return

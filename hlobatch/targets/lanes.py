@@ -60,6 +60,13 @@ class LaneCosts:
         own_product: What a multiplication of a contraction takes a lane by itself.
         own_place: What it takes a lane by itself to find an element, or to change it.
         own_saved: What it takes it to push or pop one.
+        call: What a call of LAPACK takes there for each lane, besides its multiplications, …
+        factored: … and a multiplication of a factorization, which is an operation of a lane by itself, too.
+        gang_factored: The same in a gang, for each lane.
+        own_call: What a factorization takes a lane by itself besides these.
+        most_rows: Rows up to which matrices that are factored may have them: with 128, a Gaussian process takes a lane
+            1.1 times as long as LAPACK does, with 256 1.6 times. As these, measured by
+            ``python -m benchmarks.factorizations`` (2026-11).
         turn: What a turn of the loop takes besides what it computes, from which so few lanes as that would do in this
             time had better run by themselves. Lanes do the work of a turn one after the other, and the loop at once:
             with eight numbers of Newton's method it is two hundred lanes, with a stiff equation three.
@@ -77,6 +84,7 @@ class LaneCosts:
         gang_inputs: Inputs from which a gang is chosen that has more to do than to compute numbers: it takes as long
             for one as for all of its lanes.
         gang_elements: Elements up to which an array of each lane may have them: those of a gang lie in caches.
+        gang_rows: Rows up to which a matrix may have them that is factored: of more, a lane by itself is as fast.
         few_of_a_gang: Inputs up to which one lane after the other is as fast as a gang, most of which is idle then.
         gang_gain: Times as long as a gang that XLA's loop has to take.
     """
@@ -92,6 +100,11 @@ class LaneCosts:
     own_product: float = 0.09
     own_place: float = 1
     own_saved: float = 2
+    call: float = 330
+    factored: float = 1
+    gang_factored: float = 0.5
+    own_call: float = 130
+    most_rows: int = 128
     turn: float = 1_400
     gain: float = 1.35
     gain_back: float = 1.0
@@ -102,6 +115,7 @@ class LaneCosts:
     gang_blocks: int = 8
     gang_inputs: int = 64
     gang_elements: int = 512
+    gang_rows: int = 32
     few_of_a_gang: int = 4
     gang_gain: float = 1.05
 
@@ -117,11 +131,13 @@ class LaneCosts:
         numbers = work.whole + work.floats + work.wide + functions
         moved = self.read * work.reads + self.update * work.updates
         moved += self.saved * (work.saved + work.taped)
-        return numbers * idle / self.vector + self.product * work.products + moved
+        numbers = numbers / self.vector + self.call * work.calls + self.factored * work.factored
+        return numbers * idle + self.product * work.products + moved
 
     def of_lane(self, work: Work) -> float:
         """The cost of the work in a lane by itself."""
         wide = (work.wide + self.function * work.polynomials) / self.vector + self.own_product * work.products
+        wide += self.own_call * work.calls + self.factored * work.factored_in_lane
         numbers = work.whole + work.floats + wide + self.function * work.functions
         return numbers + self.own_place * (work.reads + work.updates) + self.own_saved * (work.saved + work.taped)
 
@@ -131,10 +147,17 @@ class LaneCosts:
         if not blocks:
             return Verdict(False, "no lane goes back to a block")
         work = Work.of(program)
+        if work.rows > self.most_rows:
+            return Verdict(False, f"with more than {self.most_rows} rows, LAPACK is faster")
         few, many = int(self.turn / max(self.of_lane(work), 1)), self._of_many(work, blocks)
-        if many.is_gang and largest_of_lanes(program) > self.gang_elements:
+        if many.is_gang and (largest_of_lanes(program) > self.gang_elements or work.rows > self.gang_rows):
             many = Verdict(False, many.reason)
-        return many._replace(few=min(few, self.few_of_a_gang) if many.is_gang else few)
+        without_lapack = work.calls > 0 and self.of_loop(work, blocks) >= self.gain * self.of_lane(work)
+        if without_lapack and not many.by_themselves:
+            return Verdict(True, "a loop over all lanes would call LAPACK for each of them")
+        if many.is_gang:
+            few = many.least - 1 if without_lapack else min(few, self.few_of_a_gang)
+        return many._replace(few=few)
 
     def _of_many(self, work: Work, blocks: int) -> Verdict:
         """Whether lanes that do some work in each turn had better run by themselves, however many there are."""
@@ -150,7 +173,7 @@ class LaneCosts:
             if times >= (self.gain_back if work.taped else self.gain):
                 return Verdict(True, reason)
         is_gang = blocks <= self.gang_blocks and not work.taped and self.gain_of_gangs(work) >= self.gang_gain
-        has_arrays = work.wide + work.products + work.saved + work.reads + work.updates > 0
+        has_arrays = work.wide + work.products + work.calls + work.saved + work.reads + work.updates > 0
         return Verdict(is_gang, reason, is_gang, self.gang_inputs if is_gang and has_arrays else 1)
 
     def gain_of_gangs(self, work: Work) -> float:
@@ -159,8 +182,10 @@ class LaneCosts:
         numbers = work.whole + work.floats + polynomials
         moved = self.read * work.reads + self.update * work.updates
         gang = self.gang_number * numbers + self.gang_function * functions
-        gang += self.gang_wide * work.wide + self.gang_product * work.products
-        loop = (numbers + functions + work.wide) * self.idle / self.vector + self.product * work.products
+        gang += self.gang_wide * work.wide + self.gang_product * work.products + self.gang_factored * work.factored
+        lapack = self.call * work.calls + self.factored * work.factored
+        loop = (numbers + functions + work.wide) / self.vector + lapack
+        loop = loop * self.idle + self.product * work.products
         return (loop + moved + self.saved * work.saved) / max(gang + moved + self.own_saved * work.saved, 1e-9)
 
 

@@ -47,7 +47,8 @@ def is_consistent(entry: Primitive) -> bool:
         [
             not in_vectors or (Trait.KERNEL in entry.traits and not of_libm),
             not of_libm or entry.costs is Costs.FUNCTION,
-            not entry.traits & (Trait.LAPACK | Trait.FOREIGN) or not entry.traits & (Trait.KERNEL | Trait.CODE),
+            not entry.traits & (Trait.LAPACK | Trait.FOREIGN) or Trait.KERNEL not in entry.traits,
+            Trait.FOREIGN not in entry.traits or Trait.CODE not in entry.traits,
             Trait.LOOP not in entry.traits or entry.batched is Batched.CONTROL,
             not entry.traits & (Trait.READS | Trait.UPDATES) or entry.batched is Batched.OWN,
         ]

@@ -326,11 +326,11 @@ def matrices(lanes: int, size: int = 30) -> jax.Array:
 
 
 def grown_by(name: str, **options: object) -> hb.BatchedFunction:
-    """A loop of one of the operations of `two_threads`."""
+    """A loop of one of the operations of `two_threads`, which XLA computes."""
     operation = two_threads.OPERATIONS[name]
     operands = 2 if name in two_threads.WITH_TWO else 1
 
-    @hb.batch(**options)
+    @hb.batch(**{"optimizations": LOOP, **options})
     def grown(matrix, turns):
         for _ in range(turns):
             matrix = matrix + 1e-6 * jnp.sum(operation(*[matrix] * operands)) * jnp.eye(30)

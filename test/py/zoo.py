@@ -1792,3 +1792,16 @@ def moved_rows(i: Array, j: Array, k: Array) -> Any:
     grid[1] = [x + 1 for x in grid[i]]
     grid[2][j], grid[3][4] = grid[3][4], grid[2][j]
     return grid, sum(grid[k]), max(grid[i])
+
+
+@program(floats(1, 3, shape=(2,)), floats(1, 9), integers(0, 6), ulps=500)
+def crossing(x: Array, scale: Array, turns: Array) -> Any:
+    """Newton's method for two equations: in each turn, a small matrix is factored."""
+    while turns > 0:
+        value = jnp.stack([x[0] ** 2 + x[1] ** 2 - scale, x[0] - x[1] ** 3 / 9])
+        slopes = jnp.stack([2 * x, jnp.stack([1.0, -(x[1] ** 2) / 3])])
+        if jnp.abs(value).max() < 1e-5:
+            return x
+        x = x - jnp.linalg.solve(slopes, value)
+        turns = turns - 1
+    return x
