@@ -5,6 +5,7 @@ An artifact is a zip file::
     manifest.json        format version, the function's name and parameters, its inputs and results as schemas
     module.mlirbc        what ``Artifact.call`` runs: portable StableHLO that is called as ``jax.export`` calls its own
     module.stablehlo     the bare portable StableHLO artifact, for other consumers, where there is one
+    lanes.…              the code of lanes, where it was asked for: ``artifacts/lane_code.py``
     SHA256SUMS           checksums of the others
 
 The exported function takes and gives flat arrays, then a code that says whether every lane was finished, and what
@@ -31,6 +32,7 @@ import numpy as np
 from hlobatch._jax import is_tracing, is_x64, known_platforms, serialize_portable
 from hlobatch.artifacts.archive import content_of, pack
 from hlobatch.artifacts.arguments import arrays_of
+from hlobatch.artifacts.lane_code import LaneCode, fates_of, lane_code_of
 from hlobatch.artifacts.manifest import Manifest
 from hlobatch.artifacts.operands import operands, results
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
@@ -44,6 +46,7 @@ from hlobatch.ir.types import Type
 from hlobatch.lowering.to_stablehlo import to_stablehlo
 from hlobatch.runtime.plan import Plan
 from hlobatch.runtime.primitive import no_effects_in_files, run_within
+from hlobatch.runtime.stops import interruption_of
 from hlobatch.stages import Traced
 
 
@@ -57,11 +60,14 @@ class Artifact:
         stablehlo: The bare portable artifact, as bytes, for a CPU: operands ``[sizes…, inputs…]``, results
             ``[results…, stopped, status]``. Results of stopped inputs are NaN, or the least number, or ``False``. None
             where some operation has no form in StableHLO.
+        lanes: The code of lanes, which ``call`` runs on a machine of its kind; None if it has none, or if it was loaded
+            without.
     """
 
     manifest: Manifest
     exported: jax.export.Exported
     stablehlo: bytes | None
+    lanes: LaneCode | None = None
 
     def __repr__(self) -> str:
         where = ", ".join(self.manifest.platforms)
@@ -109,6 +115,7 @@ class Artifact:
         Raises:
             ArtifactError: It was exported for another platform, or XLA does not compile it.
             BatchTypeError: The arguments do not fit what was exported.
+            Interrupted: The user pressed Ctrl-C while code of lanes ran.
             HloBatchError: It is called inside a JAX transformation.
             LaneError: Some inputs raised an exception; the results of all others are in the error.
             StackOverflowError: An input needed more stack frames than were exported.
@@ -125,7 +132,10 @@ class Artifact:
             if size == 0:
                 leaves = [physical(t) for t in result.tensor_leaves]
                 return user_value([jnp.zeros((0, *t.shape), t.dtype) for t in leaves], result)
-            *results, stopped, status = self._run(arrays)
+            if self.lanes is not None and self.lanes.runs_here:
+                *results, stopped, status = self._run_lanes(self.lanes, arrays, size)
+            else:
+                *results, stopped, status = self._run(arrays)
             outputs = user_value(results, result)
         if stopped:
             self._stop(np.asarray(status), outputs)
@@ -153,6 +163,17 @@ class Artifact:
             if "RESOURCE_EXHAUSTED" in str(error):  # it says nothing of the artifact
                 raise
             raise ArtifactError(f"{self.name}, an artifact, cannot be run by this XLA: {error}") from None
+
+    def _run_lanes(self, lanes: LaneCode, arrays: Sequence[Any], size: int) -> list[Any]:
+        """What ``_run`` gives, by code of lanes."""
+        wanted = (aval.dtype for aval in self.exported.in_avals)
+        given = [jnp.asarray(x, dtype) for x, dtype in zip(arrays, wanted, strict=True)]
+        found, run = lanes.run(given, size)
+        results = list(map(jnp.asarray, found[: len(self.result_type.tensor_leaves)]))
+        status = fates_of(run)
+        if run.is_interrupted:
+            raise interruption_of(self.name, status, user_value(results, self.result_type))
+        return [*results, int(np.max(status)), status]
 
     def _stop(self, status: Any, outputs: Any) -> None:
         stop = stop_of(status)
@@ -191,11 +212,13 @@ class Artifact:
 
     def _packed(self) -> bytes:
         parts = {MANIFEST: self.manifest.to_json(), MODULE: bytes(self.exported.mlir_module_serialized)}
-        return pack(parts if self.stablehlo is None else {**parts, STABLEHLO: self.stablehlo})
+        parts |= {} if self.stablehlo is None else {STABLEHLO: self.stablehlo}
+        return pack(parts | (self.lanes.parts() if self.lanes else {}))
 
     def __reduce__(self) -> Any:
         """The content of its file, and the classes of namedtuples, which pickle imports as it does any others."""
-        return _unpacked, (self._packed(), classes_of(self.argument_types, self.result_type))
+        classes = classes_of(self.argument_types, self.result_type)
+        return _unpacked, (self._packed(), classes, self.lanes is not None)
 
     def __deepcopy__(self, memo: Any) -> Artifact:
         """The artifact itself, as it does not change."""
@@ -205,7 +228,9 @@ class Artifact:
         return self
 
 
-def load(path: str | Path, *, classes: Collection[type] = (), untrusted: bool = False) -> Artifact:
+def load(
+    path: str | Path, *, classes: Collection[type] = (), untrusted: bool = False, kernels: bool = False
+) -> Artifact:
     """Read an artifact that ``Artifact.save`` wrote.
 
     Nothing is imported for it, and nothing in it is run before it is called. Damage to the file is found. An artifact
@@ -218,27 +243,33 @@ def load(path: str | Path, *, classes: Collection[type] = (), untrusted: bool = 
         classes: Classes of namedtuples among the arguments and results, which the file has by their names. Classes in
             modules that are imported already are found without; for others, namedtuples of the same fields stand in.
         untrusted: Whether it is read, and compiled for a CPU, in another process of Python first, which takes seconds.
+        kernels: Whether the code of lanes is read, too, and run by ``call`` on a machine of its kind. That is code of a
+            processor, which can do whatever this process can: load it of somebody you trust alone.
 
     Returns:
         The artifact.
 
     Raises:
-        ArtifactError: The file is something else, is damaged, or has a format that this version does not know.
+        ArtifactError: The file is something else, is damaged, or has a format that this version does not know; or, with
+            ``kernels``, it has no code of lanes, or one that calls more than functions of numbers.
+        ValueError: Code of lanes is to be read of a file that is not trusted.
         OSError: There is no such file, or it cannot be read.
     """
+    if untrusted and kernels:
+        raise ValueError("code of lanes can do whatever this process can: kernels=True is for files that are trusted")
     try:
         content = content_of(path)
         if untrusted:
             try_elsewhere(content)
-        return _unpacked(content, classes)
+        return _unpacked(content, classes, kernels)
     except ArtifactError as error:
         message = f"{path} is not an artifact of hlobatch that can be run: {error.message}"
         raise ArtifactError(message, help=error.help) from None
 
 
-def _unpacked(content: bytes, classes: Collection[type]) -> Artifact:
+def _unpacked(content: bytes, classes: Collection[type], kernels: bool = False) -> Artifact:
     """The artifact that a file holds."""
-    return Artifact(*read(content, classes))
+    return Artifact(*read(content, classes, kernels=kernels))
 
 
 def export(
@@ -247,6 +278,7 @@ def export(
     *avals: Any,
     platforms: str | Sequence[str] | None = None,
     target_version: str | None = None,
+    kernels: bool = False,
     **keywords: Any,
 ) -> Artifact:
     """Export a batched function for arguments of given types.
@@ -259,6 +291,9 @@ def export(
             for that of the default device.
         target_version: StableHLO version of the bare artifact; None for the version of 12 weeks ago, which consumers of
             the last months can read.
+        kernels: Whether it carries the code of lanes, too, for CPUs of the kind of this machine's: where ``hb.load`` is
+            given ``kernels=True``, ``call`` runs that, in all cores and with stacks that grow. Others, and consumers
+            without hlobatch, run the portable module.
         **keywords: Arguments by keyword.
 
     Returns:
@@ -266,7 +301,8 @@ def export(
 
     Raises:
         ArtifactError: The arguments or the result hold something that cannot be described in a file, the program has
-            something that JAX does not export, or there is no form for it in the version that was asked for.
+            something that JAX does not export, or there is no form for it in the version that was asked for; or, with
+            ``kernels``, it has no code of lanes.
         TypeError: The function is not batched.
         ValueError: There is no such platform.
     """
@@ -302,7 +338,9 @@ def export(
         {failure.number: failure.short_text for failure in plan.specialized.failures},
     )
     manifest.to_json()  # what a file cannot describe is told here
-    return Artifact(manifest, exported, _portable(plan, to_stablehlo(request), target_version))
+    portable = _portable(plan, to_stablehlo(request), target_version)
+    with plan.as_typed():
+        return Artifact(manifest, exported, portable, lane_code_of(plan) if kernels else None)
 
 
 def _platforms(given: str | Sequence[str] | None) -> list[str] | None:

@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import jax.export
 
 from hlobatch.artifacts.archive import SUMS, unpack
+from hlobatch.artifacts.lane_code import CODE, PARTS, LaneCode, lane_code_from
 from hlobatch.artifacts.manifest import FORMAT, Manifest, from_json, read_manifest
 from hlobatch.artifacts.program import batch_of, exported_of, in_old_form
 from hlobatch.diagnostics import ArtifactError
@@ -26,38 +27,42 @@ class Contents(NamedTuple):
         manifest: What it says of itself.
         exported: What runs.
         stablehlo: The bare module.
+        lanes: The code of lanes, where the file has some and it was asked for.
     """
 
     manifest: Manifest
     exported: jax.export.Exported
     stablehlo: bytes | None
+    lanes: LaneCode | None = None
 
 
-def read(content: bytes, classes: Collection[type] = ()) -> Contents:
+def read(content: bytes, classes: Collection[type] = (), *, kernels: bool = False) -> Contents:
     """What a file holds, of which everything is checked.
 
     Args:
         content: The file.
         classes: Classes of namedtuples that are looked for by their names.
+        kernels: Whether the code of lanes is read, too.
 
     Raises:
-        ArtifactError: It holds no artifact.
+        ArtifactError: It holds no artifact, or no code of lanes if that is to be read.
     """
     try:
-        return _read(content, classes)
+        return _read(content, classes, kernels=kernels)
     except ArtifactError:
         raise
     except Exception as error:  # what is not expected is damage too, to whoever reads the file
         raise ArtifactError(f"it is damaged: {error!r}"[:300]) from error
 
 
-def _read(content: bytes, classes: Collection[type]) -> Contents:
+def _read(content: bytes, classes: Collection[type], *, kernels: bool) -> Contents:
     parts = unpack(content)
     if MANIFEST not in parts:
         raise ArtifactError(f"it has no {MANIFEST}")
     manifest = read_manifest(parts[MANIFEST])
     is_new = manifest["format"] == FORMAT
     needed = {MANIFEST, *((MODULE, SUMS) if is_new else (OLD_MODULE,))}
+    needed |= PARTS if is_new and PARTS & parts.keys() else set()
     if parts.keys() - {STABLEHLO} != needed:
         raise ArtifactError(f"it has the parts {', '.join(sorted(parts))}, and not {', '.join(sorted(needed))}")
     if is_new:
@@ -66,4 +71,7 @@ def _read(content: bytes, classes: Collection[type]) -> Contents:
         module, platforms, convention = in_old_form(parts[OLD_MODULE])
         batch = batch_of(module, from_schema(manifest.get("inputs")), manifest.get("shared"))
         checked = from_json(manifest, classes, batch=batch, platforms=platforms, convention=convention)
-    return Contents(checked, exported_of(checked, module), parts.get(STABLEHLO))
+    if kernels and CODE not in parts:
+        raise ArtifactError("it has no code of lanes", help="export it with kernels=True.")
+    lanes = lane_code_from(parts, checked) if kernels else None
+    return Contents(checked, exported_of(checked, module), parts.get(STABLEHLO), lanes)

@@ -37,6 +37,11 @@ def shape_of(plan: Plan, size: Any = None) -> Shape:
     return _shape(plan, is_gang=form_of(plan, size).is_gang)
 
 
+def lane_shape(plan: Plan) -> Shape:
+    """What the code of a lane by itself is made of."""
+    return _shape(plan, is_gang=False)
+
+
 def _shape(plan: Plan, *, is_gang: bool) -> Shape:
     make: Any = lambda: Shape(plan, is_gang)  # noqa: E731
     found: Any = plan.executable(("shape", is_gang), make)
@@ -253,7 +258,7 @@ class KernelRunner:
         threads = self.kernel.threads_for(self.size, most_threads(plan))
         rows = dict.fromkeys(shape.summed_results, threads) if self.kernel.module.sums else {}
         types = enumerate(shape.result_types)
-        results = [_aligned((rows.get(k, self.size), *leaf.shape), leaf.dtype) for k, leaf in types]
+        results = [aligned((rows.get(k, self.size), *leaf.shape), leaf.dtype) for k, leaf in types]
         run = self._run(inputs, results, np.full(self.size, Fate.UNSTARTED, np.int32), threads, list(rows))
         kept = self._as_jax(shape.kept_results(results))
         if run.status.any():
@@ -280,8 +285,8 @@ class KernelRunner:
         self, inputs: Sequence[Any], results: Sequence[Any], status: Any, threads: int, summed: Sequence[int] = ()
     ) -> Run:
         shape = self.shape
-        given = [*map(_memory, (*shape.captured, *inputs)), *map(_memory, shape.shared_values(inputs))]
-        pointers = [_pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
+        given = [*map(memory, (*shape.captured, *inputs)), *map(memory, shape.shared_values(inputs))]
+        pointers = [pointer(array) for array in (*given, *(results[k] for k in summed), *results)]
         watch = Watch.of(self.plan, self.size)
         return self.kernel.run(table(pointers), (given, results), status, threads, watch)
 
@@ -337,7 +342,7 @@ def most_threads(plan: Plan) -> int:
     return min(threads, plan.options.lanes or threads)
 
 
-def _memory(array: Any) -> Any:
+def memory(array: Any) -> Any:
     """An array that lies in memory, row by row."""
     if isinstance(array, jax.Array) and len(array.sharding.device_set) == 1:
         return array.block_until_ready()
@@ -346,13 +351,13 @@ def _memory(array: Any) -> Any:
     return np.ascontiguousarray(array, dtype)
 
 
-def _pointer(array: Any) -> int:
+def pointer(array: Any) -> int:
     if isinstance(array, np.ndarray):
         return array.ctypes.data
     return int(array.unsafe_buffer_pointer())
 
 
-def _aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
+def aligned(shape: tuple[int, ...], dtype: Any) -> np.ndarray[Any, Any]:
     """An array of zeros that JAX can take as it is."""
     bytes_ = array_bytes(jax.ShapeDtypeStruct(shape, dtype))
     memory = np.zeros(bytes_ + ALIGNED_BYTES, np.uint8)

@@ -89,9 +89,13 @@ def out_of_time(plan: Plan, status: Any, results: Sequence[Any] | None) -> TimeL
 
 def interruption(plan: Plan, status: Any, results: Sequence[Any] | None) -> Interrupted:
     """The error for a run that the user interrupted, given what had become of each input, and what was given back."""
-    outputs = None if results is None else plan.result(results)
+    return interruption_of(plan.name, status, None if results is None else plan.result(results))
+
+
+def interruption_of(name: str, status: Any, outputs: Any) -> Interrupted:
+    """The same, given the name of what ran, and the results as the user gets them."""
     unfinished = np.flatnonzero(np.asarray(status))
     done = len(status) - len(unfinished)
-    message = f"{plan.name!r} was interrupted when {done} of {len(status)} inputs were finished"
+    message = f"{name!r} was interrupted when {done} of {len(status)} inputs were finished"
     kept = "; their results are in `outputs` of this exception, but for those in `unfinished`" if done else ""
     return Interrupted(message + kept, outputs=outputs, unfinished=unfinished.tolist())

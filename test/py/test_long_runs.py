@@ -15,7 +15,6 @@ from test_stops import options
 
 import hlobatch as hb
 
-
 SIZE = 23
 NUMBERS = np.arange(SIZE, dtype=np.int32) % 11
 

@@ -10,7 +10,6 @@ from zoo import LOOP
 import hlobatch as hb
 from hlobatch.runtime.pace import Pace
 
-
 NUMBERS = np.arange(11, dtype=np.int32)
 ENDLESS = NUMBERS == 4
 FORMS = {
