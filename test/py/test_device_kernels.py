@@ -4,7 +4,10 @@ No test here needs a GPU. Where something is run, a CPU runs the threads of a gr
 (``on_threads.py``); where it is about the call that XLA is given, that is lowered and not run.
 """
 
+import importlib.util
 import re
+import subprocess
+import sys
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -14,6 +17,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 import pytest
+from jax.sharding import PartitionSpec as P
 from on_threads import on_threads
 from own_code import WITHOUT, needs_llvm
 from shares import share
@@ -32,6 +36,8 @@ from hlobatch.targets.registry import target_of
 
 pytestmark = needs_llvm
 
+HAS_COMPILER = importlib.util.find_spec("jax_cuda12_plugin") is not None
+"""Whether XLA's compiler for GPUs is there, with or without one."""
 NUMBERS = np.arange(11, dtype=np.int32)
 FIBONACCI = [1, 1, 2, 3, 5, 8, 13, 21, 34, 55, 89]
 
@@ -134,7 +140,7 @@ def test_limits_and_failures() -> None:
     assert list(overflow.value.lanes) == [1, 4]
 
 
-def test_inside_jit_vmap_and_scan() -> None:
+def test_inside_jit_vmap_scan_and_shard_map() -> None:
     """With arrays that all inputs share, one that the program captures, and values computed before all lanes."""
     table = jnp.asarray([3, 1, 4, 1, 5], jnp.int32)
 
@@ -157,6 +163,9 @@ def test_inside_jit_vmap_and_scan() -> None:
         assert twice.tolist() == [wanted(row, 3) for row in np.asarray(both)]
         _, found = jax.lax.scan(lambda carry, row: (carry, batched(row, 3)), 0, both)
         assert found.tolist() == twice.tolist()
+        mesh = jax.sharding.Mesh(np.array(jax.devices()[:1]), ("d",))
+        split = jax.shard_map(lambda n: batched(n, 3), mesh=mesh, in_specs=P("d"), out_specs=P("d"))
+        assert jax.jit(split)(NUMBERS).tolist() == wanted(NUMBERS, 3)
 
 
 def test_statistics_are_those_of_a_cpu() -> None:
@@ -345,6 +354,17 @@ def test_first_frames_are_near_the_thread(depth: int, far: int) -> None:
     assert grid.stack_bytes == 3 * -(-4 * far // 64) * 64
     text = code.ptx(found.module.text + grid.constants, (8, 0))
     assert text.count("st.local") >= 2
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not HAS_COMPILER, reason="XLA's compiler for GPUs is not installed")
+@pytest.mark.parametrize("workload", ["fibonacci", "kd_tree", "quadrature"])
+def test_xlas_compiler_for_gpus_makes_one_kernel_of_the_call(workload: str) -> None:
+    command = [sys.executable, "-m", "benchmarks.ahead_of_time", "cuda", workload, "--dispatch", "kernel"]
+    run = subprocess.run(command, capture_output=True, text=True, timeout=300, check=False)
+    assert run.returncode == 0, run.stderr[-2000:]
+    assert "kCustomKernel" in run.stdout
+    assert "kWhile" not in run.stdout
 
 
 def test_ptx_is_made_of_it() -> None:
