@@ -128,9 +128,15 @@ def projections_of_data(n, x):
     return 0.0 if n <= 0 else jnp.tanh(x @ jnp.asarray(DATA).T).sum() + projections_of_data(n - 1, x / 2)
 
 
-@pytest.mark.parametrize("lanes", [None, 4])
 @pytest.mark.parametrize(
-    ("function", "data"), [(projections, [DATA]), (projections_of_data, [])], ids=["argument", "closure"]
+    ("function", "data", "lanes"),
+    [
+        (projections, [DATA], 4),
+        pytest.param(projections, [DATA], None, marks=pytest.mark.slow),
+        pytest.param(projections_of_data, [], 4, marks=pytest.mark.slow),
+        pytest.param(projections_of_data, [], None, marks=pytest.mark.slow),
+    ],
+    ids=["argument, queue", "argument", "closure, queue", "closure"],
 )
 def test_what_all_lanes_share_is_computed_once_for_all_threads(function, data, lanes):
     """Also for those that go on when their stacks have grown."""
@@ -407,6 +413,7 @@ for name in ("cholesky", "qr", "lu", "triangular_solve", "eigh", "fft", "sort", 
 """
 
 
+@pytest.mark.slow
 def test_what_two_threads_must_not_call_at_once_ends() -> None:
     """In a process of its own: one that waits for ever cannot be ended from within."""
     done = run_here(LAPACK)
@@ -471,7 +478,15 @@ print("leaving", time.time(), flush=True)
 """
 
 
-@pytest.mark.parametrize(("dispatch", "threads"), [("kernel", 1), ("kernel", 2), ("sweep", 1), ("sweep", 2)])
+@pytest.mark.parametrize(
+    ("dispatch", "threads"),
+    [
+        ("kernel", 2),
+        ("sweep", 1),
+        pytest.param("kernel", 1, marks=pytest.mark.slow),
+        pytest.param("sweep", 2, marks=pytest.mark.slow),
+    ],
+)
 def test_a_process_exits_while_a_daemon_thread_runs_lanes(dispatch: str, threads: int) -> None:
     command = [sys.executable, "-c", AT_EXIT, dispatch, str(threads)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=100, check=False)
