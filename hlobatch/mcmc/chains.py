@@ -60,7 +60,7 @@ class Drawn(NamedTuple):
     """What a chain drew; rows of draws that it did not make in this call are zero.
 
     Attributes:
-        positions: `Float[Array, "rows dim"]`.
+        positions: `Float[Array, "rows dim"]`; `"rows 2*dim"`, with the gradients behind them, if those are wanted.
         statistics: `Float[Array, "rows statistics"]`.
     """
 
@@ -99,7 +99,14 @@ def noise_of_draw(key: Array, number: Array, dim: int, dtype: Any, max_depth: in
 
 
 def make_advance(
-    log_density: FlatLogDensity, max_depth: int, *, followed: bool, shared_scale: bool, shared_data: bool, options: Any
+    log_density: FlatLogDensity,
+    max_depth: int,
+    *,
+    followed: bool,
+    shared_scale: bool,
+    shared_data: bool,
+    gradients: bool,
+    options: Any,
 ) -> hb.BatchedFunction[..., tuple[Chain, Drawn]]:
     """Returns `advance(chains, noise, first, until, limits, scale, data) -> (chains, drawn)`, batched over chains.
 
@@ -111,6 +118,7 @@ def make_advance(
         followed: Whether lanes have to run the density.
         shared_scale: Whether all chains have one metric; else each has its own.
         shared_data: Likewise of the data.
+        gradients: Whether those at the draws are wanted.
         options: Of `hb.batch`, such as `lanes`.
     """
     transition = make_transition(log_density, max_depth, followed=followed)
@@ -120,8 +128,9 @@ def make_advance(
     def advance(
         chain: Chain, noise: Noise, first: Array, until: Array, limits: Limits, scale: Array, data: Any
     ) -> tuple[Chain, Drawn]:
-        positions = jnp.zeros_like(noise.momentum)
-        statistics = jnp.zeros((len(noise.momentum), len(STATISTICS)), positions.dtype)
+        rows, dim = noise.momentum.shape
+        positions = jnp.zeros((rows, 2 * dim if gradients else dim), noise.momentum.dtype)
+        statistics = jnp.zeros((rows, len(STATISTICS)), positions.dtype)
         leapfrogs = jnp.int32(0)
         point, step, made = chain.point, chain.step, chain.made
         row = made - first
@@ -130,7 +139,8 @@ def make_advance(
             step_size = jnp.exp(step.log_step)
             point, tally, depth = transition(point, of_draw, step_size, scale, data)
             acceptance = tally.acceptance / tally.leapfrogs
-            positions = positions.at[row].set(point.position)
+            drawn = jnp.concatenate([point.position, point.gradient]) if gradients else point.position
+            positions = positions.at[row].set(drawn)
             found = (tally.diverged, point.energy, acceptance, depth, tally.leapfrogs, point.log_density, step_size)
             statistics = statistics.at[row].set(jnp.stack([x.astype(positions.dtype) for x in found]))
             step = select_adapted(made < limits.warmup, step, acceptance, limits.acceptance)

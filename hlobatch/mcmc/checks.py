@@ -88,7 +88,9 @@ def checked_data(data: Any, chains: int, *, per_chain: bool) -> tuple[Any, ...]:
     return arrays
 
 
-def checked_state(state: Any, parameters: Parameters, chains: int, *, pool: bool, dense: bool) -> State:
+def checked_state(
+    state: Any, parameters: Parameters, chains: int, *, pool: bool, dense: bool, gradients: bool
+) -> State:
     """Returns a state to go on from, if it is one of these chains."""
     if isinstance(state, Result):
         raise ArgumentError("state is a result.", help="write state=result.state.")
@@ -112,6 +114,11 @@ def checked_state(state: Any, parameters: Parameters, chains: int, *, pool: bool
             f"state has a metric of shape {np.shape(state.scale)}, and with pool={pool} and dense={dense} it has shape "
             f"{wanted}.",
             help="give the pool and the dense that the state was made with.",
+        )
+    if state.window.shape[2] != (2 if gradients else 1) * dim:
+        raise ArgumentError(
+            f"state is of a run that learned its metric {'without' if gradients else 'from'} gradients.",
+            help=f"write gradients={not gradients}.",
         )
     return state
 

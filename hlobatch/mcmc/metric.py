@@ -100,3 +100,21 @@ def factor(moments: Moments) -> Array:
     if not dense:
         return jnp.sqrt(variance + prior)
     return jnp.asarray(jnp.linalg.cholesky(variance + prior * jnp.eye(moments.mean.shape[-1], dtype=variance.dtype)))
+
+
+def balanced(moments: Moments) -> Array:
+    """Returns the metric that positions and gradients make: how widely ones vary over how widely the others do.
+
+    Of a normal target the gradients' variances are those of the precision matrix: 1 over the variances if nothing is
+    correlated. If something is, this is between the variance as it is and the one given all else, which is what limits
+    the step size.
+
+    Args:
+        moments: Of positions and gradients, one after the other, `Float[Array, "*chains 2*dim"]`.
+
+    Reference:
+        Seyboldt and others, nutpie, 2024: the diagonal metric of its default.
+    """
+    both = factor(moments)
+    dim = both.shape[-1] // 2
+    return jnp.sqrt(both[..., :dim] / both[..., dim:])

@@ -19,7 +19,7 @@ from hlobatch.mcmc.beginning import Begin, make_begin
 from hlobatch.mcmc.chains import Chain, Drawn, Limits, make_advance, noise_for
 from hlobatch.mcmc.density import is_followed
 from hlobatch.mcmc.kept import kept
-from hlobatch.mcmc.metric import Moments, factor, identity, no_moments, with_draws
+from hlobatch.mcmc.metric import Moments, balanced, factor, identity, no_moments, with_draws
 from hlobatch.mcmc.nuts import Noise
 from hlobatch.mcmc.parameters import Parameters
 
@@ -34,6 +34,7 @@ class Shape:
     Attributes:
         parameters: Of one chain.
         dense: Whether the metric has correlations.
+        gradients: Whether it is learned from gradients, too.
         pool: Whether all chains have one metric, and one step size if theirs are alike.
         shared_data: Whether all chains have the same data.
         max_depth: Doublings of a trajectory at most.
@@ -43,11 +44,17 @@ class Shape:
 
     parameters: Parameters
     dense: bool
+    gradients: bool
     pool: bool
     shared_data: bool
     max_depth: int
     followed: bool
     options: tuple[tuple[str, Any], ...]
+
+    @property
+    def width(self) -> int:
+        """Numbers of each draw that the metric is learned from."""
+        return (2 if self.gradients else 1) * self.parameters.dim
 
 
 @dataclass(frozen=True)
@@ -118,13 +125,13 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
 
     def learn(moments: Moments, positions: Array, counts: Array) -> tuple[Moments, Array]:
         moments = with_draws(moments, positions, counts)
-        return moments, factor(moments)
+        return moments, balanced(moments) if shape.gradients else factor(moments)
 
     def nothing_learned(chains: int) -> tuple[Moments, Array]:
         dim, dtype = parameters.dim, parameters.dtype
         one = identity(dim, dense=dense, dtype=dtype)
         scale = jax.device_put(one if pool else np.broadcast_to(one, (chains, *one.shape)))
-        return no_moments(chains, dim, dense=dense, pool=pool, dtype=dtype), scale
+        return no_moments(chains, shape.width, dense=dense, pool=pool, dtype=dtype), scale
 
     return Programs(
         begin=make_begin(of_position, followed=shape.followed, data_axis=data_axis, scale_axis=scale_axis),
@@ -138,6 +145,7 @@ def programs_for(log_density: Callable[..., Any], shape: Shape) -> Programs:
             followed=shape.followed,
             shared_scale=pool,
             shared_data=shape.shared_data,
+            gradients=shape.gradients,
             options=dict(shape.options),
         ),
         learn=jax.jit(learn),
@@ -155,7 +163,7 @@ def what_to_keep(
     """
 
     def taken(position: Array) -> Any:
-        tree, _ = parameters.at(position)
+        tree, _ = parameters.at(position)  # gradients may stand behind it
         return tree if postprocess is None else postprocess(tree)
 
     like = jax.eval_shape(taken, jax.ShapeDtypeStruct((parameters.dim,), parameters.dtype))

@@ -56,6 +56,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     jitter: float = 1.0,
     pool: bool | None = None,
     dense: bool = False,
+    gradients: bool = False,
     target_acceptance: float = 0.8,
     max_depth: int = 10,
     data_per_chain: bool = False,
@@ -91,6 +92,8 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         pool: Whether all chains learn one metric together, and have one step size in the end, the median, if they come
             to about the same; else each learns its own. None for together, from 8 chains on.
         dense: Whether the metric has correlations, `dim**2` numbers; else it has standard deviations alone.
+        gradients: Whether standard deviations of the metric are learned from the gradients at the draws, too, as nutpie
+            does it.
         target_acceptance: The mean acceptance rate that the step size is adapted to, between 0 and 1. A higher one
             makes fewer divergences.
         max_depth: Number of doublings of a trajectory, at most.
@@ -133,12 +136,9 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     jitter = checked_number("jitter", jitter, 0.0, math.inf)
     parameters, count = parameters_of(init, constraints, chains)
     pool = (count >= POOLED_FROM and not data_per_chain) if pool is None else pool
-    if pool and data_per_chain:
-        raise ArgumentError(
-            "chains with data of their own have different posteriors: they cannot pool what they learn."
-        )
+    _check_what_is_learned(pool=pool, data_per_chain=data_per_chain, dense=dense, gradients=gradients)
     if state is not None:
-        state = checked_state(state, parameters, count, pool=pool, dense=dense)
+        state = checked_state(state, parameters, count, pool=pool, dense=dense, gradients=gradients)
     into = None if folder is None else Path(folder)
     before = to_go_on_from(into, state, thin)
     data = checked_data(data, count, per_chain=data_per_chain)
@@ -146,12 +146,12 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     leaves, structure = jax.tree.flatten(data)
     types = structure, tuple((leaf.shape, leaf.dtype) for leaf in leaves)
     followed = is_followed_for(log_density, parameters, types, not data_per_chain)
-    shape = Shape(parameters, dense, pool, not data_per_chain, max_depth, followed, options)
+    shape = Shape(parameters, dense, gradients, pool, not data_per_chain, max_depth, followed, options)
     programs = programs_for(log_density, shape)
     rows = rows_for(count, parameters.dim, max_depth)
     if state is None:
         given = Given(init, key, parameters, count, one_for_all=chains is not None, jitter=jitter)
-        state = first_state(programs, given, data, num_warmup, rows)
+        state = first_state(programs, given, data, num_warmup, rows, shape.width)
     keep, like = what_to_keep(postprocess, parameters)
     first, num_samples = kept_from(state, before, num_samples)
     run = Run(
@@ -182,6 +182,16 @@ def sample(  # noqa: PLR0913  # these are what there is to say
     return result
 
 
+def _check_what_is_learned(*, pool: bool, data_per_chain: bool, dense: bool, gradients: bool) -> None:
+    """Raises an error where options exclude each other."""
+    if pool and data_per_chain:
+        raise ArgumentError(
+            "chains with data of their own have different posteriors: they cannot pool what they learn."
+        )
+    if dense and gradients:
+        raise ArgumentError("a dense metric is learned from draws alone.", help="leave out dense or gradients.")
+
+
 def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tuple[NDArray[np.int64], int]:
     """Returns the first draw of each chain of which something is kept, and how many are from that on.
 
@@ -192,7 +202,7 @@ def kept_from(state: State, before: Checkpoint | None, num_samples: int) -> tupl
     return before.first, max(int(before.counts.min()) + num_samples, int(before.counts.max()))
 
 
-def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: int) -> State:
+def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: int, width: int) -> State:
     """Returns chains that have drawn nothing."""
     count = given.chains
     _, scale = programs.nothing_learned(count)
@@ -204,7 +214,7 @@ def first_state(programs: Programs, given: Given, data: Any, warmup: int, rows: 
         return programs.begin(point, tried, momenta(keys, -1), scale, data)
 
     keys, point, step = started(given, momenta, begin)
-    no_window = np.zeros((count, 0, point.position.shape[1]), point.position.dtype)
+    no_window = np.zeros((count, 0, width), point.position.dtype)
     made, of_warmup = jax.device_put((np.zeros(count, np.int32), np.int32(warmup)))
     return State(Chain(keys, made, point, step), scale, no_window, of_warmup)
 

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from hlobatch import mcmc
-from hlobatch.mcmc.metric import factor, no_moments, with_draws
+from hlobatch.mcmc.metric import balanced, factor, no_moments, with_draws
 from hlobatch.mcmc.step_size import adapted, begun, settled
 from hlobatch.mcmc.windows import windows
 
@@ -85,8 +85,24 @@ def test_a_funnel_has_few_divergences_where_chains_learn_together() -> None:
     assert np.unique(found.step_size).size == 64
 
 
-@pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
-def test_it_learns_scales(pool: bool) -> None:
+def test_the_metric_of_a_normal_balances_variances_and_precisions() -> None:
+    """Of draws as many as settle it, and of the gradients there."""
+    covariance = np.array([[1.0, 1.8], [1.8, 4.0]])
+    precision = np.linalg.inv(covariance)
+    draws = np.random.default_rng(0).multivariate_normal([3.0, -5.0], covariance, (4, 20_000))
+    both = np.concatenate([draws, -(draws - [3.0, -5.0]) @ precision], axis=-1)
+    for pool in (True, False):
+        moments = no_moments(4, 4, dense=False, pool=pool, dtype=jnp.float32)
+        found = balanced(with_draws(moments, jnp.asarray(both, jnp.float32), jnp.ones((4, 20_000), bool)))
+        expected = (np.diag(covariance) / np.diag(precision)) ** 0.25
+        np.testing.assert_allclose(found, expected if pool else [expected] * 4, rtol=0.02)
+
+
+@pytest.mark.parametrize(
+    ("pool", "gradients"),
+    [(True, True), *(pytest.param(pool, False, marks=pytest.mark.slow) for pool in (True, False))],
+)
+def test_it_learns_scales(pool: bool, gradients: bool) -> None:
     """Scales of a hundredth to a hundred take no more steps than if they were all 1."""
     scales = jnp.array([0.01, 1.0, 100.0])
     result = mcmc.sample(
@@ -95,9 +111,11 @@ def test_it_learns_scales(pool: bool) -> None:
         jax.random.key(3),
         chains=16,
         pool=pool,
+        gradients=gradients,
         num_warmup=300,
         num_samples=100,
     )
+    assert result.draws.shape == (16, 100, 3)
     np.testing.assert_allclose(result.draws.std(axis=(0, 1)), scales, rtol=0.2)
     assert result.stats["n_steps"].mean() < 8
     assert result.state.scale.shape == ((3,) if pool else (16, 3))

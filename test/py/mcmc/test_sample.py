@@ -357,6 +357,7 @@ def test_dense_metric(pool: bool) -> None:
         ({"x": 1.0}, {"chains": 2, "num_warmup": -1}, "num_warmup=-1"),
         ({"x": 1.0}, {"chains": 2, "target_acceptance": 1.5}, "target_acceptance=1.5"),
         ({"x": 1.0}, {"chains": 2, "pool": True, "data_per_chain": True}, "cannot pool"),
+        ({"x": 1.0}, {"chains": 2, "dense": True, "gradients": True}, "is learned from draws alone"),
         ({"x": np.ones(3)}, {"chains": 2}, "has to be a scalar, and is an array of shape"),
     ],
 )
@@ -415,6 +416,7 @@ def test_a_state_of_other_chains(result: mcmc.Result) -> None:
         ({"x": 0.0, "rate": 1.0}, {"chains": 3}, "state has 16 chains, and this run 3"),
         (three, {}, "state has 2 free coordinates for each chain, and these parameters have 1"),
         ({"x": 0.0, "rate": 1.0}, {"chains": 16, "dense": True}, r"state has a metric of shape \(2,\)"),
+        ({"x": 0.0, "rate": 1.0}, {"chains": 16, "gradients": True}, "write gradients=False"),
         ({"x": 0.0, "rate": 1.0}, {"chains": 16, "pool": False}, r"state has a metric of shape \(2,\)"),
     ):
         with pytest.raises(mcmc.ArgumentError, match=words):
