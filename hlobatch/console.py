@@ -1,17 +1,37 @@
-"""What is told on the way: what a command prints, on standard output, and how far a run is, on standard error."""
+"""What is told: what a command prints, on standard output, how far a run is, on standard error, objects in short."""
 
 from __future__ import annotations
 
 import contextlib
+import html
 import os
 import sys
 from collections.abc import Iterator
+from dataclasses import fields
 from typing import Any, Final, NamedTuple
 
 from hlobatch.diagnostics import HloBatchError
 
 BAR_CHARACTERS: Final = 30
 """Of a bar of progress."""
+
+
+ONE_LINE: Final = 240
+"""Characters that an object's ``repr`` has of its types."""
+
+
+def repr_of_settings(settings: Any) -> str:
+    """The ``repr`` of a dataclass of settings: those alone that are not what they are by default."""
+    named = [(given.name, getattr(settings, given.name)) for given in fields(settings)]
+    defaults = {given.name: given.default for given in fields(settings)}
+    changed = ", ".join(f"{name}={value!r}" for name, value in named if value != defaults[name])
+    return f"{type(settings).__name__}({changed})"
+
+
+def folded(title: str, text: str) -> str:
+    """What a notebook shows of an object with a long text: its title, which opens to the text."""
+    title, text = html.escape(title), html.escape(text)
+    return f"<details><summary><code>{title}</code></summary><pre>{text}</pre></details>"
 
 
 class UsageError(Exception):

@@ -22,6 +22,7 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from textwrap import shorten
 from typing import Any
 
 import jax
@@ -38,6 +39,7 @@ from hlobatch.artifacts.operands import operands, results
 from hlobatch.artifacts.reading import MANIFEST, MODULE, STABLEHLO, read
 from hlobatch.artifacts.replacing import write_whole
 from hlobatch.artifacts.trial import try_elsewhere
+from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import ArtifactError, BatchTypeError, HloBatchError, LaneError, StepLimitError, name_lanes
 from hlobatch.ir.fate import stop_of
 from hlobatch.ir.physical import physical, user_value
@@ -71,7 +73,8 @@ class Artifact:
 
     def __repr__(self) -> str:
         where = ", ".join(self.manifest.platforms)
-        return f"Artifact({self.name}{self.argument_types} -> {self.result_type}, for {where})"
+        types = shorten(f"{self.argument_types} -> {self.result_type}", ONE_LINE, placeholder=" …")
+        return f"Artifact({self.name}{types}, for {where})"
 
     @property
     def name(self) -> str:

@@ -57,6 +57,9 @@ class Manifest:
     convention: int
     failures: Mapping[int, str] = field(default_factory=dict)
 
+    def __repr__(self) -> str:
+        return f"Manifest({self.name}, for {', '.join(self.platforms)})"
+
     @cached_property
     def has_wide_types(self) -> bool:
         """Whether it takes or gives arrays that JAX has only where 64-bit types are on."""

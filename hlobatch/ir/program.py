@@ -15,6 +15,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any, Final
 
+from hlobatch.console import folded
 from hlobatch.diagnostics import UNKNOWN, Location
 from hlobatch.ir.effects import Effect
 from hlobatch.ir.failures import Failure
@@ -62,6 +63,9 @@ class Block:
     location: Location = field(default=UNKNOWN, compare=False)
     sync: bool = False
     asked: tuple[tuple[str, BranchOp | IndirectGotoOp], ...] = ()
+
+    def __repr__(self) -> str:
+        return f"Block({self.name}: {len(self.instructions)} operations)"
 
     @cached_property
     def ops(self) -> tuple[Op, ...]:
@@ -127,6 +131,9 @@ class ControlFlowGraph:
     """Basic blocks, the entry first."""
 
     blocks: tuple[Block, ...]
+
+    def __repr__(self) -> str:
+        return f"ControlFlowGraph({len(self.blocks)} blocks, the first {self.blocks[0].name})"
 
     @cached_property
     def _index(self) -> Mapping[str, int]:
@@ -200,6 +207,9 @@ class Function:
     vars_out: tuple[str, ...]
     type_inference: Callable[..., Any] | None = field(default=None, compare=False)
     location: Location = field(default=UNKNOWN, compare=False)
+
+    def __repr__(self) -> str:
+        return f"Function({self.name}: {len(self.graph.blocks)} blocks)"
 
     def replace(self, **changes: Any) -> Function:
         return replace(self, **changes)
@@ -304,6 +314,13 @@ class Program:
     def primitives_in_loop(self, block: Block) -> list[PrimOp]:
         """The primitives among ``ops_in_loop``."""
         return [op for op in self.ops_in_loop(block) if isinstance(op, PrimOp)]
+
+    def __repr__(self) -> str:
+        calls = f" and {len(self.functions)} functions" if self.functions else ""
+        return f"Program({len(self.graph.blocks)} blocks{calls}: str(program) has them)"
+
+    def _repr_html_(self) -> str:
+        return folded(repr(self), str(self))
 
     def __str__(self) -> str:
         from hlobatch.ir.printer import print_program  # noqa: PLC0415  # the printer is written in terms of programs

@@ -33,6 +33,9 @@ class State(NamedTuple):
     window: NDArray[Any]
     warmup: Array
 
+    def __repr__(self) -> str:
+        return f"State({np.shape(self.chains.made)[0]} chains)"
+
 
 MOST_NAMES = 6
 """Of parameters, that a result prints."""

@@ -10,6 +10,7 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
+from textwrap import shorten
 from typing import Any, Final
 
 import jax
@@ -21,6 +22,7 @@ from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.leaf_types import widened_leaf
 from hlobatch.analysis.reach import may_change
 from hlobatch.analysis.type_join import MisfitError, check_number
+from hlobatch.console import ONE_LINE
 from hlobatch.diagnostics import BatchTypeError, Location, Note
 from hlobatch.ir.physical import rebuild, to_physical
 from hlobatch.ir.types import Leaf, Static, TensorType, Type, grouped
@@ -48,9 +50,12 @@ class Call:
     defaults: frozenset[str] = frozenset()
     is_fixed: bool = True
 
+    def __repr__(self) -> str:
+        return f"Call({self})"
+
     def __str__(self) -> str:
         types = (f"{name}: {type_}" + " (shared)" * (name in self.shared) for name, type_ in self.types)
-        return f"{', '.join(types)}; {self.size} inputs"
+        return f"{shorten(', '.join(types), ONE_LINE, placeholder=' …')}; {self.size} inputs"
 
     @property
     def key(self) -> tuple[Any, ...]:

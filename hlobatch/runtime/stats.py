@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hlobatch.console import folded
 from hlobatch.diagnostics import Location
 
 
@@ -51,6 +52,9 @@ class RunStats:
 
     def __repr__(self) -> str:
         return f"RunStats({str(self).splitlines()[0]})"
+
+    def _repr_html_(self) -> str:
+        return folded(repr(self), str(self))
 
     @property
     def _lanes(self) -> int:

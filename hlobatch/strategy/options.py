@@ -8,7 +8,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from hlobatch.console import Progress
+from hlobatch.console import Progress, repr_of_settings
 from hlobatch.lowering.turns.dispatch import FORMS, SWEEPS
 from hlobatch.transforms.optimizations import ALL, Optimizations
 
@@ -61,6 +61,9 @@ class Options:
     checkpoint_loops: bool = False
     timeout: float | None = None
     progress: bool | Callable[[Progress], object] = False
+
+    def __repr__(self) -> str:
+        return repr_of_settings(self)
 
     @property
     def is_watched(self) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from hlobatch.console import repr_of_settings
+
 
 @dataclass(frozen=True)
 class Optimizations:
@@ -66,6 +68,9 @@ class Optimizations:
     kernels: bool = True
     gangs: bool = True
     one_kernel: bool = True
+
+    def __repr__(self) -> str:
+        return repr_of_settings(self)
 
 
 ALL = Optimizations()

@@ -92,6 +92,9 @@ class Layout:
     tape_ratio: int = 1
     summed: frozenset[str] = frozenset()
 
+    def __repr__(self) -> str:
+        return f"Layout({self.inputs} inputs on {self.lanes} lanes, {self.depth} frames for each stack)"
+
     @property
     def lane_axis(self) -> int:
         """Where arrays have the axis of lanes; those of all inputs have it in front."""

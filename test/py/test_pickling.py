@@ -173,7 +173,7 @@ PLACE = Location("file.py", 1, 2, 1, 5, "f")
         as_also(hb.BatchTypeError, KeyError)("a user's class, too", PLACE),
         hb.VerificationError("rule_c1", "broken", PLACE),
         hb.StepLimitError("stuck", PLACE, lanes=[1, 2], outputs=jnp.arange(3), unfinished=[1, 2, 3]),
-        hb.TimeLimitError("late", PLACE, lanes=[1, 2], outputs=jnp.arange(3), unfinished=[1, 2]),
+        hb.TimeLimitError("late", PLACE, lanes=[1, 2], outputs=jnp.arange(3), unfinished=[1, 2, 3]),
     ],
     ids=itertools.count(),
 )

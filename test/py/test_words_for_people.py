@@ -32,6 +32,40 @@ def test_what_objects_print_is_short_and_names_the_function() -> None:
     assert repr(stats) == f"RunStats({str(stats).splitlines()[0]})"
 
 
+def test_what_is_inside_prints_short_as_well() -> None:
+    """However long a program is, and however many arguments a function has."""
+
+    @hb.batch
+    def many(tree, n):
+        while n > 0:
+            n -= 1
+        return tree, n
+
+    traced = many.trace({f"argument{i}": X for i in range(100)}, X)
+    artifact = hb.export(many, {f"argument{i}": X for i in range(100)}, X)
+    programs = traced.program, traced.lowered_program, traced.machine_program
+    strategy = traced.plan.strategy(9, is_alone=True)
+    layout = traced.plan.layout(strategy, 8, grows=False)
+    parts = [part for program in programs for part in (program, program.graph, program.graph.blocks[0])]
+    for thing in (traced, traced.call, traced.lower(), *parts, artifact, artifact.manifest, strategy, layout):
+        assert len(repr(thing)) <= 500
+
+
+def test_a_notebook_opens_what_is_long() -> None:
+    _, stats = halved.with_stats(X, X + 2)
+    for thing in (stats, halved.trace(X, X + 2).program):
+        title, text = thing._repr_html_().split("<pre>")
+        assert str(thing).count("\n") == text.count("\n")
+        assert "\n" not in title
+
+
+def test_settings_print_what_is_not_as_by_default() -> None:
+    assert repr(hb.Optimizations()) == "Optimizations()"
+    options = hb.batch(halved.function, lanes=4, optimizations=hb.Optimizations(kernels=False)).options
+    assert repr(options) == "Options(lanes=4, optimizations=Optimizations(kernels=False))"
+    assert eval(repr(options.optimizations), vars(hb)) == options.optimizations
+
+
 @pytest.mark.parametrize("arguments", [["--version"], ["--help"]])
 def test_the_package_is_a_command(arguments: list[str]) -> None:
     said = subprocess.run([sys.executable, "-m", "hlobatch", *arguments], capture_output=True, text=True, check=True)
