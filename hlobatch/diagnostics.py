@@ -289,7 +289,18 @@ def as_also(kind: type[E], other: type[BaseException]) -> type[E]:
         return kind
 
 
-class CapacityError(RuntimeError):
+class LimitError(RuntimeError):
+    """A lane comes to what is a limit of this package, and none of Python's: no handler of the program catches it."""
+
+
+class MissingValueError(LimitError):
+    """A lane has None where what is held is arrays: as its result, or as an item of a list that grows.
+
+    Fix: give a number in place of None, `return -1 if found is None else found`, or a flag beside it.
+    """
+
+
+class CapacityError(LimitError):
     """A container of a lane, such as a list that is used as a stack, has no room for another item.
 
     Fix: say how many items it may hold, `stack = hb.capacity([], 1000)`. Outside of ``jax.jit``, containers that were

@@ -212,6 +212,17 @@ class GoesOver:
 
 
 @dataclass(frozen=True, slots=True)
+class HasToReturn:
+    """The fact that what the program's first function returns may be None in some lanes: those that return it fail.
+
+    Attributes:
+        function: The function's name in the program.
+    """
+
+    function: str
+
+
+@dataclass(frozen=True, slots=True)
 class BoundAnew:
     """The fact that code which a loop may come by puts another object where the one is that the loop goes over."""
 

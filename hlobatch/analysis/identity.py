@@ -27,7 +27,7 @@ from hlobatch.analysis.boxes import attributes_of, is_boxable
 from hlobatch.diagnostics import UnsupportedSyntaxError
 from hlobatch.ir.boxed import is_in_own_order
 from hlobatch.ir.choice import Choice
-from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.maybe import Maybe, Present
 from hlobatch.ir.patterns import opened, parts_of
 from hlobatch.ir.walk import walked
 
@@ -289,7 +289,7 @@ def _items(part: Any, notes: _Notes) -> Iterator[Any]:
 
 def mutable_parts(value: Any, path: Path = ()) -> Iterator[tuple[Path, Any]]:
     """The parts of a value that can change: containers, and arrays that are more than a number."""
-    if isinstance(value, Maybe):
+    if isinstance(value, (Maybe, Present)):
         yield from mutable_parts(value.value, path)
         return
     if isinstance(value, Choice):  # objects that do not change

@@ -202,11 +202,16 @@ def chosen(values: Sequence[Any], index: Any) -> Any:
     first = values[0]
     if all(value is first or are_same(value, first) for value in values):
         return first
-    if any(value is None or is_optional(value) for value in values) and not all(map(_is_object, values)):
+    if any(value is None or is_optional(value) for value in values) and not _are_objects(values):
         return _or_none(values, index)
     result = _chosen(values, index)
     is_one_of(result, values)
     return result
+
+
+def _are_objects(values: Sequence[Any]) -> bool:
+    """Whether which of some values a lane has is all that differs; of numbers that are known, and None, it is not."""
+    return all(map(_is_object, values)) and not all(type(value) in _NUMBERS for value in values if value is not None)
 
 
 def _or_none(values: Sequence[Any], index: Any) -> Any:
@@ -215,9 +220,9 @@ def _or_none(values: Sequence[Any], index: Any) -> Any:
     is_there = _chosen(flags, index)
     present = [value for value in values if value is not None]
     value = _chosen([present[0] if value is None else value for value in values], index)
-    result = another(value, is_there)
+    result = value if isinstance(value, Choice) else another(value, is_there)
     is_one_of(result, present)
-    return as_optional(is_there, result)
+    return maybe(is_there, result)
 
 
 def maybe(is_there: Any, value: Any) -> Any:

@@ -27,13 +27,13 @@ from typing import Any, final
 import jax
 import jax.numpy as jnp
 
-from hlobatch.analysis.boxes import attributes_of, is_boxable
+from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
 from hlobatch.analysis.facts import Learned, MayBeNone
-from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of
+from hlobatch.ir.boxed import Boxed, leaves_of, mapped, object_of, unboxed
 from hlobatch.ir.choice import Choice, holds, without_none
 from hlobatch.ir.code import Code
 from hlobatch.ir.growing import Growing
-from hlobatch.ir.maybe import Maybe
+from hlobatch.ir.maybe import Maybe, Present
 
 _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hlobatch_optional")
 """By their ids, the objects that the code being traced was given in place of a ``Maybe``."""
@@ -41,17 +41,6 @@ _given: contextvars.ContextVar[dict[int, Maybe]] = contextvars.ContextVar("hloba
 
 _opened: contextvars.ContextVar[dict[int, Any]] = contextvars.ContextVar("hlobatch_opened", default={})  # noqa: B039
 """By their ids, the objects that were in boxes of what the code being traced was given."""
-
-
-@dataclass(frozen=True, eq=False)
-class Present:
-    """A value that is not None any more, as code gives it back.
-
-    Attributes:
-        value: The value.
-    """
-
-    value: Any
 
 
 # What traced code asks
@@ -109,7 +98,11 @@ def as_optional(is_there: Any, value: Any) -> Any:
 
 def another(value: Any, is_there: Any) -> Any:
     """A value as another object, of which nothing is known yet: the arrays in it are new ones."""
-    return jax.tree.map(lambda leaf: jnp.where(is_there, leaf, leaf), value)
+
+    def as_another(leaf: Any) -> Any:
+        return jnp.where(is_there, leaf, leaf) if isinstance(leaf, jax.Array) else leaf
+
+    return unboxed(jax.tree.map(as_another, boxed(value, ())))
 
 
 def in_any_case(value: Any) -> Any:
@@ -187,7 +180,7 @@ def _not_none(value: Any) -> Any:
 
 def run(
     function: Callable[..., Any], values: Sequence[Any], see: Callable[[list[Any]], None]
-) -> tuple[list[Any], Callable[[Any], Any]]:
+) -> tuple[list[Any], list[Any], Callable[[Any], Any]]:
     """Run the code of a primitive on what its variables hold.
 
     Args:
@@ -196,8 +189,8 @@ def run(
         see: Is told what the code is given, before it runs.
 
     Returns:
-        The results, in which what may be None is a ``Maybe`` again; and the function that makes it so, for attributes
-        of objects in the results.
+        The results as the code gives them, with the objects that it was given; the results in which what may be None is
+        a ``Maybe`` again; and the function that makes it so, for attributes of objects in the results.
     """
     arguments = _Arguments()
     given = list(map(arguments.opened, values))
@@ -208,7 +201,7 @@ def run(
     finally:
         _given.reset(token)
         _opened.reset(opened)
-    return list(map(arguments.closed, results)), arguments.closed
+    return results, list(map(arguments.closed, results)), arguments.closed
 
 
 @dataclass

@@ -80,7 +80,7 @@ class Ring(Container):
         if isinstance(held, self.python):
             other = type(self).type_of(other)
         if type(other) is not type(self):
-            raise BatchTypeError(f"one is a {self.name} whose length differs between lanes, the other {other}")
+            raise BatchTypeError(f"one is a {self.name} whose length differs between lanes, the other {Type(other)}")
         bound = max((side.bound for side in (self, other) if side.bound is not None), default=None)
         known = [side for side in (self, other) if side.items is not None]
         if not known:

@@ -85,7 +85,7 @@ class Table(Container):
         if type(held) is self.python:
             above = type(self).type_of(above)
         if type(above) is not type(self):
-            raise BatchTypeError(f"one is a {self.name} whose keys differ between lanes, the other {other}")
+            raise BatchTypeError(f"one is a {self.name} whose keys differ between lanes, the other {Type(other)}")
         bound = max((side.bound for side in (self, above) if side.bound is not None), default=None)
         known = [side for side in (self, above) if side.keys_ is not None]
         factory = self.factory or above.factory

@@ -201,12 +201,12 @@ def _traced(
         code = watched_alone(op.function, op.location, len(op.vars_out), learned, is_known=is_known)
         outside = _outside(op, in_types, values)
         with unchanged(outside, arrays_are_copied=arrays_are_copied) as found, as_they_mean(found.classes):
-            results, with_flags = optional.run(code, values, identities.see)
+            given_back, results, with_flags = optional.run(code, values, identities.see)
             if is_in_vain:
                 raise AskedTooEarlyError
             _check_unchanged(op, states)
         _refuse_kept(filter(gives_values, leaves_of(results, gives_values)))
-        seen.append((identity_of(notes, results, _named(op.function)), found.may_be_unsteady))
+        seen.append((identity_of(notes, given_back, _named(op.function)), found.may_be_unsteady))
         results = [boxed(result, found.ids, with_flags) for result in results]
         kept = _kept(results)
         _refuse_remembering(kept, op.function, in_types)

@@ -14,7 +14,7 @@ from hlobatch.analysis.definedness import user_name
 from hlobatch.analysis.explanations import LARGE_NUMBERS
 from hlobatch.analysis.growing_tables import GrowingDict
 from hlobatch.analysis.type_join import DisagreementError, EndlessError, MisfitError, NoneError, is_pattern, join
-from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, Note
+from hlobatch.diagnostics import UNKNOWN, BatchTypeError, HloBatchError, Location, Note
 from hlobatch.ir.boxed import as_dict
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.names import unsplit
@@ -64,6 +64,17 @@ def disagreement(
     error.orders = frozenset(keys for _, t in origins for keys in _orders_that_differ(type_.tensors, t.tensors))
     if isinstance(reason, NoneError):
         error.none_or_value = RESULT if is_result else unsplit(name)
+    return error
+
+
+def none_or_result(location: Location = UNKNOWN) -> BatchTypeError:
+    """The error for a result of the program that is None in some lanes, or one of several objects."""
+    error = BatchTypeError(
+        "what is returned here is None in some lanes, or one of several objects, and results are arrays",
+        location,
+        help="return a number in its place where it `is None`, or a flag beside it; numbers in place of objects.",
+    )
+    error.none_or_value = RESULT
     return error
 
 

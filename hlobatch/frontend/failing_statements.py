@@ -30,7 +30,7 @@ from typing import Any, Final
 from hlobatch.analysis.aliases import HELD_BACK
 from hlobatch.analysis.facts import Learned, of_code
 from hlobatch.analysis.lane_failures import OF_LANES, PROGRAM, CanFail, Careful, Caught
-from hlobatch.diagnostics import CapacityError, UnsupportedSyntaxError
+from hlobatch.diagnostics import LimitError, UnsupportedSyntaxError
 from hlobatch.frontend.asked import Asking
 from hlobatch.frontend.callees import Callee
 from hlobatch.frontend.guesses import Expected
@@ -75,11 +75,17 @@ class FailingLowering(RaisingLowering):
         self, body: Sequence[ast.stmt], outputs: Sequence[str], node: ast.AST, text: str, *, tests: bool = False
     ) -> None:
         """Emit a ``PrimOp``, whose operations say what they raise, if the program catches something of that."""
-        super().primitive(body if tests else self._wanting(body, node), outputs, node, text, tests=tests)
+        is_plain = tests and not self._is_careful
+        super().primitive(body if is_plain else self._wanting(body, node), outputs, node, text, tests=tests)
+
+    @property
+    def _is_careful(self) -> bool:
+        """Whether operations ask for None."""
+        return self.callees.facts.of(Careful, PROGRAM) is not None
 
     def _wanting(self, body: Sequence[ast.stmt], node: ast.AST) -> Sequence[ast.stmt]:
         """Code that says what it wants to know of its operations."""
-        caught, careful = self.caught, self.callees.facts.of(Careful, PROGRAM) is not None
+        caught, careful = self.caught, self._is_careful
         if not caught and not careful:
             return body
         wants = [placed(self.constant(value), node) for value in (caught.kinds if caught else None, careful)]
@@ -174,7 +180,7 @@ class FailingLowering(RaisingLowering):
         """Emit that a statement raises what one of its operations raises by itself."""
         kind, arguments = one.failing.failures[way]
         around = self.tries
-        if issubclass(kind, CapacityError):  # which is none of Python's, so that no handler catches it
+        if issubclass(kind, LimitError):  # which is none of Python's, so that no handler catches it
             self.tries = ()
         self.record(self._raised(kind, arguments, one.node), kind, one.node)
         self.tries = around

@@ -20,7 +20,7 @@ import numpy as np
 
 from hlobatch.analysis.facts import Learned, of_function
 from hlobatch.analysis.leaf_types import leaf_type
-from hlobatch.diagnostics import CapacityError, Location
+from hlobatch.diagnostics import LimitError, Location
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.sequences import either
 from hlobatch.ir.types import Type
@@ -141,7 +141,7 @@ class Failures:
             kinds: A class of exceptions, or a tuple of them.
         """
         raised = [one for one in self.all if isinstance(one, Recorder)]
-        numbers = [f.number for f in raised if issubclass(f.kind, kinds) and not issubclass(f.kind, CapacityError)]
+        numbers = [f.number for f in raised if issubclass(f.kind, kinds) and not issubclass(f.kind, LimitError)]
         number = number if len(raised) == len(self.all) else number % MOST_FAILURES
         if len(numbers) == len(raised) or not is_array(number):
             return len(numbers) == len(raised) or number in numbers

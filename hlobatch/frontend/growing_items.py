@@ -33,7 +33,7 @@ from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.lane_numbers import as_number, differs, select
 from hlobatch.frontend.lane_numbers import default as default_dtype
 from hlobatch.frontend.lane_ranges import LaneRange, as_range
-from hlobatch.frontend.possible_items import Possible, items_of
+from hlobatch.frontend.possible_items import Possible, items_of, kept
 from hlobatch.ir.choice import Choice
 from hlobatch.ir.growing import KINDS, Growing
 from hlobatch.ir.types import TensorType
@@ -153,7 +153,7 @@ def as_set(iterable: Any = (), /) -> Any:
     if not differs(items) and not any(isinstance(item, Possible) for item in items):
         return set(items)
     known = items_of(items)
-    return GrowingSet.of_those_there([item.value for item in known], [item.is_there for item in known])
+    return GrowingSet.of_those_there([kept(item) for item in known], [item.is_there for item in known])
 
 
 def as_dict(pairs: Any) -> Any:
@@ -247,7 +247,7 @@ def _of_array(array: Any) -> GrowingList:
 def those_there(items: Sequence[Any]) -> GrowingList:
     """The list of those items that are there in a lane, in their order."""
     known = items_of(items)
-    return GrowingList.of_those_there([item.value for item in known], [item.is_there for item in known])
+    return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
 
 
 # Gone over

@@ -26,15 +26,18 @@ from hlobatch.analysis.identity import has_changed, is_now, is_one_of
 from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.lifting import lift
-from hlobatch.analysis.optional import any_optional
+from hlobatch.analysis.one_of import maybe
+from hlobatch.analysis.optional import any_optional, in_any_case, is_optional, optional
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
 from hlobatch.frontend.items import Lists, within
 from hlobatch.frontend.lane_numbers import NUMBERS
 from hlobatch.ir.boxed import unboxed
+from hlobatch.ir.choice import Choice
 from hlobatch.ir.joined import LEAST_NUMBERS_JOINED, as_one, exact, in_parts, written_at
 from hlobatch.ir.types import Static, TensorType, Type
+from hlobatch.ir.value import Collection
 
 
 def in_lists(root: list[Any], value: Any, keys: Sequence[Any]) -> list[Any] | None:
@@ -75,11 +78,10 @@ def _are_alike(values: Sequence[Any]) -> bool:
 
 def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     """Items of a list after the one at a lane's index is assigned to."""
-    if any_optional([value, *items]):
-        raise UnsupportedSyntaxError(
-            "an item is chosen by the lane, and items are None in some lanes",
-            help="keep a number in place of None, or a list of flags beside the items.",
-        )
+    if any(map(_may_be_none, (value, *items))):
+        return _all_chosen_or_none(items, index, value)
+    if _has_none([value, *items]):
+        return _all_parts_chosen(items, index, value)
     size, value, olds = len(items), boxed(value, ()), [boxed(item, ()) for item in items]
     value, *olds = _with_lengths([value, *olds])
     tree: Any = jax.tree.structure(value)
@@ -100,6 +102,51 @@ def all_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
     if not columns:
         return list(items)
     return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*columns, strict=True)]
+
+
+def _all_chosen_or_none(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    """Such items, of which some are None: which are is one list, and what the others are another.
+
+    ::
+
+        memo[k] = n        memo = [None, 3, None]: flags = [False, True, False], values = [n, 3, n]
+    """
+    present = next((one for one in (value, *items) if one is not None), None)
+    if present is None:
+        return list(items)
+    flag, *flags = [True if (known := optional(one)) is None else known.is_there for one in (value, *items)]
+    flag, *flags = [one is not None and flag for one, flag in zip((value, *items), (flag, *flags), strict=True)]
+    value, *values = [present if one is None else in_any_case(one) for one in (value, *items)]
+    pairs = zip(all_chosen(flags, index, flag), all_chosen(values, index, value), strict=True)
+    return [maybe(is_there, one) for is_there, one in pairs]
+
+
+def _all_parts_chosen(items: Sequence[Any], index: Any, value: Any) -> list[Any]:
+    """Such items that hold what is None, or None in some lanes: each part of theirs by itself."""
+    flat: list[tuple[list[Any], Any]] = [jax.tree.flatten(boxed(one, ()), is_leaf=_is_whole) for one in (value, *items)]
+    (parts, tree), *others = flat
+    if any(other != tree for _, other in others):
+        raise UnsupportedSyntaxError(
+            "an item is chosen by the lane, and what items hold is None in some lanes",
+            help="keep a number in place of None, or a list of flags beside the items.",
+        )
+    columns = zip(parts, *(parts for parts, _ in others), strict=True)
+    chosen = [all_chosen(olds, index, new) for new, *olds in columns]
+    return [unboxed(jax.tree.unflatten(tree, row)) for row in zip(*chosen, strict=True)]
+
+
+def _has_none(values: Sequence[Any]) -> bool:
+    """Whether a part of anything is None, or None in some lanes."""
+    return any(map(_may_be_none, jax.tree.leaves(boxed(list(values), ()), is_leaf=_is_whole)))
+
+
+def _is_whole(part: Any) -> bool:
+    """Whether a part is looked at as a whole: what may be None, and containers of ours."""
+    return _may_be_none(part) or isinstance(part, (Collection, Choice))
+
+
+def _may_be_none(part: Any) -> bool:
+    return part is None or is_optional(part)
 
 
 def _row(numbers: Sequence[Any]) -> Any:

@@ -20,7 +20,8 @@ import jax.numpy as jnp
 from hlobatch.analysis.growing_lists import GrowingList
 from hlobatch.analysis.lane_failures import fails, where
 from hlobatch.analysis.one_of import Rows
-from hlobatch.diagnostics import UnsupportedSyntaxError
+from hlobatch.analysis.optional import in_any_case, optional
+from hlobatch.diagnostics import MissingValueError, UnsupportedSyntaxError
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.lane_numbers import select
 from hlobatch.frontend.sequences import both, either
@@ -61,6 +62,15 @@ def _each(iterable: Iterable[Any]) -> Iterator[Possible]:
     return (item if isinstance(item, Possible) else Possible(item) for item in finite(iterable))
 
 
+def kept(item: Possible) -> Any:
+    """The value of an item that a list keeps: lanes fail in which it is there, and is None."""
+    if (known := optional(item.value)) is None:
+        return item.value
+    with where(item.is_there):
+        fails(MissingValueError, "an item of a list of the lane's length is None", jnp.logical_not(known.is_there))
+    return in_any_case(item.value)
+
+
 def certain(items: Sequence[Possible]) -> bool:
     """Whether all items are there."""
     return all(item.is_there is True for item in items)
@@ -91,10 +101,8 @@ def whole(items: Any) -> Any:
         UnsupportedSyntaxError: That differs between lanes, and it is no list.
     """
     if isinstance(items, list) and any(isinstance(item, Possible) for item in items):
-        return GrowingList.of_those_there(
-            [item.value if isinstance(item, Possible) else item for item in items],
-            [item.is_there if isinstance(item, Possible) else True for item in items],
-        )
+        known = list(_each(items))
+        return GrowingList.of_those_there([kept(item) for item in known], [item.is_there for item in known])
     if isinstance(items, Iterator):
         return map(_there, items)
     for item in items.values() if isinstance(items, dict) else items:

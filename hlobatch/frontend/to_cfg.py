@@ -20,6 +20,7 @@ from collections.abc import Callable
 from functools import singledispatchmethod
 from typing import Final, TypeVar
 
+from hlobatch.analysis.facts import HasToReturn
 from hlobatch.analysis.mutation import refuse_generator
 from hlobatch.analysis.reach import may_change
 from hlobatch.diagnostics import HloBatchError, UnsupportedSyntaxError
@@ -29,6 +30,7 @@ from hlobatch.frontend.callees import BATCH_MARK, Callee, is_sync, static_value
 from hlobatch.frontend.changes import objects_changed
 from hlobatch.frontend.effects import has_host_do, speaks
 from hlobatch.frontend.expressions import parameter_names
+from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.loops import ForLowering, Loop
 from hlobatch.frontend.patterns import MatchLowering
 from hlobatch.frontend.printing import as_statement
@@ -276,11 +278,18 @@ class FunctionLowering(AssignmentLowering):
             case ast.BoolOp() if self.called(value.values[-1]):
                 self._give_back_short_circuit(value)
             case _:
+                if self._has_to_return():
+                    value = helper("__hb_has_to_return", [value], node)
                 self.tail = None if self.tries else value
                 self.store(RESULT, value, node)
                 self.tail = None
                 self.leave()
                 self.go(HALT, node)
+
+    def _has_to_return(self) -> bool:
+        """Whether what is returned is the program's result, and may be None in some lanes as far as types say."""
+        known = self.callees.facts.of(HasToReturn, WHOLE_PROGRAM)
+        return known is not None and known.function == self.callee.name
 
     def _give_back_short_circuit(self, value: ast.BoolOp) -> None:
         self.all_but_last(value, RESULT, HALT)

@@ -44,3 +44,14 @@ class Maybe(Value):
         if isinstance(value, Maybe):
             return Maybe(value.is_there, hold(self.value, value.value))
         return Maybe(jnp.bool_(True), hold(self.value, value))
+
+
+@dataclass(frozen=True, eq=False)
+class Present:
+    """A value that is not None any more, as code gives it back.
+
+    Attributes:
+        value: The value.
+    """
+
+    value: Any

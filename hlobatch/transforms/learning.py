@@ -31,6 +31,7 @@ from hlobatch.analysis.facts import (
     Facts,
     GoesOver,
     Grows,
+    HasToReturn,
     Learned,
     LoopSite,
     MayBeNone,
@@ -46,6 +47,7 @@ from hlobatch.frontend.failures import WHOLE_PROGRAM
 from hlobatch.frontend.guesses import after
 from hlobatch.frontend.traced_functions import code_of
 from hlobatch.ir.boxed import Keys, dicts
+from hlobatch.ir.ops import FunctionCallOp
 from hlobatch.ir.program import Program
 from hlobatch.ir.types import Type
 from hlobatch.transforms.made_again import made_again
@@ -90,17 +92,16 @@ def learned_program(make: Make, in_types: Mapping[str, Type], *, writes_out: boo
 
 def _learned_program(make: Make, in_types: Mapping[str, Type], writes_out: bool, room: int) -> Program:
     with with_room(room), counted(writes_out) as turns:
-        attempt = _attempt(make, in_types, NONE_KNOWN, frozenset(), turns)
+        make_it = partial(_attempt, make, in_types, turns=turns)
+        attempt = make_it(NONE_KNOWN, frozenset())
         while attempt.error is not None:
             others = list[_Attempt]()
-            for other in _others(attempt, partial(_attempt, make, in_types, turns=turns), turns):
+            for other in _others(attempt, make_it, turns):
                 others.append(other)
                 if not other.is_as_wrong_as(attempt) and not other.gives_none:
                     break
             else:
-                error = next((other.error for other in others if other.gives_none and other.error), attempt.error)
-                error.look_on = None
-                raise error
+                others.append(_with_a_result([*others, attempt], make_it))
             attempt = others[-1]
         assert attempt.program is not None
         return attempt.program
@@ -115,12 +116,14 @@ class _Attempt:
         loops: Places of the loops whose turns are written out, in every copy and every turn of loops around them.
         program: The typed program, if there is one.
         error: What is wrong, if there is none.
+        first: The name of the program's first function, if the program does not call it again.
     """
 
     facts: Facts
     loops: frozenset[LoopSite]
     program: Program | None = None
     error: HloBatchError | None = None
+    first: str | None = None
 
     @property
     def grown(self) -> set[tuple[str, int]]:
@@ -178,8 +181,16 @@ def _attempt(
         except HloBatchError as wrong:
             error = wrong
         if _with_turns(facts, loops, turns, is_trial) is facts:
-            return _Attempt(facts, loops, found, error)
+            return _Attempt(facts, loops, found, error, _first(program))
     raise AssertionError
+
+
+def _first(program: Program) -> str | None:
+    """The name of the program's first function, if no function of the program calls it."""
+    (call,) = (op for block in program.graph for op in block.ops if isinstance(op, FunctionCallOp))
+    others = (op for function in program.functions for block in function.graph for op in block.ops)
+    is_called = any(isinstance(op, FunctionCallOp) and op.function == call.function for op in others)
+    return None if is_called else call.function
 
 
 def _with_turns(facts: Facts, loops: frozenset[LoopSite], turns: Mapping[LoopSite, int], is_trial: bool) -> Facts:
@@ -223,6 +234,24 @@ def _widened_besides(wrong: _Attempt, turns: Mapping[LoopSite, int]) -> Iterator
             yield from (Grows(name, depth) for name, depth in error.may_grow)
         else:
             return
+
+
+def _with_a_result(attempts: Iterable[_Attempt], attempt: Callable[..., _Attempt]) -> _Attempt:
+    """The program whose result may be None as far as its types say, and whose lanes fail where it is.
+
+    Raises:
+        HloBatchError: The result is None in some lanes, whatever comes; or what is wrong is another thing.
+    """
+    *_, last = attempts = list(attempts)
+    wrong = next((one for one in attempts if one.gives_none), last)
+    assert wrong.error is not None
+    if wrong.gives_none and wrong.first is not None and not wrong.facts.all_of(HasToReturn):
+        has_to_return = Learned(WHOLE_PROGRAM, HasToReturn(wrong.first))
+        found = attempt(wrong.facts.and_also(has_to_return), wrong.loops)
+        if not found.gives_none:
+            return found
+    wrong.error.look_on = None
+    raise wrong.error
 
 
 def _with_loops_written_out(

@@ -20,7 +20,7 @@ from hlobatch.analysis.definedness import check_definedness, undefined_reads
 from hlobatch.analysis.facts import NONE_KNOWN, Facts
 from hlobatch.analysis.lifting import differs_by_lane
 from hlobatch.analysis.traced_function import TracedFunction
-from hlobatch.analysis.type_errors import RESULT
+from hlobatch.analysis.type_errors import none_or_result
 from hlobatch.analysis.type_inference import Inference, Place, infer_types
 from hlobatch.diagnostics import BatchTypeError, Location, UndefinedVariableError
 from hlobatch.ir.ops import NO_RESULT, BranchOp, FunctionCallOp, GotoOp, Op, PrimOp
@@ -77,13 +77,7 @@ def _check_results(program: Program) -> None:
     _check_lengths(program)
     if not any(differs_by_lane(program.var_defs[name]) for name in program.vars_out if name in program.var_defs):
         return
-    error = BatchTypeError(
-        "what is returned here is None in some lanes, or one of several objects, and results are arrays",
-        _place_of_results(program),
-        help="return a number in its place where it `is None`, or a flag beside it; numbers in place of objects.",
-    )
-    error.none_or_value = RESULT
-    raise error
+    raise none_or_result(_place_of_results(program))
 
 
 def _check_lengths(program: Program) -> None:

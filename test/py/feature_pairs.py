@@ -165,9 +165,13 @@ class List(Feature):
 
 class Dict(Feature):
     begins = ("d = {}", "d = {1: a}", "d = {a: 1, 7: b}")
-    values = ("len(d)", "d.get(@, #)", "sum(d.values())", "sum(d)", "d.pop(@, 2)", "d.setdefault(@, #)")
-    conditions = ("@ in d", "len(d) > @", "not d")
+    values = (
+        *("len(d)", "d.get(@, #)", "(d.get(@) or #)", "sum(d.values())", "sum(d)", "d.pop(@, 2)"),
+        "d.setdefault(@, #)",
+    )
+    conditions = ("@ in d", "len(d) > @", "not d", "d.get(@) is None")
     changes = (
+        "g = d.get(@)\nif g is not None:\n    d[@] = g + #",
         "d[@] = #",
         "d[@] = d.get(@, 0) + #",
         "d.pop(@, None)",
@@ -221,6 +225,25 @@ class Nothing(Feature):
     values = ("(-1 if n is None else n)", "(n or 4)", "(n if n is not None else #)")
     conditions = ("n is None", "n is not None and n > 1")
     changes = ("n = #", "n = None", "if n is None:\n    n = @")
+
+
+class Slots(Feature):
+    begins = ("z = [None] * 4", "z = [None, a, None, b]", "z = [b, None if a > 1 else b, 3, None]")
+    values = (
+        "sum(v for v in z if v is not None)",
+        "(z[@ % 4] or 7)",
+        "z.count(None)",
+        "(-1 if z[@ % 4] is None else #)",
+        "sum(1 if v is None else 2 * v for v in z[1:])",
+    )
+    conditions = ("z[@ % 4] is None", "None in z", "z[2] is not None and z[2] > #")
+    changes = (
+        "z[@ % 4] = #",
+        "z[@ % 4] = None",
+        "z[@ % 4], z[0] = z[1], z[@ % 4]",
+        "k = @ % 4\nz[k] = # if z[k] is None else z[k] + 1",
+        "for v in z:\n    t = (t * 3 + (5 if v is None else v)) % 1009",
+    )
 
 
 class Raising(Feature):

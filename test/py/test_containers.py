@@ -907,6 +907,21 @@ def _growing_list_or_none(x):
     return len(a)
 
 
+def _list_with_an_item_or_none(x):
+    a = [x if x > 1 else None, 1]
+    b = a
+    b[1] = 7
+    return a[1]
+
+
+def _list_with_a_place_or_none(x):
+    a = [None] * 3
+    a[x % 3] = x
+    b = a
+    b[0] = 7
+    return -1 if a[0] is None else a[0]
+
+
 def _list_of_a_key(x):
     found = {x: [x]}
     v = found.get(2)
@@ -919,6 +934,8 @@ def _list_of_a_key(x):
     "function",
     [
         _list_or_none,
+        _list_with_an_item_or_none,
+        _list_with_a_place_or_none,
         _growing_list_or_none,
         _list_of_a_key,
         _set_in_a_list,
@@ -937,6 +954,84 @@ def test_what_another_name_would_see_is_refused(function):
     """Sets, deques and counters that are empty so far are Python's own objects, and have names as lists do."""
     with pytest.raises(hb.UnsupportedSyntaxError, match=r"changes '\w+' in place"):
         hb.batch(function)(np.arange(3))
+
+
+class _Cell:
+    def __init__(self):
+        self.seen, self.times = None, 0
+
+
+def places_without_a_value(n):
+    first, pairs, cells = [None] * 5, [None, None], [_Cell(), _Cell(), _Cell()]
+    i = 0
+    while i < n:
+        k = (i * i + 1) % 5
+        if first[k] is None:
+            first[k] = i
+        else:
+            first[k] += 10
+        if pairs[k % 2] is None or pairs[k % 2][0] < i:
+            pairs[k % 2] = (i, k / 2)
+        if cells[k % 3].seen is None:
+            cells[k % 3].seen = i
+        cells[k % 3].times += 1
+        i += 1
+    first[0], first[n % 5] = first[n % 5], first[0]
+    return (
+        (sum(v for v in first if v is not None), first.count(None), None in first, first.index(None)),
+        sum(x + y for x, y in [pair for pair in pairs if pair is not None][:1]),
+        (sum(cell.times for cell in cells), sum(0 if cell.seen is None else cell.seen + 1 for cell in cells)),
+    )
+
+
+def remembered(n):
+    memo = [None] * 30
+
+    def fibonacci(k):
+        if k < 2:
+            return k
+        if memo[k] is None:
+            memo[k] = fibonacci(k - 1) + fibonacci(k - 2)
+        return memo[k]
+
+    return fibonacci(n)
+
+
+def paths_of_a_grid(n):
+    memo = [[None] * 4 for _ in range(4)]
+
+    def paths(i, j):
+        if i == 0 or j == 0:
+            return 1
+        if memo[i][j] is not None:
+            return memo[i][j]
+        memo[i][j] = paths(i - 1, j) + paths(i, j - 1)
+        return memo[i][j]
+
+    return paths(n % 4, 3)
+
+
+@pytest.mark.parametrize("function", [places_without_a_value, remembered, paths_of_a_grid], ids=lambda f: f.__name__)
+def test_items_that_are_none_in_some_lanes(function):
+    check(function, NUMBERS)
+
+
+def least_above(n):
+    best = None
+    for i in range(5):
+        value = (7 * i) % 5 + n
+        if value > 9 and (best is None or value < best):
+            best = value
+    return best
+
+
+def test_a_lane_whose_result_is_none_fails_and_the_others_go_on():
+    with pytest.raises(hb.LaneError, match="the result is None") as caught:
+        hb.batch(least_above)(NUMBERS)
+    without = [n for n in NUMBERS.tolist() if least_above(n) is None]
+    assert sorted(caught.value.errors) == without
+    given = np.asarray(caught.value.outputs)
+    assert [given[n] for n in NUMBERS if n not in without] == [least_above(n) for n in range(13) if n not in without]
 
 
 def greatest_so_far(n):
