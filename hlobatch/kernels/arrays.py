@@ -117,7 +117,7 @@ def _(e: Emitter, p: Params, values: Values, out: Out) -> Values:
         within = [index[a] if n != 1 else 0 for a, n in zip(axes, x.shape, strict=True)]
         return e.element(x, e.position(within, x.shape))
 
-    return [e.built(dtype, shape, element)]
+    return [e.where_used(dtype, shape, element, x)]
 
 
 @on_arrays("transpose")

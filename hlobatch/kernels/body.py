@@ -6,6 +6,7 @@ is a variable beside it. Control is not here: ``machine.py`` has that of a lane 
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -77,7 +78,7 @@ class Body:
         self.outputs = [leaf for v in program.vars_out for leaf in self.types(v)]
         self.of_host: set[str] = set()
         self.cells = self._all_cells()
-        emitter.protected.update(cell for cells in self.cells.values() for cell in cells)
+        emitter.protected.update({cell for cells in self.cells.values() for cell in cells})
         self.stacks = Stacks(emitter, program, self.leaves, self.cells, self.current)
         self.fuel = emitter.counter() if options.processor.looks else ""
         self.steps = emitter.cell("i64") if options.max_steps is not None else ""
@@ -110,10 +111,26 @@ class Body:
                 cells[v].append(left or e.memory(leaf.dtype, size(leaf.shape)))
                 position += 1
         cells |= self.sums
-        for v, leaves in self.leaves.items():
-            if v not in cells:
-                cells[v] = [e.memory(leaf.dtype, size(leaf.shape)) for leaf in leaves]
+        of_blocks = self._of_one_block
+        within = set[str]().union(*of_blocks)
+        cells |= {v: self._asked_for(v) for v in self.leaves if v not in cells and v not in within}
+        for variables in of_blocks:
+            begin = len(e.asked)
+            cells |= {v: self._asked_for(v) for v in variables if v not in cells}
+            e.give_back(begin, frozenset())  # the next block's lie there
+        e.keep()
         return cells
+
+    def _asked_for(self, v: str) -> list[str]:
+        return [self.emitter.memory(leaf.dtype, size(leaf.shape)) for leaf in self.leaves[v]]
+
+    @cached_property
+    def _of_one_block(self) -> list[list[str]]:
+        """For each block, the variables that nothing outside of it knows."""
+        named = [dict.fromkeys(v for op in block.ops for v in (*op.uses, *op.defs)) for block in self.program.graph]
+        times = Counter(v for variables in named for v in variables)
+        temporary = {v for v, n in times.items() if n == 1 and self.program.alloc(v) is Alloc.TEMPORARY}
+        return [[v for v in variables if v in temporary] for variables in named]
 
     def left_with_host(self, position: int, leaf: TensorType) -> str | None:
         """The pointer to an array of an input that is only read, if it stays where the host has it."""
@@ -219,6 +236,7 @@ class Body:
         operands = [self.current(cell, leaf) for v in op.vars_in for cell, leaf in self._stored_or_typed(v)]
         overwritten = [cell for v in op.vars_out for cell in self.cells[v]]
         e.protected.subtract(overwritten)
+        begin = len(e.asked)
         results = iter(e.closed(self._code(op), operands))
         e.protected.update(overwritten)
         places: list[str] = []
@@ -230,6 +248,7 @@ class Body:
                 places += self.cells[v]
                 values += found
         e.settle(places, values)
+        e.give_back(begin, frozenset())
 
     def _stored_or_typed(self, v: str) -> Iterator[tuple[str, TensorType]]:
         if not self.leaves[v] and self.types(v):

@@ -63,6 +63,7 @@ class Emitter(Text):
         protected: How many of those who still need it protect each piece of memory from being updated.
         from_the_end: For the register of an index that counts from the end where it is negative: that of the index as
             it was written, and how many are added.
+        asked: Memory of arrays that was asked for and not given back, in this order.
         turned: Emits what is done once in every turn of a loop that may be long.
     """
 
@@ -76,6 +77,7 @@ class Emitter(Text):
         super().__init__(processor, checked=checked)
         self.captured = captured
         self.protected: Counter[str] = Counter()
+        self.asked: list[str] = []
         self.turned: Callable[[], None] = lambda: None
         self.from_the_end: dict[str, tuple[str, int]] = {}
 
@@ -126,6 +128,24 @@ class Emitter(Text):
         new = self.fresh(dtype, shape)
         self.for_each(shape, lambda index: self.put(element(index), new, self.position(index, shape)))
         return new
+
+    def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
+        """A pointer to the elements of all lanes, side by side, at a place in memory of the host."""
+        raise NotImplementedError
+
+    def give_back(self, begin: int, needed: frozenset[str]) -> None:
+        """Other arrays may lie in what was asked for from some place in ``asked`` on, but for what is still needed."""
+
+    def keep(self) -> None:
+        """What was given back so far is for nothing else."""
+
+    def where_used(
+        self, dtype: Any, shape: tuple[int, ...], element: Callable[[list[Index]], str], *values: Value
+    ) -> Value:
+        """The array with these elements, computed where they are read if what finds them is nothing beside that."""
+        if not shape or self.processor.width == 1:
+            return self.built(dtype, shape, element)
+        return Value(np.dtype(dtype), shape, "", None, lambda i: element(self.unravelled(i, shape)), roots_of(values))
 
     def resident(self, place: str, dtype: Any, shape: tuple[int, ...]) -> Value:
         """What lies in memory of this function."""
@@ -221,7 +241,7 @@ class Emitter(Text):
                 within = [i if n != 1 else 0 for i, n in zip(index[len(index) - len(v.shape) :], v.shape, strict=True)]
                 return self.element(v, self.position(within, v.shape))
 
-            return self.built(dtype, shape, lambda index: function(*[at(v, index) for v in values]))
+            return self.where_used(dtype, shape, lambda index: function(*[at(v, index) for v in values]), *values)
         return Value(
             dtype, shape, "", None, lambda i: function(*[self.element(v, i) for v in values]), roots_of(values)
         )
@@ -256,6 +276,7 @@ class Emitter(Text):
         variables = _Variables(self, [*(e.invars for e in equations), jaxpr.outvars])
         variables.define(jaxpr.constvars, constants)
         variables.define(jaxpr.invars, values)
+        begin = len(self.asked)
         for at, equation in enumerate(equations):
             operands = [variables.read(v) for v in equation.invars]
             variables.drop(at, equation.invars)
@@ -264,6 +285,7 @@ class Emitter(Text):
             for v in from_the_end.keys() & set(equation.outvars):
                 self.from_the_end[results[0].ref] = operands[1].ref, from_the_end[v]
             variables.define(equation.outvars, results)
+            self.give_back(begin, roots_of(variables.values))
         return [variables.read(v) for v in jaxpr.outvars]
 
     def equation(self, equation: Any, values: list[Value]) -> list[Value]:

@@ -2,8 +2,9 @@
 
 Each lane has the number of the block at which it is. In a turn, the blocks run in the order of the program, each for
 the lanes that are at it, and for the others under a mask; a block to which some of its lanes come back runs again at
-once, some times. A lane that is at the end waits until enough others are: then they give their results and take new
-inputs, so that few elements of a vector are idle.
+once, some times. Of dear blocks, one runs at most, behind them, as ``gang_schedule.py`` chooses. A lane that is at the
+end waits until enough others are: then they give their results and take new inputs, so that few elements of a vector
+are idle.
 
 ::
 
@@ -17,10 +18,9 @@ Reference: Laine, Karras and Aila (2013), "Megakernels considered harmful", on l
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import cached_property
 from typing import Final
 
-from hlobatch.analysis.cost import block_cost
+from hlobatch.analysis.cost import block_time
 from hlobatch.ir.fate import NUMBER, Fate
 from hlobatch.ir.ops import BranchOp, GotoOp, IndirectGotoOp, PushGotoOp
 from hlobatch.ir.program import Block, Program
@@ -28,6 +28,7 @@ from hlobatch.ir.program import VariableAllocation as Alloc
 from hlobatch.ir.types import TensorType
 from hlobatch.kernels.body import INTERRUPTED, STEPPED_OUT, Body
 from hlobatch.kernels.gang_emitter import LANE, GangEmitter
+from hlobatch.kernels.gang_schedule import Choice
 from hlobatch.kernels.interface import FAULT, Operands, Options
 from hlobatch.kernels.text import OUT_OF_BOUNDS
 from hlobatch.kernels.types import BOOL, INT64, NoKernelError, kind, size
@@ -42,9 +43,10 @@ LANES_PER_DONE: Final = 8
 """One in so many lanes of a gang is done before those that are take new inputs, and one in so many of those at a block
 has left it before other blocks run. With 2, 4, 16, 32 Mandelbrot (``benchmarks/kernels.py``) takes 1.06, 0.94, 1.2 and
 1.4 times as long, on two cores with vectors of 512 bits (2026-11); loops of other blocks want more than 4."""
-LANES_PER_DONE_FROM_A_DEAR_START: Final = 2
-"""The first of these where what a lane does first is more than all that comes after it: all lanes of a gang take as
-long as one (``ablation_beginning`` of the benchmarks)."""
+DEAR: Final = 200
+"""Work of a block (``analysis.cost.block_time``) from which it waits for lanes. With 1,000 chains of NUTS
+(``benchmarks/nuts``) a funnel, of whose blocks most are small, takes 1.6 times as long with 1,000, and with 50 as long
+as with 200; a Gaussian, of which one is large, takes as long with each, and 1.7 times as long without (2026-11)."""
 
 
 class Gang(Body):
@@ -76,6 +78,8 @@ class Gang(Body):
         self._fates = stops
         inputs = [cell for v in program.vars_in for cell in self.cells[v] if cell in self.of_host]
         self._pointers = {cell: e.cell("ptr") for cell in inputs if cell not in self.arrays}
+        self._costs = {k: round(block_time(self.stacks.calls, block)) for k, block in enumerate(program.graph)}
+        self._choice = Choice(e, {k: cost for k, cost in self._costs.items() if cost >= DEAR})
         self._write()
 
     @property
@@ -118,19 +122,19 @@ class Gang(Body):
         e.label("%sweep")
         self.turned()
         for block in self.program.graph:
-            self._run(block)
-        e.jump("%turn")
+            if self.numbers[block.name] not in self._choice.costs:
+                self._run(block)
+        self._run_a_dear_block()
         e.label(INTERRUPTED)
         self._leave_off()
         self._return(1)
         e.label("%done")
         self._return(0)
 
-    @cached_property
+    @property
     def _least_done(self) -> int:
-        """Lanes that are done before those that are take new inputs: more if the first block does most of the work."""
-        first, *others = (block_cost(self.program, block) for block in self.program.graph)
-        return max(1, self.width // (LANES_PER_DONE if first <= sum(others) else LANES_PER_DONE_FROM_A_DEAR_START))
+        """Lanes that are done before those that are take new inputs: one where others wait at dear blocks for more."""
+        return 1 if self._choice.costs else max(1, self.width // LANES_PER_DONE)
 
     def _begin(self) -> None:
         """What is done before any lane has an input."""
@@ -139,6 +143,7 @@ class Gang(Body):
         idle = e.spread("i32", str(self._idle))
         e.plain_do(f"store <{self.width} x i32> {idle}, ptr {self._block}, align 64")
         e.plain_do(f"store i64 0, ptr {self._is_over}")
+        self._choice.begin()
         self.fuel_up()
         e.jump("%turn")
 
@@ -258,6 +263,32 @@ class Gang(Body):
 
     # Blocks
 
+    def _run_a_dear_block(self) -> None:
+        """Run one of the dear blocks, or none, and go on with the next turn."""
+        e, choice = self.gang, self._choice
+        if not choice.costs:
+            e.jump("%turn")
+            return
+        counts = {number: e.count(self._are_at(number)) for number in choice.costs}
+        picked = choice.pick(counts, e.count(self._are_running()))
+        ways = " ".join(f"i32 {number}, label %block{number}" for number in choice.costs)
+        e.plain_do(f"switch i32 {picked}, label %turn [ {ways} ]")
+        for block in self.program.graph:
+            if (number := self.numbers[block.name]) in choice.costs:
+                e.label(f"%block{number}")
+                self._block_of_lanes(block)
+                choice.ran(number)
+                e.jump("%turn")
+
+    def _block_of_lanes(self, block: Block) -> None:
+        """A block, for the lanes that are at it."""
+        e = self.gang
+        e.mask = self._are_at(self.numbers[block.name])
+        self._operations(block)
+        with e.at(block.location):
+            self._leave(block)
+        e.mask = ""
+
     def _run(self, block: Block) -> None:
         """Run a block for the lanes that are at it, if there are any."""
         e, number = self.gang, self.numbers[block.name]
@@ -269,11 +300,8 @@ class Gang(Body):
             return
         e.branch(e.any(lanes), body, after)
         e.label(body)
-        e.mask = self._are_at(number)
-        self._operations(block)
-        with e.at(block.location):
-            self._leave(block)
-        e.mask = ""
+        self._block_of_lanes(block)
+        self._choice.spend(self._costs[number])
         e.jump(after)
         e.label(after)
 

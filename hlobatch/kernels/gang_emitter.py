@@ -203,7 +203,11 @@ class GangEmitter(LaneEmitter):
         return Text.cell(self, "i64")
 
     def memory(self, dtype: Any, elements: int) -> str:
-        """A pointer to memory for an array of each lane."""
+        name = super().memory(dtype, elements)
+        self._own[name] = self.mask
+        return name
+
+    def new_memory(self, dtype: Any, elements: int) -> str:
         if is_complex(dtype):
             raise NoKernelError(f"numbers of type {dtype} have no code for several lanes")
         taken = max(elements, 1) * self.width * dtype.itemsize
@@ -215,7 +219,6 @@ class GangEmitter(LaneEmitter):
         else:
             self.heads.append(f"  {name} = getelementptr i8, ptr %local, i64 {self.local_bytes}")
             self.local_bytes += taken + -taken % _ALIGNED_BYTES
-        self._own[name] = self.mask
         return name
 
     def address(self, pointer: str, dtype: Any, i: Index) -> str:
@@ -233,6 +236,11 @@ class GangEmitter(LaneEmitter):
             found = self.op(f"getelementptr {stored(dtype)}, ptr {pointer}, i64 {at}")
         if is_own:
             self._own[found] = self._own[pointer]
+        return found
+
+    def of_all_lanes(self, pointer: str, dtype: Any, i: Index) -> str:
+        found = self.plain(f"getelementptr {vector(stored(dtype), self.width)}, ptr {pointer}, i64 {i}")
+        self._own[found] = ""
         return found
 
     def load(self, pointer: str, dtype: Any, i: Index = 0, *, within: int | None = None) -> str:
@@ -336,6 +344,33 @@ class GangEmitter(LaneEmitter):
         body()
         self.jump(after)
         self.label(after)
+        self.mask = outer
+
+    def together(self, x: str, body: Callable[[str], None]) -> None:
+        """``body(x)`` for each number that lanes have, for those that have it: what they do then is in one place."""
+        if not self.varies(x):
+            body(x)
+            return
+        outer, waiting = self.mask, self.cell("i1")
+        flags, bits = vector("i1", self.width), f"i{self.width}"
+        head, inside, end = self.new("test"), self.new("turn"), self.new("after")
+        first_of = self.external(f"llvm.cttz.{bits}", bits, bits, "i1")
+        self.do(f"store i1 {outer}, ptr {waiting}")
+        self.jump(head)
+        self.label(head)
+        left = self.op(f"load i1, ptr {waiting}")
+        self.branch(self.any(left), inside, end)
+        self.label(inside)
+        number = self.plain(
+            f"call {bits} @{first_of}({bits} {self.plain(f'bitcast {flags} {left} to {bits}')}, i1 true)"
+        )
+        one = self.plain(f"extractelement {vector('i64', self.width)} {x}, {bits} {number}")
+        self.mask = self.op(f"and i1 {left}, {self.op(f'icmp eq i64 {x}, {one}')}")
+        others = self.op(f"xor i1 {left}, {self.mask}")
+        Text.do(self, f"store {flags} {others}, ptr {waiting}, align {_ALIGNED_BYTES}")
+        body(one)
+        self.jump(head)
+        self.label(end)
         self.mask = outer
 
     def one_of(self, which: str, dtype: Any, bodies: Sequence[Callable[[], None]]) -> None:

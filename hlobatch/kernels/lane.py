@@ -29,6 +29,8 @@ class LaneEmitter(Emitter):
     def __init__(self, processor: Processor, captured: dict[int, str], *, checked: bool) -> None:
         super().__init__(processor, captured, checked=checked)
         self.own_bytes = self.local_bytes = 0
+        self._bytes: dict[str, int] = {}
+        self._unused: dict[int, list[str]] = {}
 
     def cell(self, llvm_type: str) -> str:
         self.own_bytes += 8
@@ -40,7 +42,26 @@ class LaneEmitter(Emitter):
         return super().memory(dtype, elements)
 
     def memory(self, dtype: Any, elements: int) -> str:
-        """A pointer to memory for an array, each of which begins at a multiple of 64 bytes in the host's memory."""
+        """A pointer to memory for an array: such as an earlier one had that is needed no more, or other."""
+        bytes_ = size((max(elements, 1),)) * np.dtype(dtype).itemsize
+        unused = self._unused.get(bytes_) if elements > MOST_ELEMENTS_UNROLLED else None
+        name = unused.pop() if unused else self.new_memory(dtype, elements)
+        self._bytes[name] = bytes_ if elements > MOST_ELEMENTS_UNROLLED else 0
+        self.asked.append(name)
+        return name
+
+    def give_back(self, begin: int, needed: frozenset[str]) -> None:
+        asked = self.asked[begin:]
+        self.asked[begin:] = [name for name in asked if name in needed]
+        for name in asked:
+            if name not in needed and self._bytes[name]:
+                self._unused.setdefault(self._bytes[name], []).append(name)
+
+    def keep(self) -> None:
+        self._unused.clear()
+
+    def new_memory(self, dtype: Any, elements: int) -> str:
+        """Memory that nothing was in; an array in the host's memory begins at a multiple of 64 bytes."""
         taken = size((max(elements, 1),)) * np.dtype(dtype).itemsize
         most = self.processor.own_bytes * (1 if elements > MOST_ELEMENTS_UNROLLED else 4)
         if self.own_bytes + taken <= most:

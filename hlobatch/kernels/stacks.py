@@ -188,7 +188,7 @@ class Stacks:
         """Move what a frame holds: given its row where it lies, and whether that is near the thread."""
         e, near = self.emitter, self.near[self._numbers[name]]
         if not near:
-            move(row, False)
+            e.together(row, lambda row: move(row, False))
             return
 
         def far() -> None:
@@ -275,6 +275,8 @@ class Stacks:
 
         def place(i: Index) -> str:
             element = e.plus(e.times(row, max(size(leaf.shape), 1)), i)
+            if e.processor.width > 1:
+                return e.of_all_lanes(base, leaf.dtype, element)
             at = e.op(f"add i64 {e.op(f'mul i64 %rows, {element}')}, %row")
             return e.op(f"getelementptr {stored(leaf.dtype)}, ptr {base}, i64 {at}")
 

@@ -95,6 +95,10 @@ class Text:
         self.branch(condition, after, otherwise)
         self.label(after)
 
+    def together(self, x: str, body: Callable[[str], None]) -> None:
+        """``body(x)``, where lanes that run at once may have different numbers."""
+        body(x)
+
     @contextmanager
     def at(self, location: Location) -> Iterator[None]:
         """A context in which instructions are marked as being at a place in the user's source."""
@@ -202,6 +206,19 @@ class Text:
         for i, stride in zip(index, strides(shape), strict=True):
             total = self.plus(total, self.times(i, stride))
         return total
+
+    def unravelled(self, place: Index, shape: Sequence[int]) -> list[Index]:
+        """The index of the element at a place."""
+        if isinstance(place, int):
+            return [place // stride % n for n, stride in zip(shape, strides(shape), strict=True)]
+        index: list[Index] = []
+        for n, stride in zip(shape, strides(shape), strict=True):
+            if n == 1:
+                index.append(0)
+                continue
+            index.append(place if stride == 1 else self.op(f"udiv i64 {place}, {stride}"))
+            place = place if stride == 1 else self.op(f"urem i64 {place}, {stride}")
+        return index
 
     # Loops
 

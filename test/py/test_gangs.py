@@ -248,6 +248,58 @@ def test_turns_that_were_made_are_told() -> None:
     assert kernel_of(batched.trace(few).plan).turns <= FIRST_TURNS * MOST_GROWTH
 
 
+MATRIX = np.random.default_rng(1).normal(size=(20, 20)).astype(np.float32) / 9
+
+
+def parted(x, n):
+    """One block that is dear, and loops of other lengths around it."""
+    k = 0
+    while n > 1:
+        n = n // 2 if n % 2 == 0 else 3 * n + 1
+        if n % 4 == 1:
+            x = jnp.tanh(MATRIX @ x) + n
+            k += 1
+    return x, k
+
+
+def test_dear_blocks_wait_for_lanes() -> None:
+    """Where each block runs for anyone that is at it, a third of the lanes takes part in this one."""
+    x, n = np.ones((300, 20), np.float32), starts(300)
+    (result, times), stats = gang(parted, threads=1, optimizations=hb.Optimizations(if_conversion=False)).with_stats(
+        x, n
+    )
+    wanted, counted = hb.batch(parted, dispatch="kernel")(x, n)
+    np.testing.assert_allclose(result, wanted, rtol=1e-3, atol=1e-3)
+    assert times.tolist() == counted.tolist()
+    dear = max(stats.blocks, key=lambda block: block.cost)
+    assert dear.active == sum(times)
+    assert dear.active / stats.lanes / dear.executions > 0.5
+
+
+@pytest.mark.parametrize("dispatch", ["kernel", "gang"])
+def test_arrays_that_are_needed_no_more_lend_their_memory(dispatch: str) -> None:
+    """Four times as many operations need no more of it."""
+
+    def turns(count: int) -> Any:
+        def function(x, n):
+            while n > 0:
+                for k in range(count):
+                    x = (x[::-1] + x.at[k].add(k)) % 1000
+                n = n - 1
+            return x
+
+        return function
+
+    def taken(count: int) -> int:
+        batched = hb.batch(turns(count), follow=False, dispatch=dispatch)
+        x, n = np.ones((3, 500), np.int32), np.array([1, 0, 2], np.int32)
+        np.testing.assert_array_equal(batched(x, n), hb.batch(turns(count), follow=False, optimizations=LOOP)(x, n))
+        module = kernel_of(batched.trace(x, n).plan).module
+        return module.local_bytes + module.stack_bytes
+
+    assert taken(8) < 1.2 * taken(2)
+
+
 # What is chosen
 
 
