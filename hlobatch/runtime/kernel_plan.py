@@ -188,7 +188,9 @@ def _judged(plan: Plan) -> Verdict:
     if not options.optimizations.gangs or options.max_steps is not None:
         target = replace(target, lanes=target.lanes.without_gangs)
     verdict = target.judge(plan.programs.of_a_lane)
-    return verdict if options.max_steps is None else verdict._replace(few=0)  # the blocks of a lane are others
+    return (
+        verdict if options.max_steps is None else verdict._replace(few=0, many=None)
+    )  # the blocks of a lane are others
 
 
 def _made(shape: Shape, *, counts: bool, sums: bool) -> Any:

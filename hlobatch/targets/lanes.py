@@ -20,7 +20,8 @@ class Verdict(NamedTuple):
         reason: Why, in words.
         is_gang: Whether several lanes run that code at once, in the vectors of a thread.
         least: Inputs of a batch from which lanes run so; fewer run in the loop.
-        few: Inputs of a batch up to which each lane runs code of its own in any case.
+        few: Inputs of a batch up to which each lane runs code of its own in any case, …
+        many: … and from which it does, if there are such.
     """
 
     by_themselves: bool
@@ -28,6 +29,7 @@ class Verdict(NamedTuple):
     is_gang: bool = False
     least: int = 1
     few: int = 0
+    many: int | None = None
 
     def of_batch(self, size: Any) -> Verdict:
         """What is said of a batch, whose size may be symbolic."""
@@ -35,6 +37,8 @@ class Verdict(NamedTuple):
             return self
         if size <= self.few:
             return Verdict(True, f"up to {self.few:,} lanes come to their end sooner than a loop over all of them")
+        if self.many is not None and size >= self.many:
+            return Verdict(True, f"a loop over {self.many:,} lanes or more would fetch their matrices in each turn")
         return self if size >= self.least else Verdict(False, self.reason)
 
 
@@ -79,14 +83,20 @@ class LaneCosts:
         gang_function: … the same of a function that a library computes: 1 where that has none for vectors, …
         gang_wide: … one on an element of arrays, which XLA computes several of with what it has in registers, …
         gang_product: … and a multiplication of a contraction. With these three, the workloads that gangs are chosen
-            for take 0.6 to 1.05 of the time of XLA's loop, and the others (continuation, stiff, NUTS) would take more.
-        gang_blocks: Blocks up to which a gang is chosen: of more, it runs too many for few lanes.
+            for (``benchmarks/kernels.py``, ``benchmarks/nuts``) take 0.55 to 1.05 of the processor's time of XLA's loop
+            in one thread, on two cores with vectors of 512 bits (2026-11); continuation would take the same.
+        gang_blocks: Blocks up to which a gang is chosen: of more, nothing was measured.
         gang_inputs: Inputs from which a gang is chosen that has more to do than to compute numbers: it takes as long
             for one as for all of its lanes.
         gang_elements: Elements up to which an array of each lane may have them: those of a gang lie in caches.
         gang_rows: Rows up to which a matrix may have them that is factored: of more, a lane by itself is as fast.
         few_of_a_gang: Inputs up to which one lane after the other is as fast as a gang, most of which is idle then.
         gang_gain: Times as long as a gang that XLA's loop has to take.
+        core_elements: Elements of 32 bits that the largest cache of a core holds. Where lanes have more in matrices of
+            their own, the loop over all fetches them in each turn, and a lane by itself only once.
+        own_matrix: Elements of one such matrix from which that counts. The loop of conjugate gradients takes 1.4 to 2.4
+            times as long as lanes with matrices of 64 × 64 to 200 × 200 that fill the cache twice or more, half to 0.7
+            as long where they do not, and the same with 40 × 40, on two cores with 2 MB each (2026-11).
     """
 
     vector: float = 8
@@ -110,14 +120,16 @@ class LaneCosts:
     gain_back: float = 1.0
     gang_number: float = 0.2
     gang_function: float = 0.2
-    gang_wide: float = 0.5
+    gang_wide: float = 0.3
     gang_product: float = 0.03
-    gang_blocks: int = 8
+    gang_blocks: int = 12
     gang_inputs: int = 64
     gang_elements: int = 512
     gang_rows: int = 32
     few_of_a_gang: int = 4
     gang_gain: float = 1.05
+    core_elements: int = 1 << 19
+    own_matrix: int = 1 << 12
 
     @property
     def without_gangs(self) -> LaneCosts:
@@ -150,14 +162,16 @@ class LaneCosts:
         if work.rows > self.most_rows:
             return Verdict(False, f"with more than {self.most_rows} rows, LAPACK is faster")
         few, many = int(self.turn / max(self.of_lane(work), 1)), self._of_many(work, blocks)
-        if many.is_gang and (largest_of_lanes(program) > self.gang_elements or work.rows > self.gang_rows):
+        largest = largest_of_lanes(program)
+        if many.is_gang and (largest > self.gang_elements or work.rows > self.gang_rows):
             many = Verdict(False, many.reason)
         without_lapack = work.calls > 0 and self.of_loop(work, blocks) >= self.gain * self.of_lane(work)
         if without_lapack and not many.by_themselves:
             return Verdict(True, "a loop over all lanes would call LAPACK for each of them")
         if many.is_gang:
             few = many.least - 1 if without_lapack else min(few, self.few_of_a_gang)
-        return many._replace(few=few)
+        fetched = work.products >= largest >= self.own_matrix
+        return many._replace(few=few, many=self.core_elements // largest + 1 if fetched else None)
 
     def _of_many(self, work: Work, blocks: int) -> Verdict:
         """Whether lanes that do some work in each turn had better run by themselves, however many there are."""

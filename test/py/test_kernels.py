@@ -788,6 +788,26 @@ def test_how_many_lanes_are_few() -> None:
     assert few(newton, x[:, 0, 0], costs=LaneCosts()) == LaneCosts().few_of_a_gang
 
 
+def test_large_matrices_of_each_lane() -> None:
+    """Those that do not stay in a cache, XLA's loop fetches in each turn."""
+
+    def power(m, n):
+        x = jnp.ones(m.shape[0])
+        while n > 0:
+            x = m @ x
+            n = n - 1
+        return x
+
+    def by_themselves(size: int, lanes: int) -> bool:
+        given = np.ones((2, size, size), np.float32), np.ones(2, np.int32)
+        verdict = LaneCosts().judge(hb.batch(power).trace(*given).plan.programs.of_a_lane).of_batch(lanes)
+        return verdict.by_themselves and not verdict.is_gang
+
+    assert by_themselves(100, 100)
+    assert not by_themselves(100, 30)
+    assert not by_themselves(40, 1_000)
+
+
 def test_rows_of_a_matrix_of_each_lane() -> None:
     """XLA's loop finds each element of such a row by itself, for each lane; one that all lanes share may be a table."""
 
