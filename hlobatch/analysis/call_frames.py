@@ -93,7 +93,7 @@ class CallFrames:
         """The variables that a block pushes or pops, as often as it does."""
         return [v for op in self.moving(block, block.ops) for v in self.moves(op)]
 
-    # Which they are
+    # Which variables are in a frame
 
     @cached_property
     def _calls(self) -> Mapping[str, Sequence[tuple[Block, str]]]:

@@ -36,7 +36,7 @@ class GrowingList(Ring):
 
     python: ClassVar[Any] = list
 
-    # What it says
+    # Questions about the list
 
     def in_order(self) -> GrowingList:
         return self
@@ -82,7 +82,7 @@ class GrowingList(Ring):
         self.need("no item")
         return self.taken(self.place(number))
 
-    # What changes it
+    # Changes of the list
 
     def append(self, value: Any) -> None:
         self.put_at_end(value)

@@ -64,7 +64,7 @@ class Part:
         return cls(item, read, read(item), may_grow, name)
 
     def differs(self) -> bool:
-        """Whether it has changed or grown."""
+        """Whether the object has changed or grown since it was noted."""
         before, now = self.before, self.read(self.item)
         if isinstance(before, dict):
             return before.keys() != now.keys() or any(old is not now[name] for name, old in before.items())
@@ -73,7 +73,7 @@ class Part:
         return bool(before != now)
 
     def has_changed(self) -> bool:
-        """Whether it consists of something else now."""
+        """Whether the object has other parts than when it was noted."""
         before, now = self.before, self.read(self.item)
         if isinstance(before, bytes):
             return bool(before != now)

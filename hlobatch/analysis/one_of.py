@@ -127,7 +127,7 @@ for _name in (*carrier.COMPARISONS, *carrier.UNARY, *carrier.BINARY):
         setattr(OneOf, f"__r{_name}__", _method(_operation, reflected=True))
 
 
-# What code makes of it
+# A value as traced code sees it
 
 
 def each(choice: Choice, function: Callable[[Any], Any]) -> Any:

@@ -43,7 +43,7 @@ _opened: contextvars.ContextVar[dict[int, Any]] = contextvars.ContextVar("hlobat
 """By their ids, the objects that were in boxes of what the code being traced was given."""
 
 
-# What traced code asks
+# Questions of traced code: `is None`, `==`, the value itself
 
 
 def optional(value: Any) -> Maybe | None:

@@ -153,7 +153,7 @@ class Table(Container):
         """For how many entries there is room."""
         return rows.capacity_of(self.keys_)
 
-    # What it says
+    # Questions about the table
 
     def length(self) -> Any:
         return 0 if self.keys_ is None else number(self.size)
@@ -208,7 +208,7 @@ class Table(Container):
             help="decorate the function that contains it with @hb.batch.",
         )
 
-    # What changes it
+    # Changes of the table
 
     def clear(self) -> None:
         if self.keys_ is not None:

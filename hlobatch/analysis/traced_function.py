@@ -44,7 +44,7 @@ class TracedFunction(JaxprCode):
 
     @property
     def gives_nothing(self) -> bool:
-        """Whether it raises in each lane that comes there."""
+        """Whether the function raises in every lane that calls it."""
         return any(isinstance(leaf, Static) and leaf.value is NO_VALUE for t in self.out_types for leaf in t.leaves)
 
     @cached_property

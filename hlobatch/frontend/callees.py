@@ -87,7 +87,7 @@ class Callee:
 
     @property
     def seen(self) -> Hashable:
-        """What those who call it, and its own lowering, see of it."""
+        """The facts about the function that its callers, and its own lowering, depend on."""
         return self.key, self.name, self.raises, self.always_raises, self.changes, self.gives_back
 
     @property

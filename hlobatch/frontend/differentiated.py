@@ -76,7 +76,7 @@ class Differentiated:
     def tree_unflatten(cls, how: How, functions: Sequence[Any]) -> Differentiated:
         return cls(functions[0], how)
 
-    # What the prelude asks of it
+    # The methods that the prelude calls
 
     @property
     def _numbers(self) -> tuple[int, ...]:

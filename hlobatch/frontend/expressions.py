@@ -236,7 +236,7 @@ class ExpressionLowering(ConditionLowering):
         return found[::-1]
 
     def _is_affected(self, value: ast.expr, bound: frozenset[str], changed: frozenset[str]) -> bool:
-        """Whether straight-line code is to run ahead of what binds some names and changes the values of others."""
+        """Whether straight-line code would compute something else after an operand that binds or changes variables."""
         if isinstance(value, (ast.Constant, ast.Lambda, ast.GeneratorExp)):
             return False
         if isinstance(value, ast.Name):

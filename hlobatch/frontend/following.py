@@ -156,7 +156,7 @@ def _tried(site: Site, target: Calls, function: Any, args: tuple[Any, ...], kwar
     if others := changed(known):
         for part in others:
             refuse_generator(part.item)
-        raise Learned(site, target)  # its caller has to see that
+        raise Learned(site, target)  # the function that called this one has to see the change
     if isinstance(function, types.MethodType) and count_of_failures() > failures:
         raise Learned(site, target)  # how far it changed its object before it failed
     return result

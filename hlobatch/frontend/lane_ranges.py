@@ -72,7 +72,7 @@ class LaneRange(Carrier, Collection):
         return self.item(index)
 
     def turn(self, number: Any) -> Any:
-        """The item at a place that is known to be there."""
+        """The number at an index that is known to be inside of the range."""
         return range_item(number, self.start, self.step, self.stop)
 
     def _slice(self, key: slice) -> LaneRange:

@@ -81,7 +81,7 @@ class Iteration:
 
     @property
     def may_change(self) -> bool:
-        """Whether there may be more or fewer items in a later turn."""
+        """Whether the container that the loop goes over may have more or fewer items in a later turn."""
         return any(bound.items is not None for bound in self.bounds)
 
 
@@ -260,7 +260,7 @@ class ForLowering:
         value = node.value if isinstance(node, ast.Constant) else static_value(node, lowering.source, lowering.local)
         return value if type(value) is int else None
 
-    # What is gone over
+    # The iterable of a loop
 
     def _over(self, node: ast.expr, *, counts: bool) -> Iteration:
         """What is gone over, evaluated and counted.

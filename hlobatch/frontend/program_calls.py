@@ -128,7 +128,7 @@ class CallLowering:
             other = None if parameter in callee.captured else rebinding(callee.source.node, parameter)
             if other is not None:
                 raise self._lost(callee, parameter, other, node)
-            if not isinstance(root, ast.Name):  # what has no name is nobody's
+            if not isinstance(root, ast.Name):  # nobody reads a value without a name after the call
                 found.append((self.function.temporary(), None))
                 continue
             if root.id not in self.function.local and not root.id.startswith(TEMPORARY):

@@ -112,7 +112,7 @@ def _as_unsigned(bound: Any, dtype: Any) -> Any:
 
 
 def _of_equal_bits(low: Any, high: Any) -> tuple[Any, Any]:
-    """Two bounds, the one with fewer bits as one of as many as the other; a Python number too has as many as it has."""
+    """Two bounds of one dtype: the narrower array is converted to the wider one's; Python numbers stay as they are."""
     if not (is_array(low) and is_array(high)):
         return low, high
     dtype = max(low.dtype, high.dtype, key=lambda dtype: dtype.itemsize)

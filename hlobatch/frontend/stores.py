@@ -148,7 +148,7 @@ def _keys(steps: Sequence[Step]) -> list[Any]:
 
 
 def _changed(base: Any, steps: Sequence[Step], assigned: Callable[[Any, Step], Any]) -> Any:
-    """A value in which the part that the last step leads to is another."""
+    """A copy of a value in which the part that the steps lead to is replaced."""
     step, *rest = steps
     is_there(step[1], "an item at")
     if not rest or is_array(base):

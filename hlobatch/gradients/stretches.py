@@ -163,7 +163,7 @@ class _Stretches:
         graph = ControlFlowGraph((*blocks, *ends))
         return Function(name, graph, (*carried, *map(rename, loop.read), left), (*carried, how), location=place)
 
-    # What calls it
+    # The callers of a stretch
 
     def _calling(self, name: str, function: Function, loop: _Loop) -> Iterator[Block]:
         """The blocks in the place of a loop."""

@@ -63,7 +63,7 @@ class Op:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Names of the variables that are pushed or popped, as often as they are; some may have no stack."""
+        """Variables that the operation pushes or pops, one entry for each time; a variable may have no stack."""
         return ()
 
     @property

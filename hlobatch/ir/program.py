@@ -74,7 +74,7 @@ class Block:
 
     @property
     def asks(self) -> tuple[BranchOp | IndirectGotoOp, ...]:
-        """What it asks for other blocks."""
+        """The tests that the block makes in place of other blocks."""
         return tuple(end for _, end in self.asked)
 
     @property
@@ -100,7 +100,7 @@ class Block:
 
     @property
     def goes_on_to_itself(self) -> bool:
-        """Whether it is a loop of one block; not if it calls itself."""
+        """Whether the block jumps back to itself, which makes a loop; a recursive call does not."""
         return self.name in self.successors and not isinstance(self.terminator, PushGotoOp)
 
     def replace(self, **changes: Any) -> Block:

@@ -45,7 +45,7 @@ def pair(e: Emitter, real: str, imaginary: str, dtype: Any) -> str:
 def _instruction(name: str, of_floats: str, of_integers: str) -> None:
     @on_numbers(name)
     def _(e: Emitter, d: Any, s: Any, p: Params, a: str, b: str) -> str:
-        of_own = "or" if d == BOOL and of_integers == "add" else of_integers  # where one is true, so is a sum of both
+        of_own = "or" if d == BOOL and of_integers == "add" else of_integers  # the sum of two booleans is their `or`
         return e.op(f"{of_floats if is_float(d) or is_complex(d) else of_own} {kind(d)} {a}, {b}")
 
 

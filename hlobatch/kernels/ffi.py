@@ -24,7 +24,7 @@ class Directory:
     def __init__(self) -> None:
         self._cell = np.zeros(1, np.int64)
         self._records: dict[int, int] = {}
-        self._tables: list[np.ndarray[Any, Any]] = []  # none goes: a handler may be reading it
+        self._tables: list[np.ndarray[Any, Any]] = []  # old tables are kept: a handler may still be reading one
         self.address: int = self._cell.ctypes.data
         self._make(2)
 

@@ -233,7 +233,7 @@ class Run:
         )
 
     def result(self, *, interrupted: bool) -> Result:
-        """What it gave."""
+        """The result of the run."""
         self.save(at_last=True)
         kept = int(Checkpoint(self.state, self.first, self.thin).counts.min(initial=self.num_samples))
         return Result(

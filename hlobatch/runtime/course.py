@@ -295,7 +295,7 @@ class Course:
         are_done: np.ndarray[Any, Any] = ~np.isin(fate, (Fate.RUNNING, Fate.UNSTARTED)) & ~waits
         return are_done
 
-    # What ended it
+    # Why the run ended
 
     def _stopped(self) -> LaneError:
         status, results = self._end()

@@ -194,7 +194,7 @@ def _run_linearize(has_tangent: Sequence[bool], *primals: Any, plan: Plan, **par
         return outputs, [False] * len(outputs), [], lambda *_: list(map(zero_like, outputs))
     results = _tangents(plan, varied).results
     zeros = list(map(zero_like, outputs))
-    silent = quiet(plan)  # what the program has the host do, it has done then
+    silent = quiet(plan)  # the host has printed in the run above, and does not print again
     known = [*with_captured(silent, plan, captured), *inputs]
 
     def linear(kept: Sequence[Any], *tangents: Any) -> list[Any]:

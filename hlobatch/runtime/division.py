@@ -415,7 +415,7 @@ def divide(plan: Plan, inputs: Arrays, *, stats: bool = False, keeps_lanes: bool
     threads = plan.programs.policies.several.threads_for(size)
     devices = devices_of(plan, inputs)
     if threads > 1 and (len(devices) > 1 or is_jit_disabled() or any(looked_for())):
-        threads = 1  # JAX divides it among the devices; or nothing is to be compiled, or to run without JAX
+        threads = 1  # JAX divides the batch among devices, or `jax.disable_jit` or `jax.debug_nans` is on
     while plan.summed and size % threads:  # an input that is run twice would be in a sum twice
         threads -= 1
     return Division(plan.divided(threads), size, threads, stats, devices, plan.executables, keeps_lanes)

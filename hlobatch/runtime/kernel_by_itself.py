@@ -39,7 +39,7 @@ def by_itself(plan: Plan, inputs: Arrays) -> Callable[[Arrays], Arrays]:
     """
     runner, threads = KernelRunner.of(plan, inputs), most_threads(plan)
     kernel, size, captured = runner.kernel, runner.size, _on_device(runner.shape.captured)
-    are_there = all(isinstance(x, jax.Array) for x in inputs)  # these inputs are not kept
+    are_there = all(isinstance(x, jax.Array) for x in inputs)  # a flag, so that `run` does not keep the inputs alive
     entries: dict[tuple[int, ...], Callable[..., Any]] = {}
     calls = itertools.count(1)
 

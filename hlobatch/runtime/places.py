@@ -14,7 +14,7 @@ from hlobatch.runtime.plan import Plan
 
 @cache
 def has_several_devices() -> bool:
-    """Whether this machine has several devices that arrays may be on."""
+    """Whether JAX has several devices on this machine."""
     return jax.device_count() > 1
 
 

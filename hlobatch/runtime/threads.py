@@ -137,4 +137,4 @@ def together(calls: Sequence[Callable[[], T]]) -> list[T]:
         return [calls[0](), *(other.result() for other in others)]
     finally:
         for other in others:
-            other.exception()  # wait: nothing of a call goes on after it
+            other.exception()  # wait for all threads, even if one call has raised

@@ -152,7 +152,7 @@ class _Asking:
         return test.name in machine_flow.reachable(after, test.successors)
 
     def _pays(self, cost: float) -> bool:
-        """Whether that much more is not too much; if so, count it."""
+        """Whether the budget allows so many more operations; if it does, they are taken from it."""
         pays = self.cost + cost <= MOST_OPERATIONS_COPIED
         self.cost += cost if pays else 0.0
         return pays

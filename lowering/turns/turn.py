@@ -80,7 +80,7 @@ class Turn(ABC):
     light_ties: bool = True
     _spliced: dict[str, Spliced] = field(init=False, default_factory=dict)
 
-    # What a form says
+    # Questions to a form
 
     left_in_next: ClassVar[int | None] = None
     """The number that a step that ran leaves in ``NEXT``, in a form whose steps do not find the next group."""
