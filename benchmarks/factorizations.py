@@ -1,14 +1,19 @@
 """Factorizations in lanes and gangs against LAPACK in XLA's loop and `vmap`: `python -m benchmarks.factorizations`.
 
     python -m benchmarks.factorizations [--threads N] [--sizes 4,8,…] [--lanes 1,10,…] [factorization …]
+    taskset -c 0 python -m benchmarks.factorizations --sampler
 
 Each lane goes through some turns of a loop, in each of which a matrix is factored. Runs are interleaved, and what is
-printed is the median, in microseconds of the processor for each matrix, and of the clock in parentheses.
+printed is the median, in microseconds of the processor for each matrix, and of the clock in parentheses. With 32 rows
+and more, calls of LAPACK inside of loops may wait for each other for ever on several cores, in plain JAX, too: then
+``taskset -c 0`` keeps to one. ``--sampler`` draws the three parameters of a Gaussian process of 50 points with 4 and 64
+chains, and prints the seconds of the processor of a first call and of another, and what is drawn.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import statistics
 from collections.abc import Callable
 from typing import Any, Final
@@ -19,6 +24,7 @@ import numpy as np
 
 import hlobatch as hb
 from benchmarks.kernels import timed
+from hlobatch import mcmc
 
 ROUNDS: Final = 5
 TURNS: Final = 8
@@ -106,6 +112,46 @@ def measured(function: Callable[[Any], Any], n: int, lanes: int, threads: int | 
     }
 
 
+def process(points: int) -> Callable[[Any], Any]:
+    """The log density of the logarithms of length scale, amplitude and noise of a Gaussian process, given a sample."""
+    rng = np.random.default_rng(0)
+    x = np.sort(rng.uniform(0, 10, points))
+    distances = (x[:, None] - x) ** 2
+    y = np.linalg.cholesky(np.exp(-0.5 * distances / 1.2**2) + 0.09 * np.eye(points)) @ rng.normal(size=points)
+    squares, seen, ones = jnp.asarray(distances), jnp.asarray(y), jnp.eye(points)
+
+    def log_density(p: Any) -> Any:
+        scale, amplitude, noise = jnp.exp(p)
+        covariance = amplitude**2 * jnp.exp(-0.5 * squares / scale**2) + (noise**2 + 1e-4) * ones
+        lower = jnp.linalg.cholesky(covariance)
+        z = jax.scipy.linalg.solve_triangular(lower, seen, lower=True)
+        return -0.5 * z @ z - jnp.log(jnp.diagonal(lower)).sum() - 0.5 * p @ p
+
+    return log_density
+
+
+def sampled(chains: int, form: str) -> str:
+    """What a kernel or XLA's loop takes to sample it, and what it draws."""
+    kept = hb.Optimizations(few_lanes=False, kernels=form == "kernel")
+    options = {"optimizations": kept, **({"dispatch": "kernel"} if form == "kernel" else {})}
+    log_density, seconds, draws = process(50), [], []
+    for seed in range(3):
+        took: list[Any] = []
+
+        def run(seed: int = seed, took: list[Any] = took) -> Any:
+            key, lengths = jax.random.key(seed), {"num_warmup": 200, "num_samples": 200}
+            took.append(
+                mcmc.sample(log_density, jnp.zeros(3), key, chains=chains, pool=False, batch_options=options, **lengths)
+            )
+            return took[0].draws
+
+        seconds.append(timed(run)[1])
+        draws.append(np.asarray(took[0].draws).reshape(-1, 3))
+    all_ = np.concatenate(draws)
+    found = ", ".join(f"{m:.3f} ± {s:.3f}" for m, s in zip(all_.mean(0), all_.std(0), strict=True))
+    return f"{chains} chains, {form}: first {seconds[0]:.2f} s, then {min(seconds[1:]):.2f} s; {found}"
+
+
 def numbers(text: str) -> list[int]:
     return [int(x) for x in text.split(",")]
 
@@ -116,7 +162,12 @@ def main() -> None:
     parser.add_argument("--sizes", type=numbers, default=[4, 8, 16, 32, 64])
     parser.add_argument("--lanes", type=numbers, default=[1, 10, 100, 1_000])
     parser.add_argument("factorizations", nargs="*", default=list(FACTORIZATIONS))
+    parser.add_argument("--sampler", action="store_true")
     options = parser.parse_args()
+    if options.sampler:
+        for chains, form in itertools.product((4, 64), ("kernel", "loop")):
+            print(sampled(chains, form), flush=True)
+        return
     for name in options.factorizations:
         for n in options.sizes:
             for lanes in options.lanes:
