@@ -32,22 +32,29 @@ def count(n):
     return n + 7
 
 
+BY_DAY = [
+    ("auto", 6, 1, False),
+    ("case", 6, 1, True),
+    ("chain", 6, 2, True),
+    ("guarded", 6, 1, True),
+    ("sweep", 2, 2, False),
+]
+BY_NIGHT = [
+    ("auto", None, 2, True),
+    ("case", None, 1, False),
+    ("chain", 1, 1, False),
+    ("chain", 5, 1, False),
+    ("guarded", 3, 2, False),
+    ("sweep", 6, 1, True),
+    ("sweep", None, 1, True),
+]
 WAYS = [
-    pytest.param(form, lanes, threads, one_kernel, id=f"{form}-{lanes}-{threads}-{'one' if one_kernel else 'several'}")
-    for form, lanes, threads, one_kernel in [
-        ("auto", None, 2, True),
-        ("auto", 6, 1, False),
-        ("case", None, 1, False),
-        ("case", 6, 1, True),
-        ("chain", 6, 2, True),
-        ("chain", 1, 1, False),
-        ("chain", 5, 1, False),
-        ("guarded", 6, 1, True),
-        ("guarded", 3, 2, False),
-        ("sweep", 6, 1, True),
-        ("sweep", 2, 2, False),
-        ("sweep", None, 1, True),
-    ]
+    pytest.param(
+        *way,
+        id="-".join(map(str, way[:3])) + ("-one" if way[3] else "-several"),
+        marks=() if way in BY_DAY else pytest.mark.slow,
+    )
+    for way in [*BY_DAY, *BY_NIGHT]
 ]
 """Forms of dispatch, lanes in flight, threads, and whether a run is one kernel."""
 ways = pytest.mark.parametrize(("form", "lanes", "threads", "one_kernel"), WAYS)

@@ -293,7 +293,8 @@ def test_data_of_each_chain() -> None:
     assert result.diagnosis.r_hat is None
 
 
-@pytest.mark.parametrize("pool", [True, pytest.param(False, marks=pytest.mark.slow)])
+@pytest.mark.slow
+@pytest.mark.parametrize("pool", [True, False])
 def test_dense_metric(pool: bool) -> None:
     """It learns a covariance, and then takes no longer trajectories than if there were none."""
     covariance = np.array([[1.0, 0.99], [0.99, 1.0]])
