@@ -44,12 +44,22 @@ Report = Callable[[Progress], None]
 
 
 def reporter(progress: bool | Report | None) -> Report:
-    """Returns what is told of the progress; None means a bar if standard error is a terminal."""
+    """Returns what is told of the progress; None means a bar where somebody sees it.
+
+    A bar says at once that something is compiled, before which there is no progress to tell of.
+    """
     if callable(progress):
         return progress
-    if progress or (progress is None and sys.stderr.isatty()):
+    if progress or (progress is None and (sys.stderr.isatty() or _is_notebook())):
+        sys.stderr.write("\rcompiling …")
+        sys.stderr.flush()
         return _bar
     return _nothing
+
+
+def _is_notebook() -> bool:
+    """Whether a notebook shows what is written to standard error."""
+    return "ipykernel" in sys.modules
 
 
 def _nothing(_: Progress) -> None:

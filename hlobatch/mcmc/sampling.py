@@ -83,7 +83,7 @@ def sample(  # noqa: PLR0913  # these are what there is to say
         chains: Number of chains, if `init` does not say.
         thin: Number of draws of which one is kept.
         progress: Whether to write a bar to standard error, or a function that is called with a `Progress`. None for a
-            bar if standard error is a terminal.
+            bar in a terminal and in a notebook.
         constraints: Bijectors for parameters that may not be any number, as in `{"tau": mcmc.positive}`: a pytree like
             that of the parameters, in which an unconstrained parameter is None, or missing in a dict.
         postprocess: From the parameters of one draw to what is kept of it, a pytree of arrays; None keeps the

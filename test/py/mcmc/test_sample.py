@@ -3,6 +3,7 @@
 import logging
 import os
 import signal
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -233,6 +234,15 @@ def test_bar(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err.endswith("\n")
     run(num_samples=10)
     assert capsys.readouterr().err == ""
+
+
+def test_a_notebook_has_a_bar(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says at once that something is compiled."""
+    monkeypatch.setitem(sys.modules, "ipykernel", sys)
+    run(num_samples=10)
+    first, *others = capsys.readouterr().err.lstrip("\r").split("\r")
+    assert first == "compiling …"
+    assert others[-1].startswith("sampling ")
 
 
 @pytest.mark.parametrize("warming", [True, False])
