@@ -17,6 +17,9 @@ from jax.scipy.stats import norm
 
 from hlobatch import mcmc
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 SETS = 512
 DRAWS = 63
 BINS = 8

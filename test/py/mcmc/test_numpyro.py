@@ -8,6 +8,9 @@ from mcmc.schools import SIGMA, Y, check_moments, sampled
 
 from hlobatch import mcmc
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 numpyro = pytest.importorskip("numpyro")
 dist = pytest.importorskip("numpyro.distributions")
 

@@ -11,6 +11,9 @@ import numpy as np
 import pytest
 from mcmc import posteriors
 
+# Runs are short.
+pytestmark = pytest.mark.filterwarnings("ignore::hlobatch.mcmc.SamplingWarning")
+
 ALARM_RATE = 1e-4
 COMPARISONS = 150
 LIMIT = 1.03 * NormalDist().inv_cdf(1 - ALARM_RATE / COMPARISONS / 2)
