@@ -14,7 +14,7 @@ import jax
 
 from hlobatch.analysis.carriers import carriers_in, in_words
 from hlobatch.analysis.definedness import user_name
-from hlobatch.analysis.may_grow import UNHASHABLE, may_grow
+from hlobatch.analysis.may_grow import may_grow
 from hlobatch.diagnostics import (
     UNKNOWN,
     BatchTypeError,
@@ -97,12 +97,11 @@ def _of_type_error(error: Exception, place: Location) -> _Explanation | None:
     """The explanation of a ``TypeError`` of Python's about an array where it wants a number; None for any other."""
     if not isinstance(error, TypeError):
         return None
-    if UNHASHABLE.search(str(error)):
+    if _UNHASHABLE.search(str(error)):
         if cache := _cached_function(error, place):
             what = f"{cache!r} keeps its results in a cache, which looks up a value that differs between lanes"
             return _Explanation(BatchTypeError, what, _NO_CACHE)
-        what = "this code looks up, in a dict, a set or a cache, a value that differs between lanes"
-        return _Explanation(BatchTypeError, what, _NO_KEY)
+        return _Explanation(BatchTypeError, LOOKS_UP, NO_KEY)
     return None
 
 
@@ -126,6 +125,8 @@ def _of_any(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> _Explanat
     return _Explanation(kind, f"{type(error).__name__}: {_detail(error)}", help_)
 
 
+_UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
+"""What Python says of a value that differs between lanes where it looks for a key."""
 _NO_ARRAY: Final = "object __array__ method not producing an array"
 """What NumPy says where an object's own method gives an array of JAX's."""
 LARGE_NUMBERS: Final = (
@@ -145,7 +146,9 @@ _NO_NUMBER: Final = (
     "shapes and lengths are the same in all lanes: pass them through static_argnames, or take them from the closure. "
     "For what has another length in each lane, keep the greatest, and mask: `jnp.where(jnp.arange(100) < n, x, 0)`."
 )
-_NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
+LOOKS_UP: Final = "this code looks up, in a dict, a set or a cache, a value that differs between lanes"
+"""What is said where Python would look for a key."""
+NO_KEY: Final = "keep what differs in an array, as in `counts = counts.at[n].add(1)`, or compare, as in `if n == 1`."
 _NO_CACHE: Final = (
     "leave the decorator out, and each call is computed anew; where that takes too long, write what is asked for again "
     "and again to an array, in a loop."

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import collections
-import re
 from collections.abc import Sequence
 from typing import Any, Final
 
@@ -15,8 +14,6 @@ from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.patterns import parts_of
 from hlobatch.ir.types import Static, Type
 
-UNHASHABLE: Final = re.compile(r"unhashable type: '\w*Tracer'")
-"""What Python says of a value that differs between lanes where it looks for a key."""
 _BY_KEY: Final = (dict, set, collections.Counter, collections.defaultdict, collections.OrderedDict)
 
 
@@ -37,7 +34,7 @@ def may_grow(error: Exception, op: PrimOp, in_types: Sequence[Type]) -> tuple[tu
         kinds, empty = (list, collections.deque), True
     elif about is not None:
         kinds = (about,)
-    elif isinstance(error, KeyError) or UNHASHABLE.search(str(error)):
+    elif isinstance(error, KeyError):
         kinds = _BY_KEY
     pairs = zip(op.vars_in, in_types, strict=True) if kinds else ()
     found = {(unsplit(n), depth) for n, type_ in pairs for depth in _depths(type_.tensors, kinds, empty)}

@@ -22,7 +22,7 @@ from hlobatch.analysis.one_of import OneOf, each, for_each
 from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError
 from hlobatch.frontend.builtins import logical_not, truth
-from hlobatch.frontend.items import gathered, place_of_key
+from hlobatch.frontend.items import check_key, gathered, place_of_key
 from hlobatch.frontend.lane_numbers import as_int, differs, select
 from hlobatch.frontend.meaning import Function
 from hlobatch.frontend.sequences import alike_numbers, either, equal
@@ -119,7 +119,19 @@ def _grown(name: str) -> Function:
     return apply
 
 
+def _by_key(name: str) -> Function:
+    """A method of a set or a dict that looks for a key."""
+
+    def apply(entries: Any, key: Any, *args: Any) -> Any:
+        check_key(entries, key)
+        return getattr(type(entries), name)(entries, key, *args)
+
+    return apply
+
+
 METHODS: Final[dict[tuple[type, str], Function]] = {
+    **{(set, name): _by_key(name) for name in ("add", "discard", "remove")},
+    **{(dict, name): _by_key(name) for name in ("pop", "setdefault")},
     (dict, "get"): _get,
     (dict, "update"): _update,
     **{(kind, name): _grown(name) for kind in (list, collections.deque) for name in ("remove", "insert", "extend")},

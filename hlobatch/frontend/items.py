@@ -25,6 +25,7 @@ from jax import lax
 
 from hlobatch._jax import is_tracer
 from hlobatch.analysis.boxes import boxed
+from hlobatch.analysis.explanations import LOOKS_UP, NO_KEY
 from hlobatch.analysis.growing_kinds import growing
 from hlobatch.analysis.identity import is_now, is_one_of, places_of
 from hlobatch.analysis.lane_failures import by_python, fails, is_there, is_wanted, surely_fails
@@ -125,6 +126,18 @@ def _lane_item(container: Any, index: Any) -> Any:
     if not any(is_array(one) and one.ndim for one in (index if isinstance(index, tuple) else (index,))):
         is_now(found, container)  # a view of it
     return found
+
+
+def check_key(entries: Any, key: Any) -> None:
+    """Refuse a key that differs between lanes, where a dict or a set of Python's looks for it.
+
+    Raises:
+        BatchTypeError: It does: the container may have to grow.
+    """
+    if any(map(is_tracer, jax.tree.leaves(key))):
+        error = BatchTypeError(LOOKS_UP, help=NO_KEY)
+        error.about = places_of(entries) or type(entries)
+        raise error
 
 
 def check_index(index: Any, array: Any) -> None:

@@ -29,7 +29,7 @@ from hlobatch.analysis.optional import is_optional
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend import array_stores
 from hlobatch.frontend.builtins import is_array
-from hlobatch.frontend.items import Lists, check_index, gathered, within
+from hlobatch.frontend.items import Lists, check_index, check_key, gathered, within
 from hlobatch.frontend.items import item as chosen_item
 from hlobatch.frontend.lane_slices import Span, Stretch, is_lane_index
 from hlobatch.frontend.list_stores import all_chosen, in_lists
@@ -55,6 +55,8 @@ def item(value: Any, key: Any) -> Any:
             return type(value)([item(value, key.start + k) for k in range(key.size)])
     if isinstance(key, Choice) and not isinstance(value, Growing):
         return chosen_item(value, key)
+    if isinstance(value, dict):
+        check_key(value, key)
     return value[_as_python(key)]
 
 
