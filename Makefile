@@ -116,7 +116,7 @@ check: format-check lint types layers examples test ## everything CI asks for
 
 .PHONY: clean
 clean: ## remove everything made here
-	rm -rf $(VENV) .venv-* build dist test/lit/Output .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .venv-* build dist docs/messages.md test/lit/Output .hypothesis .import_linter_cache .mypy_cache .pytest_cache .ruff_cache
 	find $(sources) -name __pycache__ -prune -exec rm -rf {} +
 
 # An environment that somebody else made is used as it is; one that another PYTHON made here is replaced.
