@@ -46,7 +46,7 @@ has left it before other blocks run. With 2, 4, 16, 32 Mandelbrot (``benchmarks/
 DEAR: Final = 200
 """Work of a block (``analysis.cost.block_time``) from which it waits for lanes. With 1,000 chains of NUTS
 (``benchmarks/nuts``) a funnel, of whose blocks most are small, takes 1.6 times as long with 1,000, and with 50 as long
-as with 200; a Gaussian, of which one is large, takes as long with each, and 1.7 times as long without (2026-11)."""
+as with 200; a Gaussian, of which one is large, takes as long with each, and 1.9 times as long without (2026-11)."""
 
 
 class Gang(Body):
