@@ -15,6 +15,7 @@ import numpy as np
 
 from hlobatch._jax import ClosedJaxpr
 from hlobatch.analysis.traced_function import TracedFunction
+from hlobatch.gradients.extremes import has_extremes, with_extremes
 from hlobatch.ir.evaluation import needed_for
 from hlobatch.ir.ops import PrimOp
 from hlobatch.ir.types import TensorType, Type, rebuilt
@@ -58,9 +59,10 @@ def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
     """A primitive as a function of the arrays of its ``vars_in``, in order, to those of its ``vars_out``."""
     in_types = [types[v] for v in op.vars_in]
     out_types = [types[v] for v in op.vars_out]
+    function = _differentiable(op.function)
 
     def run(*arrays: Any) -> list[Any]:
-        results = op.function(*rebuilt(arrays, in_types))
+        results = function(*rebuilt(arrays, in_types))
         return [
             _stored(value, tensor)
             for result, type_ in zip(results, out_types, strict=True)
@@ -68,6 +70,19 @@ def on_arrays(op: PrimOp, types: Types) -> Callable[..., list[Any]]:
         ]
 
     return run
+
+
+def _differentiable(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A primitive's code, in which the greatest and the least of floats have derivatives that are never NaN."""
+    if not isinstance(function, TracedFunction) or not has_extremes(function.jaxpr):
+        return function
+    run, in_types, out_types = with_extremes(function.jaxpr), function.in_types, function.out_types
+
+    def of_values(*values: Any) -> list[Any]:
+        tensors = [t for type_, value in zip(in_types, values, strict=True) for t in type_.flatten(value)]
+        return rebuilt(run(*tensors), out_types)
+
+    return of_values
 
 
 def _stored(value: Any, tensor: TensorType) -> Any:

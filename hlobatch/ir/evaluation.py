@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 import jax
@@ -53,16 +53,17 @@ def evaluated(
         outputs: The atoms.
         run: What an equation that is no call does.
     """
-
-    def value(atom: Any) -> Any:
-        return atom.val if isinstance(atom, Literal) else known[atom]
-
     for equation in equations:
-        given, called = [value(atom) for atom in equation.invars], _called_by(equation)
+        given, called = values_of(equation.invars, known), _called_by(equation)
         with in_place_of(equation):
             results = run(equation, given) if called is None else _of_call(called, given, run)
         known.update(zip(equation.outvars, results, strict=True))
-    return [value(atom) for atom in outputs]
+    return values_of(outputs, known)
+
+
+def values_of(atoms: Iterable[Any], known: Mapping[Any, Any]) -> list[Any]:
+    """The values of some atoms, given those of variables."""
+    return [atom.val if isinstance(atom, Literal) else known[atom] for atom in atoms]
 
 
 def are_alike(one: Any, other: Any) -> bool:

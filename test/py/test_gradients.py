@@ -616,3 +616,20 @@ def test_lanes_that_raise_are_said_and_all_else_has_derivatives() -> None:
     with pytest.raises(hb.LaneError, match=r"lane 2 of 'checked' raised ValueError: below zero"):
         jax.grad(lambda x: checked(x).sum())(jnp.array([1.0, 2.0, -1.0]))
     assert jax.grad(lambda x: checked(x).sum())(jnp.array([1.0, 2.0])).tolist() == [3.0, 12.0]
+
+
+def greatest_and_least(x, n):
+    t = 0.0
+    while n > 0:
+        t += jnp.max(x * x) + 2 * jnp.min(jnp.abs(x)) + jnp.sum(jnp.max(x.reshape(2, 2), axis=1))
+        n -= 1
+    return t
+
+
+@pytest.mark.parametrize("kernels", [True, False])
+def test_equal_elements_share_the_derivative_of_their_greatest(kernels: bool) -> None:
+    x = np.array([[1, 2, -2, 0.5], [3, 3, 3, 3], [0, 0, 1, -1]], np.float32)
+    function = hb.batch(greatest_and_least, optimizations=hb.Optimizations(kernels=kernels))
+    _, slopes = hb.value_and_grad(function)(x, np.array([1, 2, 3]))
+    wanted = [jax.grad(greatest_and_least)(row, n) for row, n in zip(x, [1, 2, 3], strict=True)]
+    np.testing.assert_allclose(slopes, np.stack(wanted))

@@ -1,0 +1,88 @@
+"""The greatest and the least of an array in code -> the same, with a derivative that holds however code is compiled.
+
+::
+
+    reduce_max[axes=(0,)] x    ==>    its cotangent goes to the elements that equal the greatest, and at least to one
+
+JAX's rule compares each element with the greatest, and divides by how many are equal to it. A compiler may compute the
+elements once for the reduction and again for the comparison, and round one of them otherwise, as where it contracts a
+product and a sum: no element equals the greatest then, and 0 / 0 is a NaN. Here the element that ``argmax`` finds is
+always one of them: it compares elements with each other alone.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from hlobatch._jax import ClosedJaxpr, called_by, in_place_of
+from hlobatch.ir.evaluation import as_it_is, known_at_first, values_of
+
+_EXTREMES = {"reduce_max": jnp.argmax, "reduce_min": jnp.argmin}
+
+
+def has_extremes(closed: ClosedJaxpr) -> bool:
+    """Whether code takes the greatest or the least of floats, in code that it calls, too."""
+    return any(_is_extreme(e) or (_is_call(e) and has_extremes(called_by(e))) for e in closed.jaxpr.eqns)
+
+
+def with_extremes(closed: ClosedJaxpr) -> Callable[..., list[Any]]:
+    """Such code as a function of arrays that can be differentiated."""
+    jaxpr: Any = closed.jaxpr
+
+    def run(*arrays: Any) -> list[Any]:
+        known = known_at_first(closed, arrays)
+        for equation in jaxpr.eqns:
+            with in_place_of(equation):
+                known.update(zip(equation.outvars, _results(equation, values_of(equation.invars, known)), strict=True))
+        return values_of(jaxpr.outvars, known)
+
+    return run
+
+
+def _results(equation: Any, given: Sequence[Any]) -> Sequence[Any]:
+    if _is_extreme(equation):
+        axes = tuple(equation.params["axes"])
+        return [_extreme(functools.partial(as_it_is, equation), _EXTREMES[equation.primitive.name], axes, *given)]
+    if _is_call(equation) and has_extremes(called := called_by(equation)):
+        return with_extremes(called)(*given)
+    return as_it_is(equation, given)
+
+
+def _is_extreme(equation: Any) -> bool:
+    is_named = equation.primitive.name in _EXTREMES
+    return is_named and jnp.issubdtype(equation.invars[0].aval.dtype, jnp.floating) and bool(equation.params["axes"])
+
+
+def _is_call(equation: Any) -> bool:
+    """Whether an equation is a call with no derivative of its own."""
+    return bool(equation.primitive.name == "jit")
+
+
+@functools.partial(jax.custom_jvp, nondiff_argnums=(0, 1, 2))
+def _extreme(reduced: Callable[..., Any], place: Callable[..., Any], axes: tuple[int, ...], array: Any) -> Any:
+    """The greatest or the least along some axes."""
+    del place, axes
+    (result,) = reduced([array])
+    return result
+
+
+@_extreme.defjvp
+def _tangent_of_extreme(
+    reduced: Callable[..., Any], place: Callable[..., Any], axes: tuple[int, ...], primals: Any, tangents: Any
+) -> tuple[Any, Any]:
+    (array,), (tangent,) = primals, tangents
+    (result,) = reduced([array])
+    kept = tuple(axis for axis in range(array.ndim) if axis not in axes)
+
+    def in_rows(one: Any) -> Any:
+        return jnp.transpose(one, (*kept, *axes)).reshape(*(one.shape[axis] for axis in kept), -1)
+
+    rows = in_rows(array)
+    is_it = (rows == result[..., None]) | (jnp.arange(rows.shape[-1]) == place(rows, axis=-1)[..., None])
+    share = is_it.astype(rows.dtype) / jnp.sum(is_it, axis=-1, keepdims=True).astype(rows.dtype)
+    return result, jnp.sum(in_rows(tangent) * share, axis=-1)
