@@ -119,7 +119,7 @@ def profile(fun: Callable[..., Any], *, seconds: float = SECONDS) -> Callable[..
         ...     return steps
         >>> found = hb.profile(collatz)(jnp.arange(1, 9))
         >>> [(line.text.strip(), line.runs) for line in found.lines if "+=" in line.text]
-        [('steps += 1', 62)]
+        [('steps += 1', 42)]
     """
     if not isinstance(fun, (BatchedFunction, BoundFunction)):
         raise BatchTypeError(f"hb.profile takes a batched function, not {fun!r}", caller(), help="decorate it.")

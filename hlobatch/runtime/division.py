@@ -433,7 +433,7 @@ def _joined(size: int, summed: tuple[int, ...], parts: Sequence[Arrays]) -> list
         if place in summed:
             return jnp.sum(jnp.stack(each), 0)
         together = jnp.stack(each, axis=1)
-        return together.reshape((-1, *together.shape[2:]))[:size]
+        return together.reshape((together.shape[0] * together.shape[1], *together.shape[2:]))[:size]
 
     return [joined(place, each) for place, each in enumerate(zip(*parts, strict=True))]
 

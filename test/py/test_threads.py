@@ -554,6 +554,18 @@ def test_64_bits_that_are_allowed_to_one_thread(wide: bool) -> None:
     assert found[0].dtype == (jnp.int64 if wide else jnp.int32)
 
 
+def test_arrays_without_elements() -> None:
+    @hb.batch(threads=2, optimizations=LOOP)
+    def none_of_many(n):
+        while n > 3:
+            n -= 2
+        return jnp.zeros((0, 3)) * n, n
+
+    empty, n = none_of_many(np.arange(40))
+    assert empty.shape == (40, 0, 3)
+    assert n.max() == 3
+
+
 def test_nans_are_found_where_the_caller_can_catch_them() -> None:
     logarithm = hb.batch(lambda x: jnp.log(x), threads=2)
     x = np.array([-1.0, 1.0], np.float32)
