@@ -22,12 +22,13 @@ import numpy as np
 
 from hlobatch._jax import is_tracer, weakly
 from hlobatch.analysis.boxes import attributes_of, boxed, is_boxable
+from hlobatch.analysis.carriers import in_words
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
 from hlobatch.analysis.leaf_types import number_kind
 from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, optional, there_alone
 from hlobatch.analysis.whole_numbers import holding_all
-from hlobatch.diagnostics import BatchTypeError
+from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
 from hlobatch.ir.boxed import Boxed, object_of
 from hlobatch.ir.choice import Choice, holds, moved
@@ -148,7 +149,17 @@ def for_each(function: Callable[..., Any], *operands: Any) -> Any:
             return each(operand, one)
         if is_optional(operand):
             return _if_there(operand, one)
-    return function(*operands)
+    return _of_none(function, operands) if any(one is None for one in operands) else function(*operands)
+
+
+def _of_none(function: Callable[..., Any], operands: Sequence[Any]) -> Any:
+    """What a function gives of operands of which one is None; what Python raises for that is the lane's."""
+    try:
+        return function(*operands)
+    except (TypeError, AttributeError) as error:
+        if isinstance(error, HloBatchError):
+            raise
+        raise type(error)(in_words(str(error))) from None
 
 
 def _if_there(value: Any, function: Callable[[Any], Any]) -> Any:

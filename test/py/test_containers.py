@@ -474,6 +474,7 @@ def asked_without_a_default(a, n):
         (steps, 0 if word is None else len(word), -1.0 if pair is None else pair[0] + pair[1]),
         (taken[0] is None, taken[1] is None, sum(v for v in map(successor.get, range(8)) if v is not None)),
         max((v for v in [successor.get(0), successor.get(4)] if v is not None), default=-1),
+        max((successor.get(0), successor.get(4)), key=lambda v: -1 if v is None else v) or 0,
         (successor.get(3) == 2, successor.get(3) in (None, 5), bool(words.get(3)), len(successor)),
     )
 
