@@ -290,13 +290,19 @@ def counted(writes_out: bool) -> Iterator[Mapping[LoopSite, int]]:
 
 @contextlib.contextmanager
 def counted_in_vain() -> Iterator[None]:
-    """A context for code that is traced to find out more: what it says of loops is forgotten in the end."""
-    tokens = _counted.set({**(_counted.get() or {})}), _kept.set({*(_kept.get() or ())})
+    """A context for code that is traced to find out more: what it says of loops that were known is forgotten.
+
+    What it says of others stays, since code of which the trace is kept does not say it again.
+    """
+    before, in_vain = _counted.get(), dict(_counted.get() or {})
+    tokens = _counted.set(in_vain), _kept.set({*(_kept.get() or ())})
     try:
         yield
     finally:
         _counted.reset(tokens[0])
         _kept.reset(tokens[1])
+        if before is not None:
+            before.update({site: turns for site, turns in in_vain.items() if site not in before})
 
 
 def count_turns(site: LoopSite, turns: int | None) -> None:

@@ -22,6 +22,7 @@ import pytest
 from marked import Marked, Mistake, check, marked, mistakes, span
 
 import hlobatch as hb
+from hlobatch import mcmc
 from hlobatch.diagnostics import UNKNOWN, ErrorCollector, Location, Note, name_lanes
 from hlobatch.frontend.support import UNSUPPORTED
 
@@ -337,6 +338,8 @@ CLASSES = [
     hb.StateError,
     hb.TimeLimitError,
     hb.VerificationError,
+    mcmc.ArgumentError,
+    mcmc.InitialValueError,
 ]
 
 
