@@ -170,7 +170,7 @@ class LaneCosts:
             return Verdict(True, "a loop over all lanes would call LAPACK for each of them")
         if many.is_gang:
             few = many.least - 1 if without_lapack else min(few, self.few_of_a_gang)
-        fetched = work.products >= largest >= self.own_matrix
+        fetched = largest >= self.own_matrix and largest <= work.products <= 8 * largest  # of a shared one, far more
         return many._replace(few=few, many=self.core_elements // largest + 1 if fetched else None)
 
     def _of_many(self, work: Work, blocks: int) -> Verdict:
