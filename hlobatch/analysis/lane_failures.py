@@ -24,7 +24,7 @@ import jax.numpy as jnp
 
 from hlobatch._jax import this_trace
 from hlobatch.analysis.facts import Learned, NotYet, Site, of_code, of_function
-from hlobatch.analysis.optional import is_any_optional, optional
+from hlobatch.analysis.optional import in_any_case, is_any_optional, optional
 from hlobatch.diagnostics import BatchTypeError, HloBatchError, Location, is_internal
 from hlobatch.prelude import is_of_prelude
 
@@ -289,6 +289,19 @@ def is_there(value: Any, what: str) -> None:
     """
     if (known := optional(value)) is not None:
         fails(TypeError, f"{what} None", jnp.logical_not(known.is_there))
+
+
+def given(value: Any, kind: type[Exception], text: str) -> Any:
+    """A value as one that is None in no lane that goes on: the others fail.
+
+    Args:
+        value: Anything.
+        kind: Class of their exception.
+        text: Its text.
+    """
+    if (known := optional(value)) is not None:
+        fails(kind, text, jnp.logical_not(known.is_there))
+    return in_any_case(value)
 
 
 def watch(can_fail: CanFail) -> None:

@@ -26,7 +26,7 @@ from hlobatch.analysis.carriers import in_words
 from hlobatch.analysis.identity import is_one_of
 from hlobatch.analysis.lane_failures import fails, is_pythons, surely_fails, where
 from hlobatch.analysis.leaf_types import number_kind
-from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, optional, there_alone
+from hlobatch.analysis.optional import another, as_optional, is_opened, is_optional, is_present, optional, there_alone
 from hlobatch.analysis.whole_numbers import holding_all
 from hlobatch.diagnostics import BatchTypeError, HloBatchError
 from hlobatch.ir import carrier
@@ -227,8 +227,7 @@ def _are_objects(values: Sequence[Any]) -> bool:
 
 def _or_none(values: Sequence[Any], index: Any) -> Any:
     """One of several values of which some are None, or None in some lanes."""
-    flags = [value is not None if (known := optional(value)) is None else known.is_there for value in values]
-    is_there = _chosen(flags, index)
+    is_there = _chosen(list(map(is_present, values)), index)
     present = [value for value in values if value is not None]
     value = _chosen([present[0] if value is None else value for value in values], index)
     result = value if isinstance(value, Choice) else another(value, is_there)

@@ -65,6 +65,12 @@ def is_none(value: Any) -> Any:
     return value is None if known is None else jnp.logical_not(known.is_there)
 
 
+def is_present(value: Any) -> Any:
+    """``value is not None``, unless it is a choice: a Python bool, or a boolean array where that differs by lane."""
+    known = optional(value)
+    return value is not None if known is None else known.is_there
+
+
 def asked(value: Any, variable: str, around: Any = ()) -> Any:
     """The value of a variable, or of an item of one, in a test for None on which a branch depends.
 

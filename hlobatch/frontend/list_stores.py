@@ -27,7 +27,7 @@ from hlobatch.analysis.lane_failures import is_there
 from hlobatch.analysis.leaf_types import is_scalar, leaf_type, widened_leaf
 from hlobatch.analysis.lifting import lift
 from hlobatch.analysis.one_of import maybe
-from hlobatch.analysis.optional import any_optional, in_any_case, is_optional, optional
+from hlobatch.analysis.optional import any_optional, in_any_case, is_optional, is_present
 from hlobatch.analysis.type_join import DisagreementError, join
 from hlobatch.diagnostics import BatchTypeError, UnsupportedSyntaxError
 from hlobatch.frontend.builtins import is_array
@@ -114,8 +114,7 @@ def _all_chosen_or_none(items: Sequence[Any], index: Any, value: Any) -> list[An
     present = next((one for one in (value, *items) if one is not None), None)
     if present is None:
         return list(items)
-    flag, *flags = [True if (known := optional(one)) is None else known.is_there for one in (value, *items)]
-    flag, *flags = [one is not None and flag for one, flag in zip((value, *items), (flag, *flags), strict=True)]
+    flag, *flags = map(is_present, (value, *items))
     value, *values = [present if one is None else in_any_case(one) for one in (value, *items)]
     pairs = zip(all_chosen(flags, index, flag), all_chosen(values, index, value), strict=True)
     return [maybe(is_there, one) for is_there, one in pairs]

@@ -18,9 +18,8 @@ import jax
 import jax.numpy as jnp
 
 from hlobatch.analysis.growing_lists import GrowingList
-from hlobatch.analysis.lane_failures import fails, where
+from hlobatch.analysis.lane_failures import fails, given, where
 from hlobatch.analysis.one_of import Rows
-from hlobatch.analysis.optional import in_any_case, optional
 from hlobatch.diagnostics import MissingValueError, UnsupportedSyntaxError
 from hlobatch.frontend.endless import finite
 from hlobatch.frontend.lane_numbers import select
@@ -64,11 +63,8 @@ def _each(iterable: Iterable[Any]) -> Iterator[Possible]:
 
 def kept(item: Possible) -> Any:
     """The value of an item that a list keeps: lanes fail in which it is there, and is None."""
-    if (known := optional(item.value)) is None:
-        return item.value
     with where(item.is_there):
-        fails(MissingValueError, "an item of a list of the lane's length is None", jnp.logical_not(known.is_there))
-    return in_any_case(item.value)
+        return given(item.value, MissingValueError, "an item of a list of the lane's length is None")
 
 
 def certain(items: Sequence[Possible]) -> bool:

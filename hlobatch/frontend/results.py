@@ -12,11 +12,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import jax.numpy as jnp
-
 from hlobatch.analysis.facts import NotYet
-from hlobatch.analysis.lane_failures import fails
-from hlobatch.analysis.optional import any_optional, in_any_case, is_optional, optional
+from hlobatch.analysis.lane_failures import given
+from hlobatch.analysis.optional import any_optional, is_optional
 from hlobatch.analysis.type_errors import none_or_result
 from hlobatch.diagnostics import MissingValueError
 from hlobatch.ir.boxed import mapped
@@ -30,14 +28,8 @@ def has_to_return(value: Any) -> Any:
     """
     if value is None:
         raise NotYet(none_or_result())
-    return mapped(_in_any_case, value, is_optional) if any_optional(value) else value
+    return mapped(_given, value, is_optional) if any_optional(value) else value
 
 
-def _in_any_case(part: Any) -> Any:
-    if (known := optional(part)) is not None:
-        fails(
-            MissingValueError,
-            "the result is None, and results are arrays: return a number in its place",
-            jnp.logical_not(known.is_there),
-        )
-    return in_any_case(part)
+def _given(part: Any) -> Any:
+    return given(part, MissingValueError, "the result is None, and results are arrays: return a number in its place")

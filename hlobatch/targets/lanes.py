@@ -97,6 +97,8 @@ class LaneCosts:
         own_matrix: Elements of one such matrix from which that counts. The loop of conjugate gradients takes 1.4 to 2.4
             times as long as lanes with matrices of 64 × 64 to 200 × 200 that fill the cache twice or more, half to 0.7
             as long where they do not, and the same with 40 × 40, on two cores with 2 MB each (2026-11).
+        own_products: Multiplications for each of its elements up to which it is such a matrix. More are those of a matrix
+            that all lanes share, whose result is long, as in a regression; chosen by judgement (2026-11).
     """
 
     vector: float = 8
@@ -130,6 +132,7 @@ class LaneCosts:
     gang_gain: float = 1.05
     core_elements: int = 1 << 19
     own_matrix: int = 1 << 12
+    own_products: int = 8
 
     @property
     def without_gangs(self) -> LaneCosts:
@@ -170,7 +173,7 @@ class LaneCosts:
             return Verdict(True, "a loop over all lanes would call LAPACK for each of them")
         if many.is_gang:
             few = many.least - 1 if without_lapack else min(few, self.few_of_a_gang)
-        fetched = largest >= self.own_matrix and largest <= work.products <= 8 * largest  # of a shared one, far more
+        fetched = largest >= self.own_matrix and largest <= work.products <= self.own_products * largest
         return many._replace(few=few, many=self.core_elements // largest + 1 if fetched else None)
 
     def _of_many(self, work: Work, blocks: int) -> Verdict:
