@@ -97,8 +97,8 @@ class LaneCosts:
         own_matrix: Elements of one such matrix from which that counts. The loop of conjugate gradients takes 1.4 to 2.4
             times as long as lanes with matrices of 64 × 64 to 200 × 200 that fill the cache twice or more, half to 0.7
             as long where they do not, and the same with 40 × 40, on two cores with 2 MB each (2026-11).
-        own_products: Multiplications for each of its elements up to which it is such a matrix. More are those of a matrix
-            that all lanes share, whose result is long, as in a regression; chosen by judgement (2026-11).
+        own_products: Multiplications for each of its elements up to which it is such a matrix. More are of one that
+            all lanes share, whose result is long, as in a regression; chosen by judgement (2026-11).
     """
 
     vector: float = 8
