@@ -1,8 +1,8 @@
-"""What JAX takes for something else, as a variable holds it: objects of the user's classes, and dicts in their order.
+"""Boxes, in which variables hold what JAX would change: objects of the user's classes, and dicts in their own order.
 
-JAX takes an object for a leaf unless its class was registered with it, and gives back a dict with its keys sorted. The
-user's code is handed the object itself, and the dict in the order in which its keys came, and so is who called the
-batched function; in between it is a ``Boxed``. Nothing is registered in the user's name.
+JAX takes an object for a leaf unless its class is registered, and returns a dict with its keys sorted. User code and
+the caller of the batched function get the object itself, and the dict in the order in which its keys were inserted; in
+between it is a ``Boxed``. No user class is registered with JAX.
 """
 
 from __future__ import annotations
@@ -25,9 +25,10 @@ class Boxed(Value):
     """An object, or a dict whose keys are not sorted.
 
     Attributes:
-        cls: Its class.
-        names: Of its attributes, sorted; or the dict's keys, in order, those of a ``defaultdict`` behind its factory.
-        values: The attributes, or the dict's values, each a pytree.
+        cls: The class of the object or dict.
+        names: The object's attribute names, sorted; or the dict's keys in order, after the factory of a
+            ``defaultdict``.
+        values: The values of the attributes or keys, each a pytree.
     """
 
     cls: type
@@ -55,7 +56,7 @@ class Boxed(Value):
 
 
 def unboxed(value: Any) -> Any:
-    """A pytree with the objects themselves, but for those in collections; the pytree itself, if there are none."""
+    """A pytree with objects in place of boxes, except within collections; unchanged if there are no boxes."""
     if not boxes_in(value):
         return value
     is_whole = lambda part: isinstance(part, (Boxed, Collection))  # noqa: E731
@@ -63,7 +64,7 @@ def unboxed(value: Any) -> Any:
 
 
 def in_python(value: Any) -> Any:
-    """A pytree of arrays whose values are known, with what Python has in place of our kinds of value."""
+    """A pytree of arrays with known values, with Python objects in place of our kinds of value."""
     return mapped(lambda part: part.hb_known(in_python) if is_value(part) else part, value, is_value)
 
 
@@ -73,7 +74,7 @@ def is_boxed(part: Any) -> bool:
 
 
 def boxes_in(value: Any) -> list[Boxed]:
-    """The boxes in a pytree, but for those in other boxes."""
+    """The outermost boxes in a pytree."""
     return list(filter(is_boxed, jax.tree.leaves(value, is_leaf=is_boxed)))
 
 
@@ -86,8 +87,8 @@ class Dicts:
     """How dicts are kept while code is traced.
 
     Attributes:
-        are_sorted: The keys of those that are as JAX has them, instead of in their own order; None for all.
-        differ: Whether one was seen of which that says something.
+        are_sorted: The key sets of the dicts that are sorted as JAX does; None if all are.
+        differ: Whether a dict was met for which that makes a difference.
     """
 
     are_sorted: frozenset[Keys] | None
@@ -99,7 +100,7 @@ _dicts: contextvars.ContextVar[Dicts | None] = contextvars.ContextVar("hlobatch_
 
 @contextlib.contextmanager
 def dicts(are_sorted: frozenset[Keys] | None) -> Iterator[Dicts]:
-    """Within it, dicts of the user's code are in their own order, but for those of some keys, or for all, in JAX's."""
+    """Within it, dicts of user code keep their own order, except those with keys in ``are_sorted``, or all for None."""
     kept = Dicts(are_sorted)
     token = _dicts.set(kept)
     try:
@@ -109,7 +110,7 @@ def dicts(are_sorted: frozenset[Keys] | None) -> Iterator[Dicts]:
 
 
 def is_in_own_order(value: Any) -> bool:
-    """Whether a value is a dict that JAX would give back in another order, and is to stay in its own."""
+    """Whether a value is a dict that JAX would return in another order, and that is to keep its own."""
     if not has_own_order(value):
         return False
     if (kept := _dicts.get()) is None:
@@ -119,7 +120,7 @@ def is_in_own_order(value: Any) -> bool:
 
 
 def has_own_order(value: Any) -> bool:
-    """Whether a value is a dict that JAX would give back in another order, or not take at all."""
+    """Whether a value is a dict that JAX would return in another order, or reject because its keys cannot be sorted."""
     if type(value) not in (dict, defaultdict) or len(value) < 2:
         return False
     try:
@@ -133,28 +134,28 @@ def in_own_order(value: dict[Any, Any], inside: Callable[[Any], Any]) -> Boxed:
 
     Args:
         value: The dict.
-        inside: What is boxed of each of its values.
+        inside: Converts each of its values.
     """
     first = (value.default_factory,) if isinstance(value, defaultdict) else ()
     return Boxed(type(value), (*first, *value), tuple(map(inside, value.values())))
 
 
 def in_order(value: Any) -> Any:
-    """A pytree with boxes in place of the dicts that JAX would give back in another order."""
+    """A pytree with boxes in place of the dicts that are to keep their own order."""
     return jax.tree.map(
         lambda part: in_own_order(part, in_order) if is_in_own_order(part) else part, value, is_leaf=is_in_own_order
     )
 
 
 def as_dict(value: Any) -> Any:
-    """The dict in a box; any other value, or type of one, as it is."""
+    """The dict in a box; any other value, or type, unchanged."""
     if isinstance(value, Boxed) and issubclass(value.cls, dict):
         return object_of(value, lambda inner: inner)
     return value
 
 
 def leaves_of(value: Any, is_leaf: Callable[[Any], bool]) -> Iterator[Any]:
-    """``jax.tree.leaves``, of dicts too whose keys have no order."""
+    """``jax.tree.leaves`` that also accepts dicts whose keys cannot be sorted."""
     for leaf in jax.tree.leaves(value, is_leaf=lambda part: is_leaf(part) or has_own_order(part)):
         if has_own_order(leaf) and not is_leaf(leaf):
             yield from leaves_of(list(leaf.values()), is_leaf)
@@ -163,7 +164,7 @@ def leaves_of(value: Any, is_leaf: Callable[[Any], bool]) -> Iterator[Any]:
 
 
 def mapped(function: Callable[[Any], Any], value: Any, is_leaf: Callable[[Any], bool]) -> Any:
-    """``jax.tree.map``, in which dicts stay in their order."""
+    """``jax.tree.map`` that keeps dicts in their own order."""
 
     def part_of(part: Any) -> Any:
         if is_in_own_order(part) and not is_leaf(part):
@@ -178,7 +179,7 @@ def object_of(box: Boxed, inside: Callable[[Any], Any]) -> Any:
 
     Args:
         box: The box.
-        inside: What makes of each attribute's value, in which there may be boxes, what the object is to have.
+        inside: Converts the value of each attribute, in which there may be boxes.
     """
     if box.cls is dict:
         return dict(zip(box.names, map(inside, box.values), strict=True))

@@ -1,7 +1,7 @@
-"""What stands in code for Python's values of which each lane has another, and is none of them itself.
+"""The base class of stand-ins for Python objects that differ between lanes, such as one of several functions.
 
-Code may ask anything of a value, and a class of ours would answer for itself where nobody thought of it. So a carrier
-refuses whatever Python asks by a special method, unless its class says what that means for what it stands for.
+A stand-in is of another class than the object, so Python's operators would give an answer that is wrong for the
+object. A carrier therefore refuses every special method that its subclass does not define.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ BINARY: Final = (
     *("add", "sub", "mul", "truediv", "floordiv", "mod", "divmod", "pow", "matmul"),
     *("lshift", "rshift", "and", "or", "xor"),
 )
-"""Operators that have a method, one for the other side and, but for ``divmod``, one for ``+=`` and the like."""
+"""Operators that have a method, a reflected one and, but for ``divmod``, one for ``+=`` and the like."""
 COMPARISONS: Final = ("eq", "ne", "lt", "le", "gt", "ge")
 UNARY: Final = ("neg", "pos", "invert", "abs")
 _NUMBERS: Final = ("int", "float", "complex", "index", "round", "trunc", "floor", "ceil")
@@ -26,10 +26,10 @@ _OTHERS: Final = ("bool", "copy", "deepcopy")
 
 
 class Carrier(Value):
-    """Something that stands for values of Python's.
+    """A stand-in for Python objects.
 
     Attributes:
-        python: The class of Python's that it stands for, if that is known of all that a class of carriers stands for.
+        python: The Python class that it stands for, if all instances of the subclass stand for the same one.
     """
 
     python: ClassVar[Any]

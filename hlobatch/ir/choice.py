@@ -1,7 +1,7 @@
-"""What a variable holds that is one Python object in some lanes and another in others: an index into all of them.
+"""A variable that holds one Python object in some lanes and another in others: an index into a tuple of objects.
 
-``analysis/type_join.py`` makes it of two objects where a variable was found to need it. What it means in code that is
-being traced says its only subclass, ``analysis/one_of.py``; here is what types and joins ask of it.
+``analysis/type_join.py`` makes one from two objects, for a variable that needs it. User code sees the only subclass,
+``analysis/one_of.py``; this module has what types and joins need.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ from hlobatch.ir.sameness import are_same
 from hlobatch.ir.types import Static
 
 MOST_SHOWN: Final = 8
-"""Objects of a choice that its type names in print."""
+"""Number of objects that the printed type of a choice names; the rest are counted."""
 
 
 class Choice(Carrier):
-    """One of several Python objects, which do not change. All other names are those of the objects' attributes.
+    """One of several Python objects, which do not change. Attributes without ``hb_`` are those of the objects.
 
     Attributes:
-        hb_index: Which one.
-        hb_objects: All of them, each once.
+        hb_index: The index of the lane's object.
+        hb_objects: All objects, each once.
     """
 
     __slots__ = ("hb_index", "hb_objects")
@@ -54,18 +54,18 @@ class Choice(Carrier):
 
 
 def position(choice: Choice, value: Any) -> int:
-    """Where an object stands among all of them."""
+    """The index of an object in ``choice.hb_objects``."""
     return next(i for i, other in enumerate(choice.hb_objects) if are_same(value, other))
 
 
 def holds(choice: Choice, question: Callable[[Any], bool]) -> Any:
-    """The answer to a question of the lane's object: a bool, or one that differs between lanes."""
+    """The answer to a question about the lane's object: a bool if it is the same for all, else an array."""
     answers = list(map(question, choice.hb_objects))
     return answers[0] if len(set(answers)) == 1 else jnp.asarray(np.array(answers))[choice.hb_index]
 
 
 def without_none(choice: Choice) -> Any:
-    """The choice where it is not None; the object itself where only one is left."""
+    """The choice in a lane where it is not None; an object instead of a choice if it is the only other one."""
     left = tuple(value for value in choice.hb_objects if value is not None)
     if len(left) < 2:
         return left[0] if left else None
@@ -74,7 +74,7 @@ def without_none(choice: Choice) -> Any:
 
 
 def moved(value: Any, into: Choice) -> Any:
-    """The index of an object, or of one of several, in another choice."""
+    """The index in the choice ``into`` of an object, or of the object that the choice ``value`` holds."""
     if not isinstance(value, Choice):
         return np.int32(position(into, value))
     table = np.asarray([position(into, one) for one in value.hb_objects], np.int32)

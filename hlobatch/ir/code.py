@@ -1,8 +1,9 @@
-"""What a primitive computes on one lane: code that says of itself what passes, executors and the lowering ask.
+"""The code of a primitive for one lane, with the properties that passes, executors and the lowering ask about.
 
 Before types are known it is a function of the user's, of which nothing is known. After that it is code with a jaxpr,
-traced here or read from a module, or one of the few operations that passes make themselves, for operands of any type:
-``MOVE``, ``SELECT``, and what joins two conditions. No pass asks for its class except where that is the subject.
+traced here or read from a module, or one of the few operations that passes insert, for operands of any type:
+``MOVE``, ``SELECT``, and the logical operations on two conditions. No pass asks for its class except where that is the
+subject.
 """
 
 from __future__ import annotations
@@ -22,39 +23,39 @@ from hlobatch.ir.evaluation import inlined
 from hlobatch.ir.types import Type, rebuilt
 
 KEYS: Final = "key<fry>"
-"""The dtype of typed random keys of JAX's default generator, which draws for each lane by itself."""
+"""The dtype of typed keys of JAX's default generator, which ``jax.vmap`` batches lane by lane."""
 
 
 class Code(ABC):
-    """What a primitive computes. What is said here is true of code of which nothing is known."""
+    """The code of a primitive. The defaults here hold for code of which nothing is known."""
 
     @abstractmethod
     def __call__(self, *values: Any) -> tuple[Any, ...]:
-        """Run on one lane's pytrees: those of the primitive's ``vars_in``, to those of its ``vars_out``."""
+        """Run on one lane's pytrees: takes the values of ``vars_in``, returns those of ``vars_out``."""
 
     @property
     def typed(self) -> JaxprCode | None:
-        """Itself, if its types are known, and a jaxpr that computes it."""
+        """The code itself if it has a jaxpr and types, else None."""
         return None
 
     @property
     def rewritable(self) -> JaxprCode | None:
-        """The same, if passes may put other code in its place."""
+        """The code itself if it has a jaxpr that passes may replace, else None."""
         return self.typed if self.is_open else None
 
     @property
     def is_open(self) -> bool:
-        """Whether it is known what it computes, so that passes may take it apart; else it is one piece."""
+        """Whether passes may look inside and take it apart; False for code that is one opaque piece."""
         return False
 
     @property
     def is_total(self) -> bool:
-        """Whether it comes to an end wherever it is run, so that it may be run where the program would not have."""
+        """Whether it terminates on any input, so that it may be run speculatively."""
         return False
 
     @property
     def is_copy(self) -> bool:
-        """Whether it gives back what it is given, in order, as it is."""
+        """Whether it returns its operands, in order, unchanged."""
         return False
 
     @property
@@ -64,12 +65,12 @@ class Code(ABC):
 
     @property
     def is_undefined(self) -> bool:
-        """Whether what it gives is never read, so that any value of the variable's type will do."""
+        """Whether its result is never read, so that any value of the right type will do."""
         return False
 
     @property
     def has_host_do(self) -> bool:
-        """Whether it has the host do something, such as to print."""
+        """Whether it has an effect on the host, such as to print."""
         return False
 
     @property
@@ -79,23 +80,23 @@ class Code(ABC):
 
     @property
     def captured(self) -> Sequence[Any]:
-        """Arrays that it takes from its surroundings."""
+        """Arrays that the code closes over."""
         return ()
 
     @property
     def size(self) -> int:
-        """How many operations it is, those of inner loops and branches not counted."""
+        """Number of operations, without those in inner loops and branches."""
         return 1
 
     def jaxpr_for(self, in_types: Sequence[Type], out_types: Sequence[Type]) -> ClosedJaxpr | None:
-        """Its jaxpr, if it is of what variables of some types hold as it is, and lanes may run it together."""
+        """Its jaxpr, if it takes and returns exactly the tensors of these types and can be batched; else None."""
         del in_types, out_types
         return None
 
 
 @final
 class UnknownCode(Code):
-    """Code of which nothing is known: a function of the user's, which is called directly."""
+    """A function of the user's, before types are known."""
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         raise AssertionError
@@ -104,13 +105,13 @@ class UnknownCode(Code):
 UNKNOWN_CODE: Final = UnknownCode()
 
 
-# What the frontend makes that computes nothing
+# Code that the frontend makes and that computes nothing
 
 
 @final
 @dataclass(frozen=True)
 class Deletion(Code):
-    """What ``del x`` does; there is none left once types are known."""
+    """``del x``; replaced before types are known."""
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         raise AssertionError
@@ -123,7 +124,7 @@ class Deletion(Code):
 @final
 @dataclass(frozen=True)
 class Undefined(Code):
-    """What nothing reads; once types are known, zeros of the variable's type."""
+    """A value that is never read; once types are known, zeros of the variable's type."""
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         raise AssertionError
@@ -137,11 +138,11 @@ DELETION: Final = Deletion()
 UNDEFINED: Final = Undefined()
 
 
-# What passes make
+# Code that passes insert
 
 
 class _MadeHere(Code):
-    """Code of ours, for operands of any type, that may be run anywhere."""
+    """Code that passes insert, for operands of any type, and that may be run anywhere."""
 
     @property
     def is_open(self) -> bool:
@@ -155,7 +156,7 @@ class _MadeHere(Code):
 @final
 @dataclass(frozen=True)
 class Move(_MadeHere):
-    """Copies its operands, all read before any is written."""
+    """Copies its operands; all are read before any result is written."""
 
     def __call__(self, *values: Any) -> tuple[Any, ...]:
         return values
@@ -176,18 +177,18 @@ class Select(_MadeHere):
 
 
 def _is_array(value: Any) -> bool:
-    """Whether a leaf is an array; other objects are the same on both sides, as their types are."""
+    """Whether a leaf is an array; other leaves are Python objects, which are the same on both sides."""
     return isinstance(value, (jax.Array, np.ndarray, np.generic))
 
 
 @final
 @dataclass(frozen=True)
 class Logic(_MadeHere):
-    """Joins two conditions.
+    """A boolean function of two conditions.
 
     Attributes:
         name: For the printer.
-        function: From the conditions to whether both together hold.
+        function: The function.
     """
 
     name: str
@@ -218,18 +219,18 @@ UNLESS: Final = Logic("unless", _unless)
 """Holds where the first condition does not or the second does."""
 
 
-# What has a jaxpr
+# Code that has a jaxpr
 
 
 @dataclass(frozen=True, eq=False)
 class JaxprCode(Code):
-    """Code for operands of some types.
+    """Code for operands of known types.
 
     Attributes:
         in_types: Types of the parameters.
         out_types: Types of the results; narrower than those of the variables they go to where a Python scalar meets an
             array on another path.
-        jaxpr: What it computes on the tensors of one lane.
+        jaxpr: Takes and returns the tensors of one lane.
     """
 
     in_types: tuple[Type, ...]
@@ -241,14 +242,14 @@ class JaxprCode(Code):
         return tuple(rebuilt(self.flat(*tensors), self.out_types))
 
     def flat(self, *tensors: Any) -> list[Any]:
-        """Run on one lane's tensors, all parameters' in order."""
+        """Run on one lane's tensors, those of all parameters in order."""
         run = jaxpr_as_fun(self.jaxpr)
         if self._draws_together:
             run = jax.custom_batching.sequential_vmap(run)
         return list(run(*tensors))
 
     def with_out_types(self, out_types: tuple[Type, ...]) -> Self:
-        """The code with results of other types, which hold the same tensors."""
+        """The code with other result types, which hold the same tensors."""
         return replace(self, out_types=out_types)
 
     @property
@@ -257,7 +258,7 @@ class JaxprCode(Code):
 
     @property
     def stated_cost(self) -> float | None:
-        """Operations per lane, if it says so itself; else they are counted."""
+        """Operations per lane, if the code declares them; None to count them."""
         return None
 
     @property
@@ -266,7 +267,7 @@ class JaxprCode(Code):
 
     @property
     def is_identity(self) -> bool:
-        """Whether it gives back the tensors it is given, in order; their types may be others."""
+        """Whether it returns its tensors in order, unchanged; the types may differ."""
         jaxpr: Any = self.jaxpr.jaxpr
         return not jaxpr.eqns and list(jaxpr.outvars) == list(jaxpr.invars)
 
@@ -296,12 +297,12 @@ class JaxprCode(Code):
 
     @cached_property
     def inlined(self) -> ClosedJaxpr:
-        """The jaxpr with what it calls in the place of the calls."""
+        """The jaxpr with called jaxprs inlined."""
         return inlined(self.jaxpr)
 
     @cached_property
     def _draws_together(self) -> bool:
-        """Whether ``jax.vmap`` gives all lanes what the generator makes of the first one's key."""
+        """Whether ``jax.vmap`` would draw from the first lane's key for all, so that lanes have to run one by one."""
         return _has_other_keys(self.jaxpr.jaxpr) or "rng_bit_generator" in self.primitives
 
 
@@ -310,19 +311,19 @@ def _tensors(types: Sequence[Type]) -> list[tuple[Any, tuple[int, ...]]]:
 
 
 def _has_other_keys(jaxpr: Any) -> bool:
-    """Whether there are typed keys of another generator than JAX's default."""
+    """Whether a jaxpr has typed keys of a generator other than JAX's default."""
     others = (is_key(v.aval) and v.aval.dtype.name != KEYS for v in variables(jaxpr))
     return any(others) or any(map(_has_other_keys, subjaxprs(jaxpr)))
 
 
 def variables(jaxpr: Any) -> Iterator[Any]:
-    """What a jaxpr is given and what its equations compute, without what is inside those."""
+    """The inputs of a jaxpr and the results of its equations, without those of inner jaxprs."""
     yield from jaxpr.invars
     for equation in jaxpr.eqns:
         yield from equation.outvars
 
 
 def equation_primitives(equation: Any) -> frozenset[str]:
-    """Names of the JAX primitives of an equation: its own, and those of what it runs."""
+    """Names of the JAX primitives in an equation: its own, and those in its inner jaxprs."""
     inner = (e for jaxpr in subjaxprs_of(equation) for e in jaxpr.eqns)
     return frozenset({equation.primitive.name}).union(*map(equation_primitives, inner))

@@ -1,8 +1,8 @@
-"""What lanes have the host do, such as to print -> done, for each lane by itself, in order.
+"""Statements that lanes have the host carry out, such as ``print``: each lane's in its own order.
 
-A program notes that a lane came to an effect, and the words of its operands (``LogOp``). Whoever runs it hands both to
-an ``Emission``, which runs the user's code on the host with the values of that lane. What lanes print comes in whole
-lines, each with the number of its lane in front.
+A program notes that a lane came to an effect, and the words of its operands (``LogOp``). Whatever runs the program
+hands both to an ``Emission``, which runs the user's code on the host with the values of that lane. Lanes print in whole
+lines, each with the lane's number in front.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from hlobatch.ir.types import Type
 from hlobatch.ir.words import decoded, size_of
 
 MOST_WORDS: Final = 4096
-"""Words of 32 bits that the operands of an effect may take."""
+"""32-bit words that the operands of an effect may take."""
 
 
 @dataclass(frozen=True)
@@ -33,9 +33,9 @@ class Effect:
 
     Attributes:
         text: The statement as the user wrote it.
-        perform: Does it, given its operands as NumPy's arrays and scalars.
-        in_types: Types of those.
-        location: Where it stands.
+        perform: Carries it out, given its operands as NumPy arrays and scalars.
+        in_types: Types of the operands.
+        location: The statement's place in the user's code.
     """
 
     text: str
@@ -45,32 +45,32 @@ class Effect:
 
     @cached_property
     def size(self) -> int:
-        """How many words its operands take."""
+        """Number of words that its operands take."""
         return size_of(self.in_types, MOST_WORDS)
 
     def __call__(self, words: Any) -> None:
-        """Do it, given the words of its operands, ``i32[words]``."""
-        with np.printoptions(legacy="1.25"):  # in tuples and lists, numbers without their types around them
+        """Carry out the statement, given the words of its operands, ``i32[words]``."""
+        with np.printoptions(legacy="1.25"):  # without it, NumPy scalars in tuples and lists print as np.float32(…)
             self.perform(*decoded(np.asarray(words, np.int32), self.in_types, MOST_WORDS))
 
 
 @dataclass
 class Emission:
-    """What the lanes of one run have done on the host, and what they have begun to print.
+    """The effects of the lanes of one run, and the lines that lanes have begun to print.
 
     Attributes:
-        begun: By lane and file, what has been printed of a line that is not over.
+        begun: By lane and file, the text of a line that has not ended.
     """
 
     begun: dict[tuple[int, Any], str] = field(default_factory=dict)
 
     def perform(self, effect: Effect, lane: int, words: Any) -> None:
-        """Do what a lane has done.
+        """Carry out an effect for a lane.
 
         Args:
-            effect: What it came to.
-            lane: Its number.
-            words: Of the operands, ``i32[words]``.
+            effect: The effect.
+            lane: The lane's number.
+            words: The encoded operands, ``i32[words]``.
         """
         token = _current.set((self, lane))
         try:
@@ -79,7 +79,7 @@ class Emission:
             _current.reset(token)
 
     def write(self, lane: int, text: str, file: Any = None) -> None:
-        """Print what a lane prints, as far as it is whole lines."""
+        """Print the whole lines of a lane's text, and keep the rest until its line ends."""
         key = lane, None if file is sys.stdout else file
         *lines, begun = (self.begun.pop(key, "") + text).split("\n")
         for line in lines:
@@ -91,7 +91,7 @@ class Emission:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the lines that are not over."""
+        """Print the lines that have not ended."""
         for lane, file in list(self.begun):
             self.write(lane, "\n", file)
 
@@ -102,7 +102,7 @@ _current: contextvars.ContextVar[tuple[Emission, int] | None] = contextvars.Cont
 def lane_print(
     *values: Any, sep: str | None = " ", end: str | None = "\n", file: Any = None, flush: bool = False
 ) -> None:
-    """``print``, of the lane whose effects are being performed."""
+    """``print``, for the lane whose effect is being carried out."""
     current = _current.get()
     if current is None:
         builtins.print(*values, sep=sep, end=end, file=file, flush=flush)
@@ -115,7 +115,7 @@ def lane_print(
 
 @contextlib.contextmanager
 def lines_of_lane() -> Iterator[None]:
-    """Within it, what is written to the standard output is printed by the lane whose effects are being performed."""
+    """Within it, standard output is printed as lines of the lane whose effect is being carried out."""
     current = _current.get()
     if current is None:
         yield

@@ -1,4 +1,4 @@
-"""Jaxprs, evaluated equation by equation, with what they call in the places of the calls."""
+"""Evaluates jaxprs equation by equation, with called jaxprs inlined."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from hlobatch.ir.joined import makes_one, makes_parts
 from hlobatch.ir.outer import adds_outer_product
 
 Run = Callable[[Any, Sequence[Any]], Sequence[Any]]
-"""An equation and the values of its operands -> those of its results."""
+"""Takes an equation and the values of its operands, returns the values of its results."""
 
 
 def variables_among(atoms: Iterable[Any]) -> list[Any]:
@@ -27,7 +27,7 @@ def known_at_first(closed: ClosedJaxpr, arrays: Sequence[Any]) -> dict[Any, Any]
 
 
 def needed_for(atoms: Iterable[Any], equations: Sequence[Any], known: Iterable[Any] = ()) -> list[Any]:
-    """The equations, in order, that it takes to compute some atoms, where some variables are known."""
+    """The equations, in order, that compute some atoms when the variables ``known`` have values."""
     given, needed = set(known), set(variables_among(atoms))
     found: list[Any] = []
     for equation in reversed(equations):
@@ -38,7 +38,7 @@ def needed_for(atoms: Iterable[Any], equations: Sequence[Any], known: Iterable[A
 
 
 def as_it_is(equation: Any, values: Sequence[Any]) -> Sequence[Any]:
-    """The results of an equation."""
+    """The results of an equation, evaluated unchanged."""
     return function_of(equation)(*values)
 
 
@@ -51,7 +51,7 @@ def evaluated(
         equations: In order.
         known: Values of variables; those that the equations compute are added.
         outputs: The atoms.
-        run: What an equation that is no call does.
+        run: Evaluates an equation that is not a call.
     """
     for equation in equations:
         given, called = values_of(equation.invars, known), _called_by(equation)
@@ -81,7 +81,7 @@ def are_alike(one: Any, other: Any) -> bool:
 
 
 def _do_the_same(one: Any, other: Any, names: dict[Any, Any]) -> bool:
-    """Whether two equations are the same, where variables of the one are those of the other; results are named."""
+    """Whether two equations are the same with ``names`` for the first's operands; adds the names of its results."""
     if one.primitive is not other.primitive or one.params.keys() != other.params.keys():
         return False
     params = ((value, other.params[name]) for name, value in one.params.items())
@@ -93,7 +93,7 @@ def _do_the_same(one: Any, other: Any, names: dict[Any, Any]) -> bool:
 
 
 def _are_named(variables: Sequence[Any], others: Sequence[Any], names: dict[Any, Any]) -> bool:
-    """Notes which variables stand for which; whether they are as many, of the same types."""
+    """Adds which variable stands for which to ``names``; whether both have as many variables, of the same types."""
     names.update(zip(variables, others, strict=False))
     return [v.aval for v in variables] == [v.aval for v in others]
 
@@ -108,16 +108,16 @@ def _are_same_atoms(atoms: Sequence[Any], others: Sequence[Any], names: dict[Any
 
 
 def _called_by(equation: Any) -> Any:
-    """What an equation calls, but for calls that stand for an operation.
+    """The jaxpr that an equation calls; None if it is no call, or one that stands for a single operation.
 
-    Numbers that become an array, and the reverse, are operations until lists are merged.
+    Making an array of numbers and taking it apart count as operations, which ``transforms/merge_lists.py`` looks for.
     """
     is_operation = makes_one(equation) or makes_parts(equation) or adds_outer_product(equation)
     return None if is_operation else called_by(equation)
 
 
 def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
-    """The code with what it calls in the place of the calls."""
+    """The jaxpr with called jaxprs inlined, at any depth."""
     jaxpr: Any = closed.jaxpr
     if all(_called_by(equation) is None for equation in jaxpr.eqns):
         return closed
@@ -125,7 +125,7 @@ def inlined(closed: ClosedJaxpr) -> ClosedJaxpr:
 
 
 def traced(run: Callable[..., list[Any]], inputs: Sequence[Any]) -> ClosedJaxpr:
-    """The jaxpr of a function of arrays like some variables."""
+    """The jaxpr of a function of arrays that have the shapes and dtypes of some variables."""
     avals = [jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype, weak_type=v.aval.weak_type) for v in inputs]
     return jaxpr_of(run, avals)
 

@@ -1,8 +1,8 @@
-"""Where a program may raise, and how the values that its message is made of travel: as words of 32 bits.
+"""The statements by which a program may raise, and how the values in their messages reach the host.
 
-A function that may raise gives back, beside its result, which of the program's failures it was (0 if none) and the
-values that the exception is made of, encoded. The host decodes them for each lane that failed and makes the user's own
-exception.
+A function that may raise returns, beside its result, the number of the program's failure that it came to (0 if none)
+and the values that the exception is made of, as 32-bit words. The host decodes them for each lane that failed and makes
+the user's own exception.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from hlobatch.ir.types import Type, rebuilt
 from hlobatch.ir.words import decoded
 
 FAILURE: Final = "$failure"
-"""The variable of a function that holds which failure there was, by its name without the function's."""
+"""The variable of a function that holds the number of its failure, without the function's name in front."""
 DETAILS: Final = "$details"
-"""The variable that holds what its exception is made of."""
+"""The variable that holds the encoded values of its exception."""
 
 MOST_EXCEPTIONS: Final = 1_000
-"""Lanes that exceptions are made for, of those that raised, the first ones."""
+"""Exceptions that are made at most, for the first lanes that raised."""
 
 
 @dataclass(frozen=True)
@@ -32,11 +32,11 @@ class Failure:
     """A ``raise`` or an ``assert`` of a program.
 
     Attributes:
-        number: What functions give back where lanes come here; they count from 1.
+        number: The number that functions return where lanes come here; counted from 1.
         text: The statement as the user wrote it.
-        make: From the values of the variables that it reads to the exception.
+        make: Makes the exception from the values of the variables that the statement reads.
         in_types: Types of those variables.
-        location: Where it stands.
+        location: The statement's place in the user's code.
     """
 
     number: int
@@ -47,7 +47,7 @@ class Failure:
 
     @property
     def short_text(self) -> str:
-        """The statement on one line of moderate length, and where it stands."""
+        """The statement on one line, shortened, and its line number."""
         text = "".join(c if c.isprintable() else " " for c in self.text)
         return f"{text[:400]} (line {self.location.line})"
 
@@ -55,7 +55,7 @@ class Failure:
         """The exception that a lane raises.
 
         Args:
-            words: What it gave back, ``i32[words]``.
+            words: The encoded values of its exception, ``i32[words]``.
         """
         values = rebuilt(decoded(words, self.in_types), self.in_types)
         try:
@@ -67,17 +67,17 @@ class Failure:
 def failed(
     name: str | None, failures: Sequence[Failure], stop: Stop, words: np.ndarray[Any, Any], *, outputs: Any = None
 ) -> LaneError:
-    """The error for a run of which some inputs raised.
+    """The error for a run in which some inputs raised.
 
     Args:
         name: The user's name for the function.
-        failures: Those of the program.
-        stop: What stopped the run.
-        words: What the exceptions are made of, ``i32[inputs, words]``.
+        failures: The program's failures.
+        stop: Which inputs raised, and which failures.
+        words: The encoded values of the exceptions, ``i32[inputs, words]``.
         outputs: The results of the whole batch.
 
     Returns:
-        An error that is also one of the class of what its first lane raised.
+        A ``LaneError`` that is also an instance of the class of the first lane's exception.
     """
     by_number = {failure.number: failure for failure in failures}
     pairs = list(zip(stop.lanes, stop.failures, strict=True))[:MOST_EXCEPTIONS]
@@ -106,7 +106,7 @@ def failed(
 
 
 def checked(program: Any, results: Sequence[Any]) -> list[Any]:
-    """What an interpreter gave for ``program.vars_out``, without what is said of failures.
+    """An interpreter's values for ``program.vars_out``, without the failure number and the exception's values.
 
     Raises:
         LaneError: Some lanes raised.
@@ -122,7 +122,7 @@ def checked(program: Any, results: Sequence[Any]) -> list[Any]:
 
 
 def _others(stop: Stop) -> list[tuple[int, list[int]]]:
-    """By failure, the lanes that came to another one than the first lane did."""
+    """For each failure other than the first lane's, its number and the lanes that came to it."""
     found: dict[int, list[int]] = {}
     for lane, number in zip(stop.lanes, stop.failures, strict=True):
         found.setdefault(number, []).append(lane)

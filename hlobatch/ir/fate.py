@@ -1,4 +1,4 @@
-"""What becomes of an input: one number for the loop, the interpreters, results in other computations, and artifacts."""
+"""What became of an input, as one number for the loop, the interpreters, enclosing computations, and artifacts."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ from hlobatch.diagnostics import LaneError, StackOverflowError, StepLimitError, 
 
 
 class Fate(IntEnum):
-    """What became of an input. Each is a power of two: what stopped a run is their sum."""
+    """What became of an input. Each is a power of two, so a run can hold the union of its lanes' fates."""
 
     FINISHED = 0
     """Its result is there."""
     PARKED = 1
-    """It wants more stack frames than there are. It waits until they have grown; where they cannot, it ends so."""
+    """It needs more stack frames than there are. It waits until they have grown; if they cannot, this is final."""
     STEPPED_OUT = 2
     """It used up its steps."""
     UNSTARTED = 4
     """It was never taken from the queue."""
     FAILED = 8
-    """It raised. In what becomes of inputs, the number of the failure is in the bits above ``NUMBER``."""
+    """It raised. In the status of an input, the bits from ``NUMBER`` on are the number of the failure."""
     RUNNING = 16
     """It was on its way when the run was interrupted."""
 
 
 NUMBER: Final = 8
-"""Bits below the number of a failure."""
+"""Number of status bits that hold the fate; the failure's number is above them."""
 FATES: Final = (1 << NUMBER) - 1
-"""Those bits."""
+"""Mask of the fate's bits."""
 
 
 _ERRORS: Final[Mapping[Fate, type[LaneError]]] = {
@@ -39,17 +39,17 @@ _ERRORS: Final[Mapping[Fate, type[LaneError]]] = {
     Fate.STEPPED_OUT: StepLimitError,
     Fate.PARKED: StackOverflowError,
 }
-"""What says that inputs had a fate; where they had several, the first of these."""
+"""The error for each fate that stops a run; if inputs had several fates, the first in this order is reported."""
 
 
 class Stop(NamedTuple):
-    """What stopped a run.
+    """Why a run stopped.
 
     Attributes:
-        error: The class that says so.
-        lanes: Indices of the inputs that did; where it was steps, those that wanted more frames are not among them.
+        error: The class of the error that reports it.
+        lanes: Indices of the inputs with the reported fate.
         unfinished: Indices of all inputs without a result.
-        failures: Which failure of the program it was, for each of ``lanes``; none if they did not raise.
+        failures: For each of ``lanes``, the number of the program's failure; empty if they did not raise.
     """
 
     error: type[LaneError]
@@ -58,14 +58,14 @@ class Stop(NamedTuple):
     failures: list[int]
 
     def message(self, name: str | None, max_steps: int | None, frames: int) -> str:
-        """The sentence that says so, given the limits that there were."""
+        """The error's message, given the limits of the run."""
         is_steps = self.error is StepLimitError
         what = f"had not finished after {max_steps} blocks" if is_steps else f"needed more than {frames} stack frames"
         return f"{name_lanes(self.lanes)}{f' of {name!r}' if name else ''} {what}"
 
 
 def stop_of(status: np.ndarray[Any, Any]) -> Stop:
-    """What stopped a run, given what became of each input, ``i32[inputs]``."""
+    """Why a run stopped, given the status of each input, ``i32[inputs]``."""
     fates = status & FATES
     fate = next(fate for fate in _ERRORS if (fates == fate).any())
     lanes = np.flatnonzero(fates == fate)

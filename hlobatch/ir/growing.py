@@ -1,8 +1,8 @@
-"""What a variable holds that grows by a lane's values: arrays with room for more, and how much of them is in use.
+"""The base class of containers whose length differs between lanes: arrays with room for more items, and a length.
 
-A list whose length differs between lanes is one array for each array of its items, ``[capacity, *event]``, and its
-length. ``analysis/growing_lists.py`` and the modules beside it say what its methods do; here is what types, joins and
-conversions ask of any such container.
+A list is one array ``[capacity, *event]`` for each array in its items, and its length. Its methods are in
+``analysis/growing_lists.py`` and the modules beside it; this class has what types, joins and conversions need of every
+such container.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from hlobatch.ir.value import Collection
 
 
 class Growing(Collection):
-    """A container that grows, or, with ``TensorType`` in place of arrays, the type of one."""
+    """A growing container, or, with ``TensorType`` in place of arrays, the type of one."""
 
     def __init_subclass__(cls) -> None:
-        """What stands for a class of Python's is known by that."""
+        """Register a subclass in ``KINDS`` under the Python class that it stands for."""
         super().__init_subclass__()
         if "python" in vars(cls):
             KINDS[cls.python] = cls
@@ -27,66 +27,66 @@ class Growing(Collection):
     @classmethod
     @abstractmethod
     def type_of(cls, values: Any, bound: int | None = None) -> Growing:
-        """The type of one that holds what a container of Python's does, or of one of that type."""
+        """The type of a growing container that can hold a Python container, or of the type of one that grows."""
 
     @classmethod
     @abstractmethod
     def of(cls, values: Any, bound: int | None = None) -> Growing:
-        """One that holds what a container of Python's does."""
+        """A growing container with the contents of a Python container."""
 
     @classmethod
     @abstractmethod
     def can_hold(cls, values: Any) -> bool:
-        """Whether a container of Python's, or one of that type, may become one."""
+        """Whether a Python container, or a type of this kind, can become a growing container."""
 
     @abstractmethod
     def with_items(self, other: Callable[[Any], Any]) -> Growing:
-        """The type of one that holds items, or values of keys, of another type.
+        """The type with other items, or other values of keys.
 
         Args:
-            other: Gives that, of the type of an item.
+            other: The new type of an item, given its type now.
         """
 
     @abstractmethod
     def counted(self) -> Growing:
-        """The type of one whose length is an array though nothing was put into it: of an item of another container."""
+        """The type with an array for its length even if the container is empty, as for items of another container."""
 
     @abstractmethod
     def together(self, other: Any) -> Growing:
-        """The type above this one and another, of the same kind of container or of one of Python's.
+        """The join of this type with another one of the same kind, or with the type of a Python container.
 
         Args:
-            other: A type, as ``Type.tensors`` has it.
+            other: A type in the form of ``Type.tensors``.
 
         Raises:
-            BatchTypeError: There is none.
+            BatchTypeError: They have no join.
         """
 
     @abstractmethod
     def hold(self, value: Any) -> Growing:
-        """A container of this kind, or of Python's, as a variable of this type holds it."""
+        """A container of this kind, or a Python container, converted to this type."""
 
     @abstractmethod
     def with_item(self, key: Any, value: Any, *, is_other: bool) -> Growing:
         """The container after ``container[key] = value``.
 
         Args:
-            key: Of an item.
-            value: What the item is to be.
-            is_other: Whether that is another object, and not the one that is there with a change in it.
+            key: The key or index of the item.
+            value: The item's new value.
+            is_other: Whether the value is another object; False if it is the item itself, changed in place.
         """
 
     @abstractmethod
     def with_capacity(self, bound: int | None) -> Growing:
-        """The container with room for a number of items.
+        """The container with room for ``bound`` items.
 
         Args:
-            bound: The number, if the user gave one.
+            bound: The number, if the user gave one; None to choose it here.
         """
 
     @abstractmethod
     def as_python(self) -> Any:
-        """What Python has in its place, of arrays whose values are known, as on the host."""
+        """The Python container with these items, given arrays with known values, as on the host."""
 
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
         return known(self.as_python())
@@ -114,4 +114,4 @@ class Growing(Collection):
 
 
 KINDS: Final[dict[Any, type[Growing]]] = {}
-"""What grows in place of each of Python's containers."""
+"""By Python class, the growing container that stands for it."""

@@ -1,12 +1,12 @@
-"""The numbers of a list, each a value of its own <-> one array of them, in code that is being traced.
+"""Joins the numbers of a list into one array and splits it again, in code that is being traced.
 
 ::
 
     counts[i] += 1        a = as_one(counts); counts = in_parts(a.at[i].add(1))
 
-A list of fixed length is a Python object, and its numbers are variables of a program. What finds one of them by a
-lane's index works on an array of all. These two are functions that a jaxpr calls by their names, so that
-``transforms/merge_lists.py`` sees where numbers become an array and an array numbers: it keeps the array.
+A list of fixed length is a Python object, and each of its numbers is a variable of the program. An operation that
+indexes it by a lane's value works on one array. ``as_one`` and ``in_parts`` are functions that a jaxpr calls by name,
+so that ``transforms/merge_lists.py`` sees where numbers become an array and an array numbers, and keeps the array.
 """
 
 from __future__ import annotations
@@ -21,8 +21,9 @@ from jax import lax
 from hlobatch._jax import weakly
 
 LEAST_NUMBERS_JOINED: Final = 16
-"""Numbers from which they are made one array; of fewer, each is handled by itself, since to choose between them costs
-less than an array. Chosen by judgement (2026-11), not measured."""
+"""Numbers from which a list is joined to an array; for fewer, selecting one of them costs less than an array. Chosen by
+judgement (2026-11), not measured.
+"""
 
 
 def _numbers_as_one(*numbers: Any) -> Any:
@@ -55,12 +56,12 @@ def makes_one(equation: Any) -> bool:
 
 
 def makes_parts(equation: Any) -> bool:
-    """Whether it is one of ``in_parts``."""
+    """Whether an equation of a jaxpr is a call of ``in_parts``."""
     return bool(equation.params.get("name") == _one_as_numbers.__name__)
 
 
 def are_of_one_dtype(values: Sequence[Any]) -> bool:
-    """Whether values are scalar arrays of one dtype, and enough of them to be worth an array."""
+    """Whether values are scalar arrays of one dtype, and enough of them to be worth joining."""
     if len(values) < LEAST_NUMBERS_JOINED:
         return False
     kinds = {_kind(value) for value in values}
@@ -71,26 +72,26 @@ def _kind(value: Any) -> Any:
     return value.dtype if isinstance(value, jax.Array) and value.ndim == 0 else None
 
 
-# Tables: lists in lists, whose numbers lie row behind row
+# Tables: nested lists, whose numbers lie in one array row by row
 
 
 def nearest(indices: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Where something is in a table that is found by some indices, from the beginning; past an end, what is last.
+    """The position of an element of a table in its array; an index out of range is clamped.
 
     Args:
-        indices: Python's numbers, which are in range, or scalars.
-        shape: How many parts there are on each level, and after that how many numbers such a part has.
+        indices: Python integers, which are in range, or traced scalars.
+        shape: The number of parts on each level, then the number of array elements in each innermost part.
     """
     sizes = zip(indices, shape, strict=False)
     return _flat([i if isinstance(i, int) else lax.clamp(0, _signed(i, n), n - 1) for i, n in sizes], shape)
 
 
 def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
-    """Where something is in a table that is found by some indices, as ``nearest``; -1 or past the table, if it is not.
+    """The position of an element of a table in its array; -1, or past the array's end, for an index out of range.
 
     Args:
-        indices: Python's numbers, which are in range, or scalars.
-        shape: How many parts there are on each level, and after that how many numbers such a part has.
+        indices: Python integers, which are in range, or traced scalars.
+        shape: The number of parts on each level, then the number of array elements in each innermost part.
     """
     found = list[Any]()
     inside: Any = True
@@ -98,7 +99,7 @@ def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
         if isinstance(index, int):
             found.append(index)
             continue
-        found.append(lax.clamp(-1, _signed(index, size), size))  # which is never many times the size of the table
+        found.append(lax.clamp(-1, _signed(index, size), size))  # so that the position below cannot overflow
         if level > 0:
             inside &= (found[-1] >= 0) & (found[-1] < size)
     place = _flat(found, shape)
@@ -106,7 +107,7 @@ def exact(indices: Sequence[Any], shape: Sequence[int]) -> Any:
 
 
 def _flat(indices: Sequence[Any], shape: Sequence[int]) -> Any:
-    """The place of the first of the numbers, with no operation that changes nothing."""
+    """The position of an element's first number, from one index per level."""
     place = indices[0]
     for index, size in zip(indices[1:], shape[1:], strict=False):
         place = place * size + index
@@ -114,12 +115,12 @@ def _flat(indices: Sequence[Any], shape: Sequence[int]) -> Any:
 
 
 def read_at(array: Any, place: Any, count: int) -> Any:
-    """Some numbers in a row of an array, from a place that it has."""
+    """``count`` elements of an array from a position in range."""
     return lax.dynamic_slice(array, (place,), (count,), allow_negative_indices=False)
 
 
 def written_at(array: Any, place: Any, numbers: Any) -> Any:
-    """The array with other numbers in a row; at a place that it has not, it is what it was."""
+    """The array with ``numbers`` written from a position; unchanged if the position is out of range."""
     return lax.scatter(
         array,
         lax.reshape(place, (1,)),
@@ -132,7 +133,7 @@ def written_at(array: Any, place: Any, numbers: Any) -> Any:
 
 
 def _signed(index: Any, size: int) -> Any:
-    """An index of Python's integers; one that is too large for those is past the end."""
+    """An index as the default integer type; one that is too large for it becomes the size, which is past the end."""
     signed = jax.dtypes.canonicalize_dtype(int)
     if jnp.issubdtype(index.dtype, jnp.unsignedinteger) and index.dtype.itemsize >= signed.itemsize:
         index = jnp.minimum(index, size)

@@ -1,7 +1,7 @@
-"""What a variable holds that is None in some lanes and a value in others: a flag beside the value.
+"""A variable that holds None in some lanes and a value in others: a flag beside the value.
 
-``type_join.py`` makes it of None and a type, where a variable was found to need it. The user's code never sees it: it
-is handed the value, and its questions whether that is None are answered by the flag (``analysis/optional.py``).
+``type_join.py`` makes one from None and a type, for a variable that needs it. User code never sees it: it gets the
+value, and ``x is None`` is answered by the flag (``analysis/optional.py``).
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Maybe(Value):
 
 @dataclass(frozen=True, eq=False)
 class Present:
-    """A value that is not None any more, as code gives it back.
+    """A value that code returns where a variable may be None, and that is not None.
 
     Attributes:
         value: The value.

@@ -1,4 +1,4 @@
-"""Names of variables and functions: new ones that nothing else has, and what a variable was called at first."""
+"""Names of variables and functions: making unused ones, and reading what a name says."""
 
 from __future__ import annotations
 
@@ -8,10 +8,11 @@ from itertools import count
 from typing import Final
 
 OF_A_LANE: Final = "$lane."
-"""How names of variables begin that belong to a lane, and not to a call of one of its functions: every function may
-write them, and no call saves them. Sums that the lane adds to are such variables, and what it keeps on a tape."""
+"""Prefix of variables that belong to a lane and not to a call: every function may write them, and no call saves them.
+They are sums that a lane accumulates, and tapes.
+"""
 SUM: Final = f"{OF_A_LANE}sum:"
-"""How names of such variables begin that outlive the function that writes them."""
+"""Prefix of a lane's variables that are sums, read when the functions that add to them have ended."""
 
 
 def is_of_a_lane(variable: str) -> bool:
@@ -20,32 +21,32 @@ def is_of_a_lane(variable: str) -> bool:
 
 
 def is_sum(variable: str) -> bool:
-    """Whether a variable is a sum that functions of a lane add to, and that is read when all of them have ended."""
+    """Whether a variable is a sum of the lane's, to which its functions add."""
     return variable.startswith(SUM)
 
 
 def summed_for(variable: str) -> str:
-    """The input of main whose cotangent a variable is the sum of."""
+    """The input of main whose cotangent the sum ``variable`` is."""
     return variable.removeprefix(SUM).split(":", 1)[0]
 
 
 def is_tape(variable: str) -> bool:
-    """Whether a variable is a stack of a lane, which no call leaves as it was."""
+    """Whether a variable is a tape: a stack of the lane, which a call may leave with another depth."""
     return is_of_a_lane(variable) and not is_sum(variable)
 
 
 def unused(name: str, taken: Container[str], separator: str = ":") -> str:
-    """The name itself if nothing has it, else with the first number that makes it one of its own: ``x``, ``x:2``."""
+    """The name if it is not taken, else the name with the lowest number that makes it unused: ``x``, ``x:2``."""
     if name not in taken:
         return name
     return next(other for i in count(2) if (other := f"{name}{separator}{i}") not in taken)
 
 
 class NewNames:
-    """Gives names that nothing else has, one after the other; as ``unused``, but each in no time.
+    """Makes names as ``unused`` does, each in constant time, and takes them.
 
     Args:
-        taken: Names that something has already.
+        taken: Names that are in use.
     """
 
     def __init__(self, taken: Iterable[str]) -> None:
@@ -53,7 +54,7 @@ class NewNames:
         self._numbers: dict[str, Iterator[int]] = collections.defaultdict(lambda: count(2))
 
     def __call__(self, name: str) -> str:
-        """The name itself if nothing has it, else with the first number that makes it one of its own."""
+        """The name if it is not taken, else the name with the lowest number that makes it unused."""
         if name in self._taken:
             name = next(other for i in self._numbers[name] if (other := f"{name}:{i}") not in self._taken)
         self._taken.add(name)
@@ -61,5 +62,5 @@ class NewNames:
 
 
 def unsplit(variable: str) -> str:
-    """The frontend's variable that one is a live range of: ``f.x`` of ``f.x:2``."""
+    """The frontend's variable of which this one is a live range: ``f.x`` of ``f.x:2``."""
     return variable.split(":", 1)[0]

@@ -35,17 +35,17 @@ HALT: Final = "halt"
 
 
 def renaming(names: Mapping[str, str]) -> Callable[[str], str]:
-    """What ``Op.rename`` takes, from a table; names that are not in it stay."""
+    """A renaming for ``Op.rename`` by a table; names that are not in it stay."""
     return lambda name: names.get(name, name)
 
 
 @dataclass(frozen=True, slots=True)
 class Op:
-    """What all operations share.
+    """The base class of all operations.
 
     Attributes:
-        location: The user's span.
-        read_at: Where each of ``uses`` is first read, if known.
+        location: The span of the user's code that it was made from.
+        read_at: For each of ``uses``, where the user's code first reads it, if known.
     """
 
     location: Location = field(default=UNKNOWN, compare=False, repr=False, kw_only=True)
@@ -63,12 +63,12 @@ class Op:
 
     @property
     def moved(self) -> tuple[str, ...]:
-        """Variables that the operation pushes or pops, one entry for each time; a variable may have no stack."""
+        """Variables that the operation pushes or pops, one entry each time; they need not be allocated a stack."""
         return ()
 
     @property
     def code(self) -> Code:
-        """What it computes, as what says of itself what passes ask; nothing is known of what is no primitive."""
+        """The code that a primitive runs; ``UNKNOWN_CODE`` for other operations and before types are known."""
         return UNKNOWN_CODE
 
     def rename(self, uses: Callable[[str], str], defs: Callable[[str], str]) -> Self:
@@ -83,12 +83,15 @@ class Op:
 def with_own_results(
     ops: Iterable[Op], fresh: Callable[[str], str], only: Collection[str] | None = None
 ) -> tuple[list[Op], dict[str, str]]:
-    """Operations in a row that write to variables of their own instead of any, or of some, and what those are called.
+    """Operations in a row, renamed so that they write to new variables.
 
     Args:
         ops: Each may read what those before it write.
-        fresh: A variable's name to a new one.
-        only: The variables that are not to be written, if it is not all.
+        fresh: Maps a variable's name to a new one.
+        only: The variables to replace; None for all that are written.
+
+    Returns:
+        The renamed operations, and the new name of each replaced variable.
     """
     names: dict[str, str] = {}
     renamed: list[Op] = []
@@ -100,7 +103,7 @@ def with_own_results(
 
 
 NO_RESULT: Final = "no result"
-"""The text of an operation that stands where a function has failed."""
+"""The text of the operation that gives a value to the result of a function that has failed, where nothing reads it."""
 
 
 @final
@@ -142,11 +145,11 @@ class FunctionCallOp(Op):
     """``y = F(x)``: a call of a function of the program; gone after call lowering.
 
     Attributes:
-        function: Name of the callee.
+        text: The source code that it was made from, for the printer.
         vars_in: Argument variables, as many as the callee has parameters.
         vars_out: Variables that receive the callee's ``vars_out``, one for one.
-        site: The place by which the frontend knows it, if another copy of the callee may be made for it.
-        again: Whether the way back computes its callee's values again, in place of reading them from a tape.
+        site: The frontend's key of the call site, if the callee may be copied for it; None otherwise.
+        again: Whether reverse mode runs the callee again to get its values, instead of reading them from a tape.
     """
 
     function: str
@@ -170,15 +173,15 @@ class FunctionCallOp(Op):
 @final
 @dataclass(frozen=True, slots=True)
 class LogOp(Op):
-    """Something that is done outside of the program, such as to print: noted, for the host to do.
+    """Notes an effect, such as a ``print``, that the host is to carry out for the lane.
 
-    The lane's log grows by the number of the effect and the words that the variables hold. It is never read by the
-    program, so nothing may be left out, done twice or done before it is known to be done on account of what it gives.
+    The number of the effect and the words of its operands are appended to the lane's log. The program never reads the
+    log, so a pass may not drop, repeat or speculate a ``LogOp`` just because no operation uses its result.
 
     Attributes:
-        number: Which of the program's ``effects``.
-        vars_in: The variable that holds the words of its operands, ``i32[words]``; none if it has none.
-        text: The source it stands for, for the printer.
+        number: Index into the program's ``effects``.
+        vars_in: The variable that holds the encoded operands, ``i32[words]``; empty if there are no operands.
+        text: The source code that it was made from, for the printer.
     """
 
     number: int
@@ -242,7 +245,7 @@ class Terminator(Op):
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """All blocks it names: the successors, and where a call comes back to."""
+        """Names of all blocks in it: the successors, and the block to which a call returns."""
         return self.successors
 
     def retarget(self, target: Callable[[str], str]) -> Self:
@@ -254,7 +257,7 @@ class Terminator(Op):
 @final
 @dataclass(frozen=True, slots=True)
 class BranchOp(Terminator):
-    """To ``true_block`` where the boolean ``cond_var`` holds, else to ``false_block``."""
+    """Goes to ``true_block`` where the boolean ``cond_var`` holds, else to ``false_block``."""
 
     cond_var: str
     true_block: str
@@ -278,7 +281,7 @@ class BranchOp(Terminator):
 @final
 @dataclass(frozen=True, slots=True)
 class GotoOp(Terminator):
-    """To ``block``; to ``HALT``, out of the graph."""
+    """Goes to ``block``, or, for ``HALT``, out of the graph."""
 
     block: str
 
@@ -293,7 +296,7 @@ class GotoOp(Terminator):
 @final
 @dataclass(frozen=True, slots=True)
 class PushGotoOp(Terminator):
-    """A lowered call: saves ``push_block``, where to come back to, in ``counter`` and goes to ``goto_block``.
+    """A lowered call: saves the return address ``push_block`` in ``counter`` and goes to ``goto_block``.
 
     ``counter`` is the reserved variable that holds return addresses. Its allocation says whether it needs a stack:
     functions that never call back into themselves keep their return address in a register.

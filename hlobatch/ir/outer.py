@@ -1,7 +1,7 @@
-"""The outer product of two arrays, added to an array: what the cotangent of a matrix is, again and again.
+"""Adds the outer product of two arrays to an array, which is how the cotangent of a matrix grows.
 
-It is a function that a jaxpr calls by its name: code of a lane's own adds row by row to the array where that lies,
-and everybody else sees a product and a sum.
+It is a function that a jaxpr calls by its name: a kernel that runs one lane adds row by row, in place, and everything
+else sees a product and a sum.
 """
 
 from __future__ import annotations

@@ -1,11 +1,11 @@
-"""The pattern of a type -> its parts, or another one that a visitor makes of it: the one walk over types.
+"""A walk over the parts of a type, which a visitor inspects or replaces.
 
 ::
 
-    [i32[], Maybe(bool[], f32[2])]      parts_of: i32[] and Maybe(…); those of the second are bool[] and f32[2]
+    [i32[], Maybe(bool[], f32[2])]      parts_of: i32[] and Maybe(…); parts_of the second: bool[] and f32[2]
 
 A pattern is what ``Type.tensors`` is: a pytree whose leaves are ``TensorType`` and ``Static``. A visitor is a function
-of a part and of what stands in its place in other pytrees. It says what it makes of the part, or ``INSIDE``.
+of a part and of the corresponding parts of other pytrees. It returns a replacement, or ``INSIDE`` to descend.
 """
 
 from __future__ import annotations
@@ -16,21 +16,21 @@ from typing import Any, Final
 import jax
 
 INSIDE: Final = object()
-"""What a visitor gives for a part that it has nothing to say of but by what is in it."""
+"""Returned by a visitor to have the parts of this part visited instead."""
 
 
 def opened(pattern: Any) -> tuple[list[Any], Any]:
-    """The parts of a pytree one level down, and how it is made of them; a leaf is its own only part."""
+    """The parts of a pytree one level down, and the structure that holds them; a leaf is its own only part."""
     return jax.tree.flatten(pattern, is_leaf=lambda part: part is not pattern)
 
 
 def parts_of(pattern: Any) -> list[Any]:
-    """The parts of a pytree one level down; none of a leaf."""
+    """The parts of a pytree one level down; empty for a leaf."""
     return [part for part in opened(pattern)[0] if part is not pattern]
 
 
 def are_alike(pattern: Any, *others: Any) -> bool:
-    """Whether pytrees are made of their parts in one way, so that each part of one has its place in the others."""
+    """Whether pytrees have the same structure one level down, so that their parts correspond."""
     try:
         structures = [opened(one)[1] for one in (pattern, *others)]
     except ValueError:  # a dict whose keys have no order, which no type has
@@ -39,15 +39,15 @@ def are_alike(pattern: Any, *others: Any) -> bool:
 
 
 def remade(visit: Callable[..., Any], pattern: Any, *others: Any) -> Any:
-    """What a visitor makes of a pattern.
+    """A pattern with its parts replaced by a visitor.
 
     Args:
-        visit: The visitor, which is asked for the whole first.
+        visit: The visitor, which is called for the whole pattern first.
         pattern: The pattern.
-        *others: Pytrees with something in the place of each part of it that is visited.
+        *others: Pytrees with a part in the place of each part of the pattern that is visited.
 
     Raises:
-        ValueError: Another one is not alike in a part of which the visitor says ``INSIDE``.
+        ValueError: One of ``others`` has another structure where the visitor descends.
     """
     made = visit(pattern, *others)
     if made is not INSIDE:

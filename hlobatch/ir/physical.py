@@ -23,7 +23,7 @@ from hlobatch.ir.types import TensorType, Type, grouped
 
 @lru_cache(maxsize=4096)
 def physical(leaf: TensorType) -> TensorType:
-    """The type an array of ``leaf`` is stored as."""
+    """The type of the array that stores a value of type ``leaf``."""
     if not leaf.is_key:
         return TensorType(leaf.dtype, leaf.shape)
     data = jax.eval_shape(jax.random.key_data, leaf.aval)
@@ -31,7 +31,7 @@ def physical(leaf: TensorType) -> TensorType:
 
 
 def to_physical(value: Any, leaf: TensorType) -> Any:
-    """A logical value as it is stored; a Python number becomes an array of the leaf's dtype."""
+    """The array that stores a logical value; a Python number becomes an array of the leaf's dtype."""
     if leaf.is_key:
         return jax.random.key_data(value)
     value = jnp.asarray(value)
@@ -39,7 +39,7 @@ def to_physical(value: Any, leaf: TensorType) -> Any:
 
 
 def from_physical(value: Any, leaf: TensorType) -> Any:
-    """A stored value as the user sees it."""
+    """The logical value of a stored array."""
     if not leaf.is_key:
         return value
     return keys_of(value, leaf)
@@ -47,13 +47,13 @@ def from_physical(value: Any, leaf: TensorType) -> Any:
 
 @lru_cache(maxsize=1)
 def key_dtypes() -> tuple[Any, ...]:
-    """The dtypes of typed keys, one for each generator that JAX has itself."""
+    """The dtypes of typed keys, one for each of JAX's own generators."""
     generators = ("threefry2x32", "rbg", "unsafe_rbg")
     return tuple(jax.eval_shape(lambda name=name: jax.random.key(0, impl=name)).dtype for name in generators)
 
 
 def flatten(value: Any, type_: Type) -> list[Any]:
-    """The stored arrays of a value of a type."""
+    """The arrays that store a value of a type."""
     return [to_physical(v, t) for v, t in zip(type_.flatten(value), type_.tensor_leaves, strict=True)]
 
 
@@ -63,27 +63,27 @@ def rebuild(arrays: list[Any], type_: Type) -> Any:
 
 
 def user_value(arrays: list[Any], type_: Type) -> Any:
-    """The value of a type that is stored in ``arrays``, as the caller is given it: with objects out of their boxes."""
+    """The value of a type that is stored in ``arrays``, as it is returned to the caller: objects instead of boxes."""
     return unboxed(rebuild(arrays, type_))
 
 
 def array_bytes(array: Any) -> int:
-    """Bytes of an array, which may be anything that has a shape and a dtype."""
+    """Size in bytes of anything that has a shape and a dtype."""
     return int(math.prod(array.shape) * array.dtype.itemsize)
 
 
 def elements(type_: Type) -> int:
-    """Number of elements a variable of a type has in a lane."""
+    """Number of elements that a variable of a type stores per lane."""
     return sum(math.prod(physical(leaf).shape) for leaf in type_.tensor_leaves)
 
 
 def array_count(type_: Type) -> int:
-    """Number of arrays a variable of a type is stored in."""
+    """Number of arrays that a variable of a type is stored in."""
     return len(type_.tensor_leaves)
 
 
 def lane_function(op: PrimOp, types: Mapping[str, Type]) -> Callable[..., list[Any]]:
-    """A primitive on one lane's stored arrays: those of ``vars_in`` in order, to those of ``vars_out``."""
+    """A primitive as a function from the stored arrays of ``vars_in`` to those of ``vars_out``, for one lane."""
     in_types = [types[name] for name in op.vars_in]
     out_types = [types[name] for name in op.vars_out]
 

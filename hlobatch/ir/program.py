@@ -39,9 +39,9 @@ class VariableAllocation(enum.IntEnum):
 
 
 STORED = (VariableAllocation.REGISTER, VariableAllocation.FULL)
-"""How variables are allocated that live from one block to the next."""
+"""How a variable that lives from one block to the next is allocated."""
 COMPUTED_ONCE = frozenset({VariableAllocation.SHARED, VariableAllocation.NULL})
-"""How all results of an operation are allocated that computes ``SHARED`` ones."""
+"""How the results of an operation that computes a ``SHARED`` value are allocated."""
 
 
 @dataclass(frozen=True)
@@ -53,8 +53,9 @@ class Block:
         instructions: Straight-line operations.
         terminator: Where control goes next.
         sync: Whether the user marked its entry with ``hb.sync()`` as a point worth waiting at.
-        asked: Blocks whose part this one has done already, and how they end: instead of to one of those, it goes at
-            once to where that goes. Only as programs run (``transforms/ask_ahead.py``).
+        asked: By name, the small blocks whose instructions were copied to the end of this one, and their terminators:
+            control does not go to such a block, but straight to where its terminator leads. Only in lowered programs
+            (``transforms/ask_ahead.py``).
     """
 
     name: str
@@ -74,12 +75,12 @@ class Block:
 
     @property
     def asks(self) -> tuple[BranchOp | IndirectGotoOp, ...]:
-        """The tests that the block makes in place of other blocks."""
+        """The terminators of the blocks that were copied to the end of this one."""
         return tuple(end for _, end in self.asked)
 
     @property
     def returns(self) -> IndirectGotoOp | None:
-        """How it may end in a return."""
+        """The return that may end the block, its own or a copied one; None if there is none."""
         return next((end for end in (self.terminator, *self.asks) if isinstance(end, IndirectGotoOp)), None)
 
     @property
@@ -95,7 +96,7 @@ class Block:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """All blocks that it leads to: the successors, and where a call comes back to."""
+        """Names of all blocks that it leads to: the successors, and the block to which a call returns."""
         return (*self.successors, *self.terminator.targets[len(self.terminator.successors) :])
 
     @property
@@ -107,11 +108,11 @@ class Block:
         return replace(self, **changes)
 
     def map_instructions(self, transform: Callable[[Op], Op]) -> Block:
-        """The block with another operation in the place of each instruction."""
+        """The block with ``transform(op)`` in place of each instruction."""
         return self.replace(instructions=tuple(map(transform, self.instructions)))
 
     def expand_instructions(self, transform: Callable[[Op], Iterable[Op]]) -> Block:
-        """The block with any number of operations in the place of each instruction."""
+        """The block with the operations ``transform(op)`` in place of each instruction."""
         return self.replace(instructions=tuple(new for op in self.instructions for new in transform(op)))
 
     def retarget(self, target: Callable[[str], str]) -> Block:
@@ -140,20 +141,20 @@ class ControlFlowGraph:
         return MappingProxyType({block.name: i for i, block in enumerate(self.blocks)})
 
     def map_blocks(self, transform: Callable[[Block], Block]) -> ControlFlowGraph:
-        """The graph with another block in the place of each."""
+        """The graph with ``transform(block)`` in place of each block."""
         return ControlFlowGraph(tuple(map(transform, self.blocks)))
 
     def expand_blocks(self, transform: Callable[[Block], Iterable[Block]]) -> ControlFlowGraph:
-        """The graph with any number of blocks in the place of each."""
+        """The graph with the blocks ``transform(block)`` in place of each block."""
         return ControlFlowGraph(tuple(new for block in self.blocks for new in transform(block)))
 
     def with_blocks(self, *blocks: Block) -> ControlFlowGraph:
-        """The graph with other blocks in the places of those that have their names."""
+        """The graph with these blocks in place of its blocks of the same names."""
         others = {block.name: block for block in blocks}
         return self.map_blocks(lambda block: others.get(block.name, block))
 
     def starting_with(self, ops: Iterable[Op]) -> ControlFlowGraph:
-        """The graph with operations before those of the block where execution starts."""
+        """The graph with operations inserted at the beginning of its entry block."""
         entry = self.enter_block()
         return self.with_blocks(entry.replace(instructions=(*ops, *entry.instructions)))
 
@@ -180,7 +181,7 @@ class ControlFlowGraph:
 
     @cached_property
     def predecessors(self) -> Mapping[str, tuple[str, ...]]:
-        """For each block, the names of those that may pass control to it."""
+        """For each block and for ``HALT``, the names of the blocks that may pass control to it."""
         found: dict[str, list[str]] = {block.name: [] for block in self.blocks}
         found[HALT] = []
         for block in self.blocks:
@@ -197,8 +198,8 @@ class Function:
         name: Unique in its program.
         graph: Its body; control leaves by ``HALT``.
         vars_in: Parameters.
-        vars_out: Names (a pattern of them) that hold the results when control has left.
-        type_inference: The user's word on its result type, if given; checked, not trusted.
+        vars_out: Variables that hold the results when control has left.
+        type_inference: Computes the result type as the user declared it, if they did; checked, not trusted.
     """
 
     name: str
@@ -215,7 +216,7 @@ class Function:
         return replace(self, **changes)
 
     def map_blocks(self, transform: Callable[[Block], Block]) -> Function:
-        """The function with another block in the place of each."""
+        """The function with ``transform(block)`` in place of each block."""
         return self.replace(graph=self.graph.map_blocks(transform))
 
 
@@ -233,9 +234,9 @@ class Program:
         vars_in: Variables in which to store the inputs when starting.
         vars_out: Variables from which to read the outputs when finished.
         var_alloc: Allocation of each variable; empty before allocation, except for inputs known to be ``SHARED``.
-        failures: Where it may raise. If it may, its last two outputs are which of them a lane came to, 0 if none, and
-            the values that the exception is made of, encoded.
-        effects: What its lanes have the host do, by the number that ``LogOp`` says it by.
+        failures: The statements that may raise. If there are any, the last two outputs are the number of the failure
+            that a lane came to, 0 if none, and the encoded values that its exception is made of.
+        effects: The statements that the host carries out for lanes; ``LogOp.number`` is an index into it.
     """
 
     graph: ControlFlowGraph
@@ -303,11 +304,11 @@ class Program:
         return self.var_alloc.get(name, VariableAllocation.FULL)
 
     def ops_in_loop(self, block: Block) -> Iterator[Op]:
-        """The operations of a block that lanes go through: all but those that compute ``SHARED`` values once."""
+        """The operations of a block without those that compute ``SHARED`` values, which run once before the loop."""
         return (op for op in block.ops if not self.is_computed_once(op))
 
     def is_computed_once(self, op: Op) -> bool:
-        """Whether it computes ``SHARED`` values, before lanes begin; the rest of its results needs no memory."""
+        """Whether an operation runs once, before the loop: a result is ``SHARED``, and none is stored per lane."""
         kinds = {self.alloc(v) for v in op.vars_out} if isinstance(op, PrimOp) else set[VariableAllocation]()
         return VariableAllocation.SHARED in kinds and kinds <= COMPUTED_ONCE
 

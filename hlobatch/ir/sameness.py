@@ -1,7 +1,7 @@
-"""Two Python objects -> whether they are the same to code that computes with them, and not just equal.
+"""Whether two Python objects are the same to code that computes with them, which is more than equal.
 
-``1``, ``1.0`` and ``True`` are equal, and code that is built for one is wrong for another; so are objects that consist
-of them. What Python calls unequal is never the same, but for numbers that are no numbers.
+``1``, ``1.0`` and ``True`` are equal, but code built for one is wrong for another; the same goes for objects that
+contain them. Objects that Python calls unequal are never the same, except for NaN.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ import numpy as np
 from hlobatch.ir.walk import attributes
 
 _EXACT: Final = (int, str, bytes)
-"""Classes of which equal objects of one type are the same."""
+"""Classes whose equal instances are the same."""
 _FLOATS: Final = (float, complex, np.inexact)
 
 
 def are_same(left: Any, right: Any) -> bool:
-    """Whether two objects are of one class, equal, and consist of objects that are the same."""
+    """Whether two objects are of one class, equal, and have parts that are the same."""
     return _are_same(left, right, frozenset())
 
 
@@ -32,8 +32,8 @@ def _are_same(left: Any, right: Any, around: frozenset[tuple[int, int]]) -> bool
     Args:
         left: One object.
         right: Another one.
-        around: Pairs of ids that are being compared, of objects that these are parts of. A pair that comes again counts
-            as the same: it differs only if a difference is found elsewhere.
+        around: Pairs of ids of the objects that contain these and are being compared. A pair that is met again counts
+            as the same: a cycle differs only if a difference is found elsewhere.
     """
     if left is right:
         return True
@@ -63,10 +63,10 @@ def _are_equal(left: Any, right: Any) -> bool:
 
 
 def _consist_of_the_same(left: Any, right: Any, are_same: Callable[[Any, Any], bool]) -> bool:
-    """Whether equal objects of one class do.
+    """Whether equal objects of one class have parts that are the same.
 
-    An attribute that is not equal is none that its class compares, and one that an object lacks is one that the other
-    has computed.
+    Attributes that differ are ignored: the class does not compare them. So are attributes that only one object has,
+    such as a cached property that was computed.
     """
     if isinstance(left, AbstractSet):
         items = {item: item for item in right}
@@ -83,7 +83,7 @@ def _consist_of_the_same(left: Any, right: Any, are_same: Callable[[Any, Any], b
 
 
 def _compared(item: Any) -> dict[str, Any]:
-    """An object's attributes that are compared: all, unless it says which."""
+    """The attributes of an object that are compared: all, unless it is a dataclass that excludes some."""
     if not dataclasses.is_dataclass(item):
         return attributes(item)
     names = [field.name for field in dataclasses.fields(item) if field.compare]

@@ -1,8 +1,8 @@
-"""Types as JSON, so that a file can say what it takes and gives; and back, where nothing that a file says is trusted.
+"""Types to JSON, which describes the arguments and results of an artifact, and back; a file is not trusted.
 
-Containers are tuples, lists, dicts, None and namedtuples. A namedtuple's class is found by its module and name, among
-those that are given and in modules that somebody has imported; nothing is imported for a file. Where it is not there, a
-namedtuple of the same fields stands in for it.
+Containers are tuples, lists, dicts, None and namedtuples. A namedtuple's class is found by its module and name among
+the given classes and in modules that are imported already; reading a file imports nothing. If the class is not found, a
+namedtuple with the same fields stands in for it.
 """
 
 from __future__ import annotations
@@ -34,12 +34,12 @@ _SMALL_FLOATS = [
 _SMALL_FLOATS += [f"8_{form}" for form in ("e5m2", "e5m2fnuz", "e8m0fnu")]
 _FLOATS = [*(f"float{form}" for form in (*_SMALL_FLOATS, 16, 32, 64)), "bfloat16", "complex64", "complex128"]
 _NUMBERS: Final = frozenset(name for name in ("bool", *_INTEGERS, *_FLOATS) if hasattr(jnp, name))
-"""The dtypes of arrays that JAX has."""
+"""Names of the dtypes of arrays that this JAX has."""
 
 MOST_NESTED_CONTAINERS: Final = 64
-"""Containers that may be inside each other."""
+"""Depth to which containers may be nested."""
 MOST_ELEMENTS: Final = 1 << 40
-"""Elements that an array may have."""
+"""Number of elements that an array may have."""
 
 
 def to_schema(type_: Type) -> Schema:
@@ -80,11 +80,11 @@ def from_schema(schema: Any, classes: Collection[type] = ()) -> Type:
     """The type that a schema describes.
 
     Args:
-        schema: What ``to_schema`` gave, or anything else that JSON can be.
-        classes: Classes of namedtuples, which are taken by their names, wherever they are defined.
+        schema: A schema of ``to_schema``, or any other JSON value.
+        classes: Classes of namedtuples, which are found by their names in whatever module they are defined.
 
     Raises:
-        ArtifactError: It describes none.
+        ArtifactError: It describes no type.
     """
     return Type(_Reader(classes).read(schema, 0))
 
@@ -118,7 +118,7 @@ class _Reader:
         raise ArtifactError(f"an artifact describes {str(schema)[:60]!r}, which is no type that this version knows")
 
     def named(self, path: str, fields: tuple[str, ...]) -> Any:
-        """The class of namedtuples of a name and these fields, or one like it."""
+        """The namedtuple class with a name and these fields, or a stand-in for it."""
         module, _, name = path.partition(":")
         for found in (self.classes.get(path), self.classes.get(name), _imported(module, name.split("."))):
             if isinstance(found, type) and issubclass(found, tuple) and getattr(found, "_fields", None) == fields:
@@ -136,7 +136,7 @@ _stand_ins: dict[tuple[str, tuple[str, ...]], Any] = {}
 
 
 def _imported(module: str, names: list[str]) -> Any:
-    """What a module that somebody has imported has by a name; looking for it runs no code."""
+    """The object with a dotted name in an imported module; None if there is none. Looking for it runs no user code."""
     found: Any = sys.modules.get(module)
     for name in names:
         if not isinstance(found, (types.ModuleType, type)):
@@ -163,7 +163,7 @@ def _dtype(name: str) -> Any:
 
 
 def classes_of(*types_: Type) -> tuple[type, ...]:
-    """The classes of the namedtuples in types that others find by their names, each once."""
+    """The classes of the namedtuples in types, each once, without those that cannot be found by their names."""
     found: dict[type, None] = {}
 
     def collect(tree: Any) -> None:

@@ -36,7 +36,7 @@ class TensorType:
     Attributes:
         dtype: A numpy dtype, one of ml_dtypes', or an extended dtype such as that of a typed PRNG key.
         shape: Event shape, without the batch axis.
-        weak: Whether the value is a Python scalar that adopts the dtype of what it meets.
+        weak: Whether the value is a Python scalar, which adopts the dtype of the array it meets.
     """
 
     dtype: Any
@@ -46,7 +46,7 @@ class TensorType:
     @property
     def is_key(self) -> bool:
         """Whether the array holds typed PRNG keys."""
-        ordinary = isinstance(self.dtype, np.dtype)  # asked first: every result of every call comes by here
+        ordinary = isinstance(self.dtype, np.dtype)  # the cheap test first: this runs for every result of every call
         return not ordinary and is_key(self)
 
     @property
@@ -56,7 +56,7 @@ class TensorType:
 
     @property
     def blank(self) -> Any:
-        """What stands in the place of a value where there is none."""
+        """Zeros, to stand where there is no value."""
         return jnp.zeros(self.shape, self.dtype)
 
     def __str__(self) -> str:
@@ -76,7 +76,7 @@ class Static:
 
     @property
     def blank(self) -> Any:
-        """What stands in the place of a value where there is none."""
+        """The object itself, to stand where there is no value."""
         return self.value
 
     def __eq__(self, other: object) -> bool:
@@ -139,17 +139,17 @@ class Type:
         return hash((self.leaves, self.treedef))
 
     def has_pattern_of(self, other: Type) -> bool:
-        """Whether both are one pytree, and objects that belong to its nodes are the same."""
+        """Whether both are the same pytree, with the same Python objects (not just equal ones) in its nodes."""
         return bool(self.treedef == other.treedef) and self.metadata == other.metadata
 
     @cached_property
     def metadata(self) -> tuple[Static, ...]:
-        """What belongs to the nodes of the pytree, and is not told apart by what is equal."""
+        """The Python objects in the nodes of the pytree; ``treedef`` compares them by ``==``, which takes 1 for 1.0."""
         return metadata_of(self.treedef)
 
     @property
     def tensors(self) -> Any:
-        """The pytree of leaves (the name of the seed's data model)."""
+        """The pytree of leaves. The name is that of the seed's data model."""
         return jax.tree.unflatten(self.treedef, self.leaves)
 
     @cached_property
@@ -159,14 +159,14 @@ class Type:
 
     @cached_property
     def is_stored_as_it_is(self) -> bool:
-        """Whether a value is the pytree of the arrays that it is stored in: no Python object, no typed key."""
+        """Whether a value is stored as just the arrays in its pytree: it has no Python object and no typed key."""
         return not boxes_in(self.tensors) and all(
             isinstance(leaf, TensorType) and not leaf.is_key for leaf in self.leaves
         )
 
     @cached_property
     def grows(self) -> bool:
-        """Whether there is a container in it that has another length in each lane."""
+        """Whether a container whose length differs between lanes is in it."""
         if self.treedef.num_nodes == 1:
             return False
         return any(isinstance(part, Growing) for part in jax.tree.leaves(self.tensors, is_leaf=_is_growing))
@@ -178,7 +178,7 @@ class Type:
 
     @property
     def strong(self) -> Type:
-        """The type without weakness."""
+        """The type with no leaf weak."""
         leaves = (replace(leaf, weak=False) if isinstance(leaf, TensorType) else leaf for leaf in self.leaves)
         return Type.of_leaves(tuple(leaves), self.treedef)
 
@@ -205,7 +205,7 @@ def _is_growing(part: Any) -> bool:
 
 
 def metadata_of(treedef: Any) -> tuple[Static, ...]:
-    """What belongs to the nodes of a pytree and could be equal to something else: fields of dataclasses, keys."""
+    """The Python objects in the nodes of a pytree that may equal different ones: dataclass fields, dict keys."""
     if treedef.num_nodes == 1:
         return ()
     found: list[Static] = []
@@ -248,11 +248,11 @@ def tensor(dtype: Any, shape: tuple[int, ...] = ()) -> Type:
 
 
 def grouped(tensors: Iterable[_Tensor], types: Iterable[Type]) -> list[list[_Tensor]]:
-    """Tensors in a row, those of each of some types together."""
+    """Tensors in a row, grouped by the type that they belong to."""
     supply = iter(tensors)
     return [[next(supply) for _ in type_.tensor_leaves] for type_ in types]
 
 
 def rebuilt(tensors: Iterable[Any], types: Sequence[Type]) -> list[Any]:
-    """The values of some types that have these tensors, in order."""
+    """The values of some types, given all their tensors in order."""
     return [type_.rebuild(own) for type_, own in zip(types, grouped(tensors, types), strict=True)]

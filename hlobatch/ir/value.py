@@ -1,10 +1,10 @@
-"""What a variable holds that is no number, no array and no object of Python's own: the protocol of all such kinds.
+"""The base class of values that are neither arrays nor Python's own objects, such as growing containers and boxes.
 
-An instance is a pytree. With arrays in it, it is what a lane has; with ``TensorType`` in their place, its type. What
-code asks of a kind while it is traced say the modules of ``analysis/`` and ``frontend/``; here is what types, joins and
-conversions ask of any. A kind that leaves out what is abstract cannot be made.
+An instance is a pytree. With arrays as its leaves it is a lane's value; with ``TensorType`` in their place, it is the
+type of one. The methods here serve types, joins and conversions; the operations of user code on such values are
+defined in ``analysis/`` and ``frontend/``. A subclass has to define every abstract method.
 
-The names begin with ``hb_``, since some kinds have the attributes of the objects that they stand for.
+The names begin with ``hb_``, since some subclasses have the attributes of the user's objects that they stand for.
 """
 
 from __future__ import annotations
@@ -19,51 +19,51 @@ from hlobatch.ir.patterns import INSIDE
 
 
 class Value(ABC):
-    """A kind of value, or the type of one."""
+    """A value of one of these kinds, or the type of one."""
 
     __slots__ = ()
 
     @abstractmethod
     def hb_known(self, known: Callable[[Any], Any]) -> Any:
-        """What Python has in its place, of arrays whose values are known, as on the host.
+        """The Python object that this value stands for, once its arrays have known values, as on the host.
 
         Args:
-            known: The same of what is in it.
+            known: Converts a value inside of this one in the same way.
         """
 
     @abstractmethod
     def hb_truth(self, truth: Callable[[Any], Any]) -> Any:
-        """Whether the lane's value is true.
+        """The truth value of the lane's value, as ``bool(value)`` in Python.
 
         Args:
-            truth: The same of what it consists of.
+            truth: Gives the truth value of a part in the same way.
         """
 
     def hb_text(self, text: Callable[[Any], str]) -> str:
-        """What a type is called in print, in the user's words.
+        """The name of this type in messages, in the user's words.
 
         Args:
-            text: The same of what is in it.
+            text: Gives the name of a type inside of this one.
         """
         kind = getattr(type(self), "python", type(self))
         return f"{kind.__name__}({', '.join(map(text, jax.tree.leaves(self)))})"
 
     def hb_hold(self, value: Any, hold: Callable[[Any, Any], Any]) -> Any:
-        """A value as a variable of this type holds it; ``INSIDE`` if it is one of this kind already.
+        """A value converted to what a variable of this type holds; ``INSIDE`` if it is of this kind already.
 
         Args:
-            value: What the variable is given.
-            hold: The same of a type in this one, and what stands in its place.
+            value: The value that is assigned.
+            hold: Converts a part: given its type and its value.
         """
         del value, hold
         return INSIDE
 
 
 class Collection(Value):
-    """A kind that has items, in another number in each lane.
+    """A kind of container whose number of items differs between lanes.
 
     Attributes:
-        python: The class of Python's that it stands for.
+        python: The Python class that it stands for.
     """
 
     __slots__ = ()
@@ -71,7 +71,7 @@ class Collection(Value):
 
     @abstractmethod
     def length(self) -> Any:
-        """How many items there are."""
+        """The number of items."""
 
     @abstractmethod
     def contains(self, item: Any) -> Any:
@@ -87,13 +87,13 @@ class Collection(Value):
 
     @abstractmethod
     def in_order(self) -> Any:
-        """Its items, or the keys of a set or a dict, as the list in whose order a ``for`` goes over them."""
+        """Its items, or the keys of a set or a dict, as a list in the order in which ``for`` visits them."""
 
     @abstractmethod
     def turn(self, number: Any) -> Any:
-        """What a ``for`` comes by in its turn of some number, which is known to be one."""
+        """The item that a ``for`` visits in turn ``number``, which has to be less than the length."""
 
 
 def is_value(part: Any) -> TypeGuard[Value]:
-    """Whether something is of one of our kinds."""
+    """Whether an object is of one of the kinds that this package defines."""
     return isinstance(part, Value)

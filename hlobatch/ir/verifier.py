@@ -12,7 +12,7 @@
 | ``call_c2`` | as many arguments as the callee has parameters |
 | ``call_c3`` | as many results as the callee has |
 | ``branch_c1`` | the condition is a scalar boolean |
-| ``failure_c1`` | which failure a call had is read, or given back, before another one takes its place |
+| ``failure_c1`` | the failure number of a call is read, or returned, before it is overwritten |
 | ``push_jump_c1`` | ``push_block`` is a block of the same graph |
 | ``push_jump_c2`` | no function is left to call in a program with lowered calls |
 | ``push_jump_c3`` | a return address is a 32-bit integer, allocated ``FULL`` or ``REGISTER`` |
@@ -81,7 +81,7 @@ def verify(program: Program) -> Program:
 
 
 def _marked(function: Function, block: Block, index: int) -> str:
-    """The block as text, the faulty operation marked."""
+    """The block as text, with the faulty operation marked."""
     lines = print_block(block)
     lines[index + 1] += "    <-- here"
     return "\n".join([f"in {function.name}:", *lines])
@@ -128,7 +128,7 @@ def _graph_faults(function: Function) -> Iterator[Fault]:
 def _op_faults(
     program: Program, function: Function, block: Block, op: Op, written: AbstractSet[str]
 ) -> Iterator[tuple[str, str]]:
-    """The faults of an operation; ``written`` has a value from operations of the block before it."""
+    """The faults of an operation; ``written`` are the variables that earlier operations of the block have written."""
     for name in (*op.uses, *op.defs):
         if program.var_defs and name not in program.var_defs:
             yield "program_c5", f"%{name} has no type"
@@ -180,7 +180,7 @@ def _call_faults(program: Program, op: FunctionCallOp) -> Iterator[tuple[str, st
 
 
 def _failure_faults(program: Program, function: Function, block: Block, index: int) -> Iterator[tuple[str, str]]:
-    """The fault of a call whose failure nothing looks at: the lane would go on with a result that there is not."""
+    """The fault of a call whose failure number is not read: the lane would go on with a result that does not exist."""
     call = block.ops[index]
     for name in call.defs if isinstance(call, FunctionCallOp) else ():
         is_failure = unsplit(name.rsplit(".", 1)[-1]) == FAILURE
@@ -190,7 +190,7 @@ def _failure_faults(program: Program, function: Function, block: Block, index: i
 
 
 def _is_surely_read(function: Function, block: Block, first: int, name: str) -> bool:
-    """Whether a variable is read, or given back, on each path from a place in a block before it is written again."""
+    """Whether each path from a position in a block reads or returns a variable before writing it again."""
     pending, seen = [(block, first)], set[str]()
     while pending:
         block, first = pending.pop()

@@ -1,11 +1,11 @@
-"""Python objects -> what they consist of, and what that consists of, each once: the one walk over objects.
+"""A walk over Python objects and the objects that they consist of, each once.
 
 ::
 
     walked([f], lambda one: [*around(one).values(), *defaults(one).values()])
 
-Who walks is a visitor, which says by a function what it wants to see of an object. The other functions here are what
-visitors say it with: the attributes of an object, the variables around a function, and so on.
+The caller passes a function from an object to the parts that are to be visited. The other functions in this module
+give such parts: the attributes of an object, the variables that a function closes over, and so on.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, Final, TypeVar
 _One = TypeVar("_One")
 
 PLAIN: Final = (str, bytes, int, float, complex, types.NoneType)
-"""What consists of nothing else."""
+"""Classes whose instances consist of no other objects."""
 _EMPTY: Final = types.CellType()
 
 
@@ -33,15 +33,16 @@ def walked(
     comes_first: Callable[[_One], bool] | None = None,
     object_of: Callable[[_One], Any] = lambda one: one,
 ) -> Iterator[_One]:
-    """Objects and what they consist of, each once, the nearest first.
+    """Yield objects and the objects that they consist of, each once, breadth first.
 
     Args:
-        start: The objects.
-        parts: What the visitor wants to see of one of them, once that was given.
-        most: How many are given at most.
-        enters: Whether one is given, and looked into; asked each time that one is come by.
-        comes_first: What is looked at before all that was found before.
-        object_of: The object that one is about, if what is walked over is not the objects themselves.
+        start: The objects to begin with.
+        parts: The parts of an object to visit; called after the object was yielded.
+        most: The number of objects to yield at most.
+        enters: Whether to yield an object and visit its parts; asked each time that the object is met.
+        comes_first: Parts for which it holds are visited before all others that are pending.
+        object_of: The Python object that an element is about, if the elements of the walk are not the objects
+            themselves.
     """
     pending, seen = collections.deque(start), dict[int, Any]()
     while pending and len(seen) < most:
@@ -49,7 +50,7 @@ def walked(
         item = object_of(one)
         if id(item) in seen or not enters(one):
             continue
-        seen[id(item)] = item  # which is kept, so that no other gets its id
+        seen[id(item)] = item  # keeps the object alive, so that no other object gets its id
         yield one
         found = list(parts(one))
         if comes_first is not None:
@@ -77,23 +78,23 @@ def _slots(cls: type) -> Iterator[str]:
 
 
 def around(function: types.FunctionType) -> dict[str, Any]:
-    """The variables around a function that have a value, by name."""
+    """The variables that a function closes over and that have a value, by name."""
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     return {name: cell.cell_contents for name, cell in cells if is_filled(cell)}
 
 
 def is_filled(cell: types.CellType) -> bool:
-    """Whether a variable around a function has a value."""
+    """Whether a closure cell has a value."""
     return cell != _EMPTY
 
 
 def defaults(function: types.FunctionType) -> dict[str, Any]:
-    """The values that parameters of a function have where it is given none, by name."""
+    """The defaults of a function's parameters, by name."""
     code, values = function.__code__, function.__defaults__ or ()
     positional = code.co_varnames[code.co_argcount - len(values) : code.co_argcount]
     return {**dict(zip(positional, values, strict=True)), **(function.__kwdefaults__ or {})}
 
 
 def code_within(code: types.CodeType) -> Iterator[types.CodeType]:
-    """Some code and that of the functions, lambdas and comprehensions in it."""
+    """A code object and those of the functions, lambdas and comprehensions in it."""
     return walked([code], lambda one: (part for part in one.co_consts if isinstance(part, types.CodeType)))

@@ -1,4 +1,4 @@
-"""Values of any types <-> words of 32 bits, as which they leave a lane for the host."""
+"""Encodes values as 32-bit words, as which they go from a lane to the host, and decodes them."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import numpy as np
 from hlobatch.ir.types import TensorType, Type
 
 MOST_WORDS: Final = 64
-"""Words of 32 bits that are kept of the values that an exception is made of; what does not fit is left out."""
+"""32-bit words that an exception's values may take; values that do not fit are left out."""
 
 
 class Unkept:
-    """What stands for a value that is too large to be kept."""
+    """Stands for a value that was left out because it did not fit."""
 
     def __repr__(self) -> str:
         return "…"
@@ -27,11 +27,11 @@ class Unkept:
 
 
 def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType, bool]]:
-    """The leaves of some types, in order, and whether there is room for each.
+    """The tensor leaves of some types, in order, and whether each fits.
 
     Args:
         types: The types.
-        room: Words of 32 bits that there are for all.
+        room: Number of 32-bit words for all of them.
     """
     found = list[tuple[TensorType, bool]]()
     for leaf in (leaf for type_ in types for leaf in type_.tensor_leaves):
@@ -43,17 +43,17 @@ def kept(types: Sequence[Type], room: int = MOST_WORDS) -> list[tuple[TensorType
 
 @functools.cache
 def words_for(leaf: TensorType) -> int:
-    """How many words an array takes."""
+    """Number of words that an array takes."""
     return int(jax.eval_shape(_as_words, leaf.aval).size)
 
 
 def size_of(types: Sequence[Type], room: int = MOST_WORDS) -> int:
-    """How many words the values of some types take, as far as they are kept."""
+    """Number of words that the values of some types take, without leaves that do not fit."""
     return sum(words_for(leaf) for leaf, fits in kept(types, room) if fits)
 
 
 def encoded(leaves: Sequence[Any], types: Sequence[Type], size: int, room: int = MOST_WORDS) -> Any:
-    """Arrays as ``i32[size]``, zeros at the end."""
+    """The leaves that fit as ``i32[size]``, padded with zeros."""
     pairs = zip(leaves, kept(types, room), strict=True)
     words = [_as_words(leaf) for leaf, (_, fits) in pairs if fits]
     flat = jnp.concatenate([*words, jnp.zeros(0, jnp.int32)])
@@ -61,7 +61,7 @@ def encoded(leaves: Sequence[Any], types: Sequence[Type], size: int, room: int =
 
 
 def decoded(words: np.ndarray, types: Sequence[Type], room: int = MOST_WORDS) -> list[Any]:
-    """What ``encoded`` was given, as NumPy's arrays and scalars; a Python number where there was one."""
+    """The encoded values as NumPy arrays and scalars, Python numbers for weak scalars; ``Unkept`` for one left out."""
     found: list[Any] = []
     for leaf, fits in kept(types, room):
         if not fits:
